@@ -35,8 +35,9 @@ SETTINGS = ("LD_PRELOAD", "HEAPSMITH", "MALLOC_", "GLIBC_TUNABLES", "MIMALLOC_",
 GLIBC_LIMIT_S = 600.0
 """The limit for the first runs of a row, which are under glibc."""
 TRAINING_SCALE = 0.7
-REPLAYS_OF_THREADS = 3
 """Size of a program's training input relative to the measured input; its seed is 2."""
+REPLAYS_OF_THREADS = 3
+"""Recordings of a training replay whose blocks go between threads."""
 QUICK_PROGRAMS = ("sqlite3", "perl", "python-server")
 """Programs of the suites `servers`, `programs` and `replay` with --quick."""
 

@@ -21,5 +21,5 @@ void classifier_unmark(void *block)
 
 unsigned classifier_class(const void *block)
 {
-    return *slab_row(((uintptr_t)block - hs_span) / PAGE_BYTES) - 1u;
+    return hs_class_at((uintptr_t)block - hs_span);
 }

@@ -17,5 +17,5 @@ void classifier_unmark(void *block)
 
 unsigned classifier_class(const void *block)
 {
-    return *slab_row(((uintptr_t)block - hs_span) >> SLAB_SHIFT) - 1u;
+    return hs_class_at((uintptr_t)block - hs_span);
 }

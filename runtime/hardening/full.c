@@ -143,8 +143,8 @@ static void *leave(struct quarantine *quarantine)
 void hs_hold_back(struct heap *heap, void *block)
 {
     struct quarantine *quarantine = &heap->quarantine;
-    if (heap == &hs_no_heap || quarantine->held == QUARANTINE) {
-        hs_free_small(heap == &hs_no_heap ? block : hs_exchanged(quarantine, block));
+    if (heap == &hs_no_heap) {
+        hs_free_small(block);
         return;
     }
     uint32_t behind = (quarantine->oldest + quarantine->held) % QUARANTINE_SLOTS;

@@ -155,7 +155,7 @@ void hs_written_freed(const void *block) __attribute__((noreturn, cold));
 void hs_written_behind(const void *block) __attribute__((noreturn, cold));
 void *hs_hand_out_any(void *block, size_t bytes); /* also a large block, or none */
 void *hs_take_back_any(void *block);
-void hs_hold_back(struct heap *heap, void *block); /* in its quarantine, if it has one; the oldest block may leave that */
+void hs_hold_back(struct heap *heap, void *block); /* in its quarantine, which is not full; without a heap it is freed */
 
 /* A block of the span goes to the program. */
 static inline void *hs_hand_out(void *block, size_t bytes)

@@ -56,12 +56,8 @@ class _Reader:
         ops = np.full(256, NONE, np.int64)
         for allocator in _ALLOCATORS:
             ops[allocator] = _OPS.get(allocator, OTHER)
-        scalars = state_of(*SCALARS)
-        arrays = {
-            "ops": ops,
-            "recent": np.zeros(RECENT, np.int64),
-        }
-        self.state = Memray(**scalars, **stacked.tables(Memray), **arrays)
+        recent = np.zeros(RECENT, np.int64)
+        self.state = Memray(**state_of(*SCALARS), **stacked.tables(Memray), ops=ops, recent=recent)
         self.mapped: dict[Mapped, None] = {}  # in the order in which they came
         self.codes: dict[int, Code] = {}
         self.first_line = 0

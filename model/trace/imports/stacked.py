@@ -61,13 +61,13 @@ def site_of(state: Stacked, innermost: int) -> int:
 
 @hit_path
 def has_room(state: Stacked, count: int) -> int:
-    """1 if there is room for so many frames."""
+    """1 if another `count` frames fit, else 0."""
     return int(state.frames + count < state.outer.size)
 
 
 @hit_path
 def lacks_room(state: Stacked, count: int) -> int:
-    """1 if there is no room for so many frames: the kernel pauses."""
+    """1 if another `count` frames do not fit, else 0. The kernel then pauses."""
     if has_room(state, count):
         return 0
     state.paused = ROOM
