@@ -8,7 +8,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from functools import partial
 from pathlib import Path
 
@@ -58,7 +58,8 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen[by
         while not address:
             assert time.monotonic() < limit, "the scheduler does not start"
             time.sleep(0.05)
-            if told.exists():
+            # The scheduler writes in place: the file may not be there yet, or only a part of it
+            with suppress(FileNotFoundError, json.JSONDecodeError):
                 address = json.loads(told.read_text())["address"]
         from distributed import Client
 
