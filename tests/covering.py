@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import combinations, product
+from operator import ne
 from types import ModuleType
 from typing import Any
 
@@ -121,16 +122,18 @@ def covering_designs() -> list[Design]:
 
 
 def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
-    """A legal design's rows with these two ("field=row"); the core's others vary, and the rest are the first of all."""
+    """A legal design's rows with these two ("field=row"); of the core's others up to three are not the first."""
     fixed = dict(one.split("=") for one in pair)
     if fixed.get("foreign") == "abort":  # it needs hardening
         fixed.setdefault("hardening", "checks")
     if fixed.get("prewarm") == "resident_slabs" or fixed.get("pool") == "one_thread":  # of heaps with superslabs
         fixed.setdefault("ownership", "superslab")
-    choices = (
+    choices = [
         (fixed[field],) if field in fixed else names if field in CORE else names[:1] for field, names in FACTORS.items()
-    )
-    return next((rows for rows in product(*choices) if _is_legal(rows)), None)
+    ]
+    first = [names[0] for names in choices]
+    near = (rows for rows in product(*choices) if sum(map(ne, rows, first)) <= 3)
+    return next(filter(_is_legal, near), None)
 
 
 @cache

@@ -13,6 +13,7 @@ from unittest import mock
 import pytest
 from traces import random_trace
 
+import heapsmith
 from heapsmith import exits
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import staged, write_whole
@@ -66,6 +67,7 @@ def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None
     """Files may have 200 bytes: each command says which one it could not write, and never that it was its output."""
     trace = tmp_path / "a.hst"
     random_trace(trace, 2000, seed=1)
+    heapsmith.report(trace, tmp_path / "whole.html")  # compiled code too can be stored only without the limit
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)); "
     start = limit + "from heapsmith.cli import main; sys.exit(main())"
     commands = {
@@ -83,7 +85,7 @@ def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None
         assert re.fullmatch(rf"heapsmith: {re.escape(str(file))}[^:]*: [^:]+: File too large\n", done.stderr), (
             done.stderr
         )
-    assert sorted(os.listdir(tmp_path)) == ["a.hst", "c"]
+    assert sorted(os.listdir(tmp_path)) == ["a.hst", "c", "whole.html"]
 
 
 def test_a_copy_that_fails_names_what_was_to_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

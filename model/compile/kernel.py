@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from heapsmith.model.compile import pointers, prune
 from heapsmith.model.compile.cache import keep_on_disk
 from heapsmith.model.compile.prune import BEGIN, INT64, ROW, UINT64, Pruned, pruned
-from heapsmith.model.compile.whole_program import PART, compile_as_one, uncollected
+from heapsmith.model.compile.whole_program import PART, compile_as_one, needed_passes, uncollected
 
 Ints = NDArray[np.int64]
 """A 1-D array of integers."""
@@ -226,11 +226,10 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], absent:
     """Return the numba dispatcher of an entry, cached under `digest`; callees come on demand."""
     _import_numba()
     import numba
-    from numba.core.compiler import Compiler
 
     compile_as_one()
 
-    class Pruning(Compiler):
+    class Pruning(needed_passes()):  # type: ignore[misc]
         """Compiles the pruned entry instead of the entry."""
 
         def compile_extra(self, func: types.FunctionType) -> Any:
@@ -238,7 +237,7 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], absent:
             twin.__qualname__, twin.__module__ = func.__qualname__, func.__module__
             self.state.typingctx.refresh()  # the context has not seen the intrinsics yet
             with uncollected():
-                return super().compile_extra(twin)  # type: ignore[no-untyped-call]
+                return super().compile_extra(twin)
 
     named = types.FunctionType(prune.flat(entry), entry.__globals__, entry.__name__)
     named.__module__ = entry.__module__
@@ -282,7 +281,7 @@ def _part(twin: types.FunctionType, inlined: bool) -> Any:
     key = twin.__code__, inlined, tuple(value if isinstance(value, int) else id(value) for value in used)
     if key not in _PARTS:
         twin.__qualname__ = f"{PART}{twin.__name__}"
-        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined}
+        options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined, "pipeline_class": needed_passes()}
         _PARTS[key] = numba.njit(**options)(twin)
     return _PARTS[key]
 

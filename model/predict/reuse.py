@@ -7,7 +7,7 @@ import msgspec
 
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.simulator import Simulator, has_rare_choices
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.distances import LOWEST
 from heapsmith.model.memory.hardware import Hardware, load_hardware
@@ -63,9 +63,9 @@ def reuse(
     """
     hardware = load_hardware()
     plans = [make_plan(design) for design in designs]
-    rare = any(map(has_rare_choices, plans))
+    # All designs run the loop of the rare choices: a second loop takes longer to compile than it saves
     simulators = [
-        Simulator(plan, listener=Listener(hardware, DISTANCES), application=application, rare=rare) for plan in plans
+        Simulator(plan, listener=Listener(hardware, DISTANCES), application=application, rare=True) for plan in plans
     ]
     with TraceReader(trace, sited=ask_sites(designs)) as reader:
         extent = feed_all(reader, simulators, "measuring distances", progress)
