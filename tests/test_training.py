@@ -10,7 +10,7 @@ from conftest import Answer
 
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
-from heapsmith.bench.programs.programs import programs
+from heapsmith.bench.programs.programs import Program, programs
 from heapsmith.bench.report import benchmark
 from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.bench.suite import suite, training
@@ -117,9 +117,12 @@ def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     assert found.on == f"the replay of {other.name} over an input of 70% of the size, another seed"
 
 
-def test_a_replay_whose_blocks_go_between_threads_is_recorded_several_times(tmp_path: Path) -> None:
+@pytest.mark.parametrize("row", [suite_rows._program_row, suite_rows._replay_row])
+def test_where_blocks_go_between_threads_several_recordings_count(
+    row: Callable[[Program, str, Program], suite_rows.Row], tmp_path: Path
+) -> None:
     other = next(one for one in programs(tmp_path / "inputs", scale=0.02, seed=2) if one.name == "zstd")
-    train = suite_rows._replay_row(other, "replay", other).train
+    train = row(other, "programs", other).train
     assert train is not None
     events = []
     for trace in train(tmp_path).traces:

@@ -36,8 +36,8 @@ GLIBC_LIMIT_S = 600.0
 """The limit for the first runs of a row, which are under glibc."""
 TRAINING_SCALE = 0.7
 """Size of a program's training input relative to the measured input; its seed is 2."""
-REPLAYS_OF_THREADS = 3
-"""Recordings of a training replay whose blocks go between threads."""
+RECORDINGS_OF_THREADS = 3
+"""Recordings of a training input whose blocks go between threads: these take other turns in each."""
 QUICK_PROGRAMS = ("sqlite3", "perl", "python-server")
 """Programs of the suites `servers`, `programs` and `replay` with --quick."""
 
@@ -233,12 +233,13 @@ def _replay_row(one: Program, suite: str, other: Program | None) -> Row:
 
 
 def _trainer(other: Program | None) -> Trainer | None:
-    """Records the program with its training input."""
+    """Records the program with its training input, several times with threads."""
     if other is None:
         return None
 
     def train(folder: Path) -> Training:
-        return Training([trace_of(other, folder / "recorded")], _training_input(other))
+        traces = [trace_of(other, folder / f"recorded{number}") for number in _recordings(other)]
+        return Training(traces, _training_input(other))
 
     return train
 
@@ -246,7 +247,7 @@ def _trainer(other: Program | None) -> Trainer | None:
 def _replay_trainer(other: Program | None) -> Trainer | None:
     """Records the replay of what the program does with its training input, several times with threads.
 
-    The program itself touches fewer pages, and its threads take other turns: others in each replay.
+    The program itself touches fewer pages, and its threads take other turns.
     """
     if other is None:
         return None
@@ -254,13 +255,18 @@ def _replay_trainer(other: Program | None) -> Trainer | None:
     def train(folder: Path) -> Training:
         script, recorded = folder / "script", folder / "replayed.hst"
         write_script(trace_of(other, folder / "recorded"), script)
-        traces = [folder / f"training{number}.hst" for number in range(REPLAYS_OF_THREADS if other.hands_over else 1)]
+        traces = [folder / f"training{number}.hst" for number in _recordings(other)]
         for trace in traces:
             _record(replay_command(script), recorded, f"the replay of {other.name}")
             _write_without_times(recorded, trace)
         return Training(traces, f"the replay of {_training_input(other)}")
 
     return train
+
+
+def _recordings(other: Program) -> range:
+    """Return the numbers of the recordings to train on."""
+    return range(RECORDINGS_OF_THREADS if other.hands_over else 1)
 
 
 def _write_without_times(trace: Path, out: Path) -> None:
