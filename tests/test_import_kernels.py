@@ -139,6 +139,10 @@ TEMPLATES: dict[str, tuple[Any, list[str]]] = {
             ),
             *(
                 "@ a b:[0x1] + 0x{p:x} 0x{s:x}",
+                "@ a:(f+0x1)[0x{p:x}] + 0x{q:x} 0x{s:x}",
+                "@ [0x{p:x}] < 0x{q:x}\n@ [0x{p:x}] > 0x{p:x} 0x{s:x}",
+                "@ a[b:[0x{n:x}] + 0x{p:x} 0x1",
+                "@ a:[0x{p:x}] - 0x{q:x}",
                 "@ a + 0x1 0x2 + 0x{p:x} 0x3",
                 "- 0x{p:X}F",
                 "- 0x0",

@@ -1,6 +1,7 @@
 """The stacks of imports: files that were mapped, what other tools say of frames, lines of Python's functions."""
 
 import inspect
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ import import_records
 import pytest
 from test_import_kernels import calls
 
-from heapsmith.model.trace.imports import bytehound, memray
+from heapsmith.model.trace.imports import bytehound, csv_table, json_lines, memray, mtrace
+from heapsmith.model.trace.imports import parquet as parquet_table
 from heapsmith.model.trace.imports.python_code import Code
 
 
@@ -204,3 +206,37 @@ def test_a_table_of_lines_may_be_damaged() -> None:
             assert Code("f", "a.py", 5, table).name(1 << 20, version).startswith("py::f:a.py")
     assert Code("f", "a.py", 5, b"").name(0, 0x030B0000) == "py::f:a.py"
     assert Code("f", "a.py", 5, b"\x80\0").name(-1, 0x030B0000) == "py::f:a.py"
+
+
+def test_callers_of_mtrace_are_sites_with_the_names_of_backtrace_symbols(tmp_path: Path) -> None:
+    """A failed call and a free have no site; a table of more callers than it begins with grows."""
+    many = b"".join(b"@ /b:[%#x] + %#x 0x8\n" % (0x100 + at, 0x1000 + 16 * at) for at in range(600))
+    lines = b"= Start\n@ ./a b:(main+0x12)[0x12] + 0xa0 0x8\n@ ./a b:(main+0x12)[0x12] + 0xb0 0x8\n+ 0xc0 0x8\n"
+    lines += b"@ [0x99] - 0xb0\n@ [0x99] ! 0xd0 0x1\n@ ./a b:(main+0x12)[0x12] < 0xa0\n@ ./a b:[0x44] > 0xe0 0x9\n"
+    lines += b"@ [0x99] + 0xb0 0x8\n"
+    (tmp_path / "file").write_bytes(lines + many + lines[8:])
+    rows, bad, (found, _, _, extra) = calls(mtrace.read, tmp_path / "file")
+    assert bad is None
+    assert [row[8] for row in rows] == [1, 1, 0, 0, 2, 3, *range(4, 604), 1, 1, 0, 0, 2, 3]
+    assert found[:3] == [[("", 0x12)], [("", 0x44)], [("", 0x99)]]
+    assert extra["perf_map"][:3] == [[0x12, 1, "./a b(main+0x12)"], [0x44, 1, "./a b[0x44]"], [0x99, 1, "[0x99]"]]
+
+
+def test_callers_of_tables_are_sites(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow", reason="pyarrow is not installed")
+    from pyarrow import parquet
+
+    columns = {"op": ["malloc", "malloc", "realloc", "free", "malloc"], "pointer": [16, 32, 48, 32, 64]}
+    columns |= {"old_pointer": [0, 0, 16, 0, 0], "caller": ["main", None, "f(int)", "g", "main"]}
+    rows = list(zip(*columns.values(), strict=True))
+    parquet.write_table(pyarrow.table(columns), tmp_path / "parquet")
+    lines = [",".join(map(str, row)).replace("None", "") for row in (columns, *rows)]
+    (tmp_path / "csv").write_text("\n".join(lines) + "\n")
+    fields = [{name: value for name, value in zip(columns, row, strict=True) if value is not None} for row in rows]
+    (tmp_path / "jsonl").write_text("".join(json.dumps(row) + "\n" for row in fields))
+    for name, module in (("csv", csv_table), ("jsonl", json_lines), ("parquet", parquet_table)):
+        found, bad, (places, _, _, extra) = calls(module.read, tmp_path / name)
+        assert bad is None
+        assert [row[9] for row in found] == [1, 0, 2, 0, 1], name
+        assert places == [[("", 1)], [("", 2)]], name
+        assert extra["perf_map"] == [[1, 1, "main"], [2, 1, "f(int)"]], name

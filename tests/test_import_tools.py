@@ -87,13 +87,24 @@ def events_of(trace: Path, least: int, most: int) -> list[list[str]]:
 
 @pytest.mark.skipif(not Path("/usr/lib/x86_64-linux-gnu/libc_malloc_debug.so.0").exists(), reason="no malloc_debug")
 def test_mtrace(program: Path, own: TraceInfo, tmp_path: Path) -> None:
-    subprocess.run(["gcc", "-O0", "-fno-builtin", "-DMTRACE", "-o", tmp_path / "mixed", PROGRAM], check=True)
+    """The counts, and each birth's caller, of our own recording."""
+    options = ["-O0", "-fno-builtin", "-rdynamic", "-DMTRACE"]
+    subprocess.run(["gcc", *options, "-o", tmp_path / "mixed", PROGRAM], check=True)
     preload = {"MALLOC_TRACE": str(tmp_path / "log"), "LD_PRELOAD": "libc_malloc_debug.so.0"}
     subprocess.run([tmp_path / "mixed"], env=os.environ | preload, check=True)
     found = imported(tmp_path / "log")
     same(found, own, births_alike=True)
     assert found.source == "mtrace"
     assert found.inexact[-1] == "calloc and aligned allocations are malloc"
+    record([str(tmp_path / "mixed")], tmp_path / "own.hst", stacks=1)
+    callers = births_by_place(tmp_path / "own.hst", 0, LIBSTDCXX, "mixed")
+    with TraceReader(tmp_path / "log.hst") as reader:
+        names = {address: name for address, _, name in reader.footer.extra["perf_map"]}
+        tree = reader.stacks()
+        assert tree is not None
+        sites = Counter(one for chunk, site in reader.sited() for one in site[chunk.op <= Op.ALIGNED].tolist())
+    assert sorted(sites.values()) == sorted(count for place, count in callers.items() if place)
+    assert {names[address].partition("+")[0] for address in tree.offset.tolist()} == {f"{tmp_path / 'mixed'}(main"}
 
 
 @needs("valgrind")

@@ -1,7 +1,7 @@
 """Tables of calls with named columns: the schema of CSV, JSON lines and Parquet (docs/import.md 5)."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -20,6 +20,7 @@ from heapsmith.model.trace.events import (
     op_mask,
 )
 from heapsmith.model.trace.imports.builder import MAX, Calls, align_log2
+from heapsmith.model.trace.imports.callers import Callers
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About
 from heapsmith.model.trace.imports.source import Source, first_line
 
@@ -27,6 +28,7 @@ OPS = [op.name.lower() for op in Op]
 NUMBERS = ("thread", "pointer", "old_pointer", "size", "alignment", "time_ns", "processor")
 _LIMITS = {"processor": (UNKNOWN, MAX_PROCESSORS - 1)}
 """What an absent or empty number counts as, and the most that one may be, where that is not 0 and MAX."""
+CALLER = "caller"
 REQUIRED = {"op", "pointer"}
 _DEATH, _BIRTH, _SIZED, _ALIGNED = (op_mask(ops) for ops in (DEATHS, BIRTHS | {Op.REALLOC}, SIZED, WITH_ALIGNMENT))
 
@@ -63,7 +65,7 @@ def check_columns(source: Source, names: Iterable[str], about: About) -> None:
     about.inexact += [what for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if name not in found]
 
 
-def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
+def calls_of(source: Source, batch: Any, first_row: int, callers: Callers) -> Calls:
     """Return the calls of a batch of rows; an absent or empty number is 0, a processor unknown."""
     pa = arrow()
     import pyarrow.compute as pc
@@ -81,10 +83,15 @@ def calls_of(source: Source, batch: Any, first_row: int) -> Calls:
             row = int(np.argmax(wrong))
             source.bad(f"row {first_row + row}", f"{name}: expected a number from 0 to {most}, got {values[row]}")
         columns[name] = values
-    return calls_of_columns(ops.astype(np.uint8), columns, np.arange(first_row, first_row + len(ops)))
+    op, sites = ops.astype(np.uint8), None
+    if CALLER in batch.schema.names:
+        words = _words(batch.column(CALLER))
+        codes = pc.fill_null(words.indices, -1).to_numpy(zero_copy_only=False)
+        sites = sites_of(op, columns["pointer"], codes, words.dictionary.cast(pa.string()).to_pylist(), callers)
+    return calls_of_columns(op, columns, np.arange(first_row, first_row + len(op)), sites)
 
 
-def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints) -> Calls:
+def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints, sites: Ints | None) -> Calls:
     """Return the calls of rows: a column for each of NUMBERS. What a row's operation does not have does not count."""
     aligned = np.flatnonzero(_ALIGNED[op])
     alignments, which = np.unique(columns["alignment"][aligned], return_inverse=True)
@@ -101,7 +108,17 @@ def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints) -> Ca
         columns["time_ns"],
         record,
         columns["processor"],
+        sites,
     )
+
+
+def sites_of(op: Bytes, pointer: Ints, codes: Ints, names: Sequence[str | None], callers: Callers) -> Ints:
+    """Return the site of each row: that of its caller, names[code], if the row returned a block; else 0."""
+    has = _BIRTH[op] & (pointer != 0) & (codes >= 0)
+    sites = np.zeros(len(names) + 1, np.int64)
+    for code in np.unique(codes[has]).tolist():
+        sites[code] = callers.site(names[code] or "")
+    return np.where(has, sites[codes], 0)
 
 
 def _operations(names: Any) -> Any:
@@ -109,20 +126,27 @@ def _operations(names: Any) -> Any:
     pa = arrow()
     import pyarrow.compute as pc
 
-    column = names if pa.types.is_dictionary(names.type) else names.cast(pa.string()).dictionary_encode()
+    column = _words(names)
     known = pc.fill_null(pc.index_in(column.dictionary.cast(pa.string()), value_set=pa.array(OPS)), -1)
     numbers = np.append(known.to_numpy(zero_copy_only=False), -1)
     return numbers[pc.fill_null(column.indices, -1).to_numpy(zero_copy_only=False)]
 
 
-def calls_of_batches(source: Source, batches: Iterator[Any], row: int) -> Iterator[Calls]:
+def _words(column: Any) -> Any:
+    """Return a column of words as numbers of different ones."""
+    pa = arrow()
+    return column if pa.types.is_dictionary(column.type) else column.cast(pa.string()).dictionary_encode()
+
+
+def calls_of_batches(source: Source, batches: Iterator[Any], row: int, about: About) -> Iterator[Calls]:
     """Yield the calls of batches, the first of which begins at `row`."""
+    callers = Callers(about)
     while True:
         with naming_rows(source):
             batch = next(batches, None)
             if batch is None:
                 return
-            calls = calls_of(source, batch, row)
+            calls = calls_of(source, batch, row, callers)
         if calls.op.size:
             yield calls
         row += calls.op.size

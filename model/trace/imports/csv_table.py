@@ -5,6 +5,7 @@ from typing import Any
 
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.columns import (
+    CALLER,
     NUMBERS,
     REQUIRED,
     arrow,
@@ -20,7 +21,7 @@ _BLOCK_BYTES = 1 << 20
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the rows; row 1 has the names of the columns."""
     check_columns(source, _names(source.head), about)
-    return calls_of_batches(source, _batches(source), 2)
+    return calls_of_batches(source, _batches(source), 2, about)
 
 
 def _names(head: bytes) -> list[str]:
@@ -32,7 +33,8 @@ def _batches(source: Source) -> Iterator[Any]:
     pa = arrow()
     from pyarrow import csv
 
-    kinds = {"op": pa.dictionary(pa.int32(), pa.string())} | dict.fromkeys(NUMBERS, pa.int64())
+    word = pa.dictionary(pa.int32(), pa.string())
+    kinds = {"op": word, CALLER: word} | dict.fromkeys(NUMBERS, pa.int64())
     wanted = [name for name in kinds if name in _names(source.head)]
     yield from csv.open_csv(
         source.stream,

@@ -11,7 +11,8 @@ import numpy as np
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import MAX_PROCESSORS, UNKNOWN, Op
 from heapsmith.model.trace.imports.builder import MAX, Calls
-from heapsmith.model.trace.imports.columns import NUMBERS, calls_of_columns
+from heapsmith.model.trace.imports.callers import Callers
+from heapsmith.model.trace.imports.columns import NUMBERS, calls_of_columns, sites_of
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
 from heapsmith.model.trace.imports.source import Source, first_line
 from heapsmith.model.trace.imports.text import parts
@@ -33,11 +34,12 @@ class _Row(msgspec.Struct, frozen=True, gc=False):
     alignment: _Number = 0
     time_ns: _Number | None = None
     processor: Annotated[int, msgspec.Meta(ge=UNKNOWN, lt=MAX_PROCESSORS)] = UNKNOWN
+    caller: str | None = None
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the lines."""
-    decoder, before = msgspec.json.Decoder(_Row), 0
+    decoder, before, callers = msgspec.json.Decoder(_Row), 0, Callers(about)
     for data in parts(source):
         lines, bad = data.count(b"\n"), None
         try:
@@ -48,7 +50,7 @@ def read(source: Source, about: About) -> Iterator[Calls]:
         if len(rows) != lines:  # a mistake, or a blank line
             rows, numbers, bad = _one_by_one(source, decoder, data, before)
         if rows:
-            yield _calls(rows, numbers, about)
+            yield _calls(rows, numbers, about, callers)
         if bad is not None:
             raise bad
         before += lines
@@ -71,7 +73,7 @@ def _one_by_one(
     return rows, numbers, None
 
 
-def _calls(rows: Sequence[_Row], numbers: Sequence[int], about: About) -> Calls:
+def _calls(rows: Sequence[_Row], numbers: Sequence[int], about: About, callers: Callers) -> Calls:
     """Return the calls of rows, and note what they lack."""
     columns: dict[str, Any] = {name: list(map(attrgetter(name), rows)) for name in NUMBERS}
     for name, lack in (("time_ns", NO_TIMES), ("thread", NO_THREADS)):
@@ -85,7 +87,8 @@ def _calls(rows: Sequence[_Row], numbers: Sequence[int], about: About) -> Calls:
     op = np.array([_OPS[row.op] for row in rows], np.uint8)
     arrays = {name: np.array(values, np.int64) for name, values in columns.items()}
     about.processors |= bool((arrays["processor"] >= 0).any())
-    return calls_of_columns(op, arrays, np.array(numbers, np.int64))
+    sites = sites_of(op, arrays["pointer"], np.arange(len(rows)), [row.caller for row in rows], callers)
+    return calls_of_columns(op, arrays, np.array(numbers, np.int64), sites if about.tree else None)
 
 
 def _pointer(value: int | str) -> int:

@@ -3,9 +3,13 @@
 import re
 from collections.abc import Iterator
 
-from heapsmith.model.compile.kernel import compiled, hit_path, kernel
-from heapsmith.model.trace.events import Op
+import numpy as np
+
+from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
+from heapsmith.model.trace.addresses import find, grown_table, new_table
+from heapsmith.model.trace.events import CHUNK_EVENTS, Op
 from heapsmith.model.trace.imports.builder import Calls
+from heapsmith.model.trace.imports.callers import Callers
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
 from heapsmith.model.trace.imports.source import Source, shown
 from heapsmith.model.trace.imports.text import (
@@ -23,14 +27,37 @@ from heapsmith.model.trace.imports.text import (
 )
 
 _NULL = b"(nil)"
-_CALL = re.compile(rb"(?:@ .* )?([-+<>!]) (0x[0-9a-fA-F]{1,16}|\(nil\))(?: (0x[0-9a-fA-F]{1,16}|0))?")
+_CALL = re.compile(
+    rb"(?:@ (?:(?P<file>.*?):?(?P<function>\(.*\))?\[0x(?P<caller>[0-9a-fA-F]{1,15})\]|.*) )?"
+    rb"(?P<sign>[-+<>!]) (?P<pointer>0x[0-9a-fA-F]{1,16}|\(nil\))(?: (?P<size>0x[0-9a-fA-F]{1,16}|0))?"
+)
 MALLOC, REALLOC, FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
-PLACE, BIRTH, DEATH, BEFORE, AFTER = b"@+-<>"
+PLACE, BIRTH, DEATH, BEFORE, AFTER, OPEN, CLOSE = b"@+-<>[]"
 ZERO = ord("0")
+NEW, WRONG = -1, -2
+_FIRST_TABLE = 1 << 10
 
 
 class _Mtrace(Text):
     """The state of a text; `between` is 1 between the two lines of a realloc, of which the first has `taken`."""
+
+    callers: Ints  # a hash table of the addresses of the callers so far (model/trace/addresses.py)
+    sites: Ints  # of these callers
+    site: Ints  # of the calls in the columns
+
+
+@hit_path
+def site_of(state: _Mtrace) -> int:
+    """The site of a caller, `file:(function)[address] ` at `at`; NEW, or WRONG if it is another text."""
+    while state.data[state.at] != OPEN and state.data[state.at] != NEWLINE:
+        state.at += 1
+    if not passes(state, OPEN):
+        return WRONG
+    address = prefixed(state)
+    if address <= 0 or not passes(state, CLOSE) or not passes(state, SPACE):
+        return WRONG
+    place = find(state.callers, address)
+    return int(state.sites[place]) if state.callers[place] != 0 else NEW
 
 
 @hit_path
@@ -43,7 +70,7 @@ def size_of(state: _Mtrace) -> int:
 
 
 @hit_path
-def call(state: _Mtrace, sign: int) -> int:
+def call(state: _Mtrace, sign: int, site: int) -> int:
     """Take `pointer`, or `pointer size`, behind a sign; return 0 if it is another text."""
     pointer = prefixed(state)
     if pointer <= 0:
@@ -52,6 +79,7 @@ def call(state: _Mtrace, sign: int) -> int:
         if not passes(state, NEWLINE):
             return 0
         if sign == DEATH:
+            state.site[state.calls] = 0
             put(state, FREE, 0, pointer, 0, 0)
         else:
             state.between, state.taken = 1, pointer
@@ -59,8 +87,9 @@ def call(state: _Mtrace, sign: int) -> int:
     if not passes(state, SPACE):
         return 0
     size = size_of(state)
-    if size < 0 or not passes(state, NEWLINE):
+    if size < 0 or site == NEW or not passes(state, NEWLINE):
         return 0
+    state.site[state.calls] = site
     if sign == AFTER:
         put(state, REALLOC, 0, state.taken, pointer, size)
     else:
@@ -72,13 +101,11 @@ def call(state: _Mtrace, sign: int) -> int:
 @kernel
 def one_line(state: _Mtrace) -> int:
     """Take the next line; return 0 if it is not a usual one."""
+    site = 0
     if passes(state, PLACE):
-        if not passes(state, SPACE):
-            return 0
-        while state.data[state.at] != SPACE and state.data[state.at] != NEWLINE:
-            state.at += 1
-        if not passes(state, SPACE):
-            return 0
+        site = site_of(state) if passes(state, SPACE) else WRONG
+    if site == WRONG:
+        return 0
     sign = int(state.data[state.at])
     if sign == AFTER and state.between == 0:
         return 0
@@ -87,7 +114,7 @@ def one_line(state: _Mtrace) -> int:
     state.at += 1
     if not passes(state, SPACE):
         return 0
-    return call(state, sign)
+    return call(state, sign, site)
 
 
 @kernel
@@ -101,28 +128,58 @@ fast_take = compiled(take)
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
-    """Yield the calls of the text; a realloc has two lines, `<` and `>`."""
-    state = _Mtrace(**columns("between", "taken"))
-    return scan(source, state, fast_take, lambda line, text: _line(source, state, line, text))
+    """Yield the calls of the text."""
+    reader = _Reader(source, about)
+    for calls in scan(source, reader.state, fast_take, reader.line):
+        yield calls._replace(site=reader.state.site[: calls.op.size])
 
 
-def _line(source: Source, state: _Mtrace, line: int, text: bytes) -> Row | None:
-    """Return the call of a line, if it is one."""
-    if text in (b"= Start", b"= End"):
+class _Reader:
+    """Reads all lines; the kernels read most of them."""
+
+    def __init__(self, source: Source, about: About) -> None:
+        self.source, self.callers = source, Callers(about)
+        keys, sites, _ = new_table(_FIRST_TABLE)
+        site = np.zeros(CHUNK_EVENTS, np.int64)
+        self.state = _Mtrace(**columns("between", "taken", "known"), callers=keys, sites=sites, site=site)
+
+    def line(self, line: int, text: bytes) -> Row | None:
+        """Return the call of a line, if it is one; a realloc has two lines, `<` and `>`."""
+        state, found = self.state, _CALL.fullmatch(text)
+        if text in (b"= Start", b"= End"):
+            return None
+        wrong = found is None or (found["size"] is None) != (found["sign"] in b"-<")
+        if found is None or wrong or (found["sign"] == b">") != (state.between == 1):
+            self.source.bad(
+                f"line {line}", f"expected a line of mtrace, `+ pointer size` or the like, got {shown(text)}"
+            )
+        sign = found["sign"]
+        pointer = 0 if found["pointer"] == _NULL else self.source.integer(line, found["pointer"], "pointer", 16)
+        state.site[state.calls] = 0
+        if sign == b"-":
+            return Op.FREE, 0, pointer, 0, 0, 0, 0, line
+        if sign == b"<":
+            state.between, state.taken = 1, pointer
+        elif sign != b"!" and pointer:  # sizes that no program gets are of calls that failed
+            size = self.source.integer(line, found["size"], "size", 16)
+            old, state.between = state.taken * state.between, 0
+            if found["caller"]:
+                state.site[state.calls] = self._site(int(found["caller"], 16), found)
+            return Op.REALLOC if sign == b">" else Op.MALLOC, 0, old, pointer, size, 0, 0, line
         return None
-    found = _CALL.fullmatch(text)
-    if found is None or (found[3] is None) != (found[1] in b"-<") or (found[1] == b">") != (state.between == 1):
-        source.bad(f"line {line}", f"expected a line of mtrace, `+ pointer size` or the like, got {shown(text)}")
-    sign, pointer = found[1], 0 if found[2] == _NULL else source.integer(line, found[2], "pointer", 16)
-    if sign == b"-":
-        return Op.FREE, 0, pointer, 0, 0, 0, 0, line
-    if sign == b"<":
-        state.between, state.taken = 1, pointer
-    elif sign != b"!" and pointer:  # sizes that no program gets are of calls that failed
-        size = source.integer(line, found[3], "size", 16)
-        old, state.between = state.taken * state.between, 0
-        return Op.REALLOC if sign == b">" else Op.MALLOC, 0, old, pointer, size, 0, 0, line
-    return None
+
+    def _site(self, address: int, found: re.Match[bytes]) -> int:
+        """Return the site of a caller, which the kernels know from now on; named as in backtrace_symbols(3)."""
+        state = self.state
+        name = found["file"] + (found["function"] or b"[%#x]" % address)
+        site = self.callers.site(name.decode("utf-8", "backslashreplace"), address)
+        if 2 * state.known >= state.callers.size:
+            state.callers, state.sites, _ = grown_table(state.callers, state.sites, state.sites)
+        place = find(state.callers, address)
+        if address and state.callers[place] == 0:
+            state.callers[place], state.sites[place] = address, site
+            state.known += 1
+        return site
 
 
 FORMAT = Format(
