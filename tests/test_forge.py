@@ -8,6 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -129,8 +130,9 @@ def test_an_interrupted_forge_leaves_no_half_written_file(tmp_path: Path, step: 
 def wait_for_child(pid: int) -> None:
     """Until the command itself runs: the forge's own child is `sleep`."""
     for _ in range(600):
-        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        if any(Path(f"/proc/{child}/comm").read_text() == "sleep\n" for child in children):
-            return
+        with suppress(FileNotFoundError, ProcessLookupError):  # another child may end meanwhile
+            children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+            if any(Path(f"/proc/{child}/comm").read_text() == "sleep\n" for child in children):
+                return
         time.sleep(0.1)
     raise AssertionError("the command never began")

@@ -14,6 +14,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from threading import Timer
 from typing import Any
 
 import pytest
@@ -246,9 +247,11 @@ def test_a_process_of_another_user(call: Call, tmp_path: Path) -> None:
 
 def test_it_ends_with_the_process(call: Call) -> None:
     environment = {"LD_PRELOAD": preloadable(library("default", checked=False))}
-    with subprocess.Popen(["sleep", "0.5"], env=environment) as process:
+    with subprocess.Popen(["cat"], env=environment, stdin=subprocess.PIPE) as process:
+        assert process.stdin is not None
         while not Watch(process.pid).look():
             time.sleep(0.01)
+        Timer(0.5, process.stdin.close).start()
         answer = call("top", process.pid, "--json", "--interval", "0.1s")
     assert (answer.status, answer.err) == (0, "")
     assert {one["pid"] for line in answer.out.splitlines() for one in json.loads(line)} == {process.pid}
