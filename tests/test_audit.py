@@ -164,7 +164,9 @@ class Toolbox(NamedTuple):
     rows: set[str]
 
 
-@pytest.fixture(scope="module", params=[["gcc"], ["gcc", "clang"]], ids=" and ".join)
+@pytest.fixture(
+    scope="module", params=[["gcc", "clang"], pytest.param(["gcc"], marks=pytest.mark.big)], ids=" and ".join
+)
 def toolbox(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Toolbox:
     """The tools that gcc needs, and either no clang or a stand-in for clang: gcc under that name."""
     folder = tmp_path_factory.mktemp("tools")
