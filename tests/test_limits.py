@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from covering import soon
+from loaded import unchecked_library
 from preloaded import FIRST_BUILT_IN, LIVE_DESIGNS, design_of, library, program, run, start
 
+from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 
 MIB = 1 << 20
@@ -110,7 +112,7 @@ def test_a_limit_after_superslabs_were_unmapped(limit: str) -> None:
     """Their address space, which is reserved, goes too where the limit is low; else it goes on counting."""
     of_glibc = got(size=200, limit=f"{MORE}")
     words = [program("run_limit"), 200, 1, limit, SPIKE]
-    bytes_got = int(run(words, library("unmap", checked=False), timeout=300))
+    bytes_got = int(run(words, unchecked_library(load("unmap")), timeout=300))
     assert enough("unmap", 200, MORE, of_glibc) <= bytes_got <= MORE
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from loaded import checked_library
+from loaded import checked_library, unchecked_library
 from preloaded import BUILT_IN, LIVE_DESIGNS, library, program, run, shim
 from traces import random_trace
 
@@ -175,7 +175,7 @@ def test_every_class_has_its_region_in_little_address_space() -> None:
     limit = 256 * MIB
     design = load("region")
     words = [program("run_every_class"), limit * 2 // 3 // len(design.sizes), *design.sizes]
-    assert run(words, library("region", checked=False), limits={resource.RLIMIT_AS: limit}) == "fine\n"
+    assert run(words, unchecked_library(design), limits={resource.RLIMIT_AS: limit}) == "fine\n"
 
 
 @pytest.mark.parametrize("mebibytes", [300, pytest.param(1000, marks=pytest.mark.big)])

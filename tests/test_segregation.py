@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 from covering import covering_designs, of_each_row, soon
-from loaded import fast_library
+from loaded import checked_library
 from preloaded import program, shim, start
 from program import Program, plain_and_compiled
 from test_trace_stacks import sites_of
@@ -187,7 +187,7 @@ def test_library_and_model_agree(design: Design, trace: Path) -> None:
     simulator.check()
     groups = simulator.groups(chunk)
     for told, differs in ((groups, False), (np.zeros_like(groups), True)):
-        with Driver(fast_library(design), plan.grain, len(counter_names(plan)), check_every=64) as driver:
+        with Driver(checked_library(design), plan.grain, len(counter_names(plan)), check_every=64) as driver:
             driver.send(chunk, told)
             addresses, counters = driver.receive(len(chunk.op))
         assert (by_address(plan, 0, chunk, expected, addresses) is not None) == differs
@@ -218,7 +218,7 @@ def test_a_programs_own_calls_are_of_the_groups_that_the_model_says(tmp_path: Pa
     """
     plugin = shim("run_sites_plugin", "-Wl,--build-id")
     command = [program("run_sites", "-Wl,--build-id", "-ldl"), 2000, 20, 2, 5000, plugin]
-    [recorded] = record([str(word) for word in command], tmp_path / "t.hst", stacks=4).traces
+    [recorded] = record([str(word) for word in command], tmp_path / "t.hst", stacks=3).traces
     with TraceReader(recorded.path) as reader:
         tree = reader.stacks()
     assert tree is not None
@@ -230,7 +230,7 @@ def test_a_programs_own_calls_are_of_the_groups_that_the_model_says(tmp_path: Pa
     design = changed(load("default"), "apart", {"segregation": {"kind": "sites", "groups": groups}})
     (row,) = simulate(Path(recorded.path), [design]).rows
     report = tmp_path / "report.json"
-    done = start(command, fast_library(design), environment={"HEAPSMITH": f"stats={report},check"})
+    done = start(command, checked_library(design), environment={"HEAPSMITH": f"stats={report},check"})
     assert (done.returncode, done.stderr) == (0, "")
     classes = json.loads(report.read_text())["classes"]
     for index, found in enumerate(classes):
