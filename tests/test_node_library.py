@@ -276,7 +276,7 @@ def test_threads_and_forks_under_load(design: str, tmp_path: Path) -> None:
     built = changed(load("nodes"), design, VARIANTS[design.partition("-")[2] or "plain"])
     environment = two_nodes(tmp_path)
     for mode in ("load", "handler"):
-        assert run([program("run_fork"), mode, 40], checked_library(built), environment=environment) == "done\n"
+        assert run([program("run_fork"), mode, 20], checked_library(built), environment=environment) == "done\n"
 
 
 @pytest.mark.parametrize("fault", ["mmap:2", "mmap:8-", "mprotect:2", "mprotect:3-", "madvise:1-", "munmap:1-"])
