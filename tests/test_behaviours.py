@@ -115,6 +115,7 @@ def test_covering_design(design: Design) -> None:
     expect_all(checked_library(design), but=kept_out(design))
 
 
+@pytest.mark.big
 def test_checked_build() -> None:
     expect_all(checked_library(load("default")))
 
