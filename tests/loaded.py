@@ -2,7 +2,7 @@
 
 import ctypes
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 
 from heapsmith.codegen.build import FLAGS
 from heapsmith.codegen.built import library_of
+from heapsmith.codegen.difference import counted
+from heapsmith.codegen.verify import CHECK_EVERY, Library, Run, replay
 from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.trace.reader import Op
 
 FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O0"]
-"""Flags for a library that is compiled more often than it is run."""
-CHECKED_TO_RUN = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O1"]
-"""Flags for a checked library that programs run under: two thirds of what -O2 and -g take to build."""
+"""Flags for a library that takes a quarter of the time to build; programs of tests run as long under it."""
 
 WHOLE_SPANS = 1 << 62
 """As many bytes of each span as there are."""
@@ -27,17 +28,27 @@ LIBC = ctypes.CDLL(None)
 THREAD_MAIN = ctypes.CFUNCTYPE(ctypes.c_void_p, ctypes.c_void_p)
 
 
-def fast_library(design: Design) -> Path:
-    """The checked library of a design, built fast, and once for all tests."""
-    return library_of(design, checked=True, flags=FAST_TO_BUILD)
-
-
 def checked_library(design: Design) -> Path:
-    """The checked library of a design for programs to run under, built once for all tests.
+    """The checked library of a design, built fast, and once for all tests.
 
     What gcc's -O2 makes of the C is asked of the release build, by the audit and of both by `verify`.
     """
-    return library_of(design, checked=True, flags=CHECKED_TO_RUN)
+    return library_of(design, checked=True, flags=FAST_TO_BUILD)
+
+
+def unchecked_library(design: Design) -> Path:
+    """The same without checks: what the C of the release build does, whatever gcc's -O2 makes of it."""
+    return library_of(design, flags=FAST_TO_BUILD)
+
+
+def agreement(design: Design, trace: Path, nodes: Sequence[str] = ()) -> list[Run]:
+    """What `verify` finds without its audit, of libraries that are built fast: the checked one and the other."""
+    plan = make_plan(design)
+    libraries = [
+        Library("checked", checked_library(design), CHECK_EVERY, counted(plan, checked=True)),
+        Library("release", unchecked_library(design), 0, counted(plan, checked=False)),
+    ]
+    return replay(plan, libraries, trace, lambda *_: None, nodes)
 
 
 MALLINFO = ("arena", "ordblks", "smblks", "hblks", "hblkhd", "usmblks", "fsmblks", "uordblks", "fordblks", "keepcost")

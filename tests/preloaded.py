@@ -53,6 +53,10 @@ def shim(name: str, *flags: str) -> Path:
     return build_tool(name, [PROGRAMS / f"{name}.c"], [*FLAGS, "-shared", "-fPIC", *flags])
 
 
+LIMITS = {resource.RLIMIT_AS: "as", resource.RLIMIT_DATA: "data"}
+"""Options of prlimit(1)."""
+
+
 def start(
     command: Sequence[str | Path | int],
     *preloads: Path,
@@ -60,21 +64,19 @@ def start(
     environment: Mapping[str, str] | None = None,
     timeout: float = 60,
 ) -> subprocess.CompletedProcess[str]:
-    """Run a command to its end under resource limits (by RLIMIT_ number)."""
+    """Run a command to its end under resource limits (by RLIMIT_ number).
 
-    def limit() -> None:
-        for which, value in (limits or {}).items():
-            resource.setrlimit(which, (value, value))
-
+    A program sets the limits, because a fork of this process, which is large, costs as much as most commands.
+    """
+    words = ["prlimit", *(f"--{LIMITS[which]}={value}" for which, value in limits.items())] if limits else []
     assignments = [f"LD_PRELOAD={':'.join(map(preloadable, preloads))}"] if preloads else []
     assignments += [f"{name}={value}" for name, value in (environment or {}).items()]
     return subprocess.run(
-        ["env", *assignments, *map(str, command)],
+        [*words, "env", *assignments, *map(str, command)],
         capture_output=True,
         text=True,
         timeout=timeout,
         check=False,
-        preexec_fn=limit if limits else None,
         env={name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")},
     )
 

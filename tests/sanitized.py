@@ -25,7 +25,7 @@ PREFIX = "tested_"
 ADDR_NO_RANDOMIZE = 0x0040000  # personality(2)
 
 COMPILE = [
-    *("-std=gnu17", "-O1", "-g", "-pipe", "-w", "-fPIC", "-pthread", "-fvisibility=hidden", "-fno-omit-frame-pointer"),
+    *("-std=gnu17", "-O0", "-g", "-pipe", "-w", "-fPIC", "-pthread", "-fvisibility=hidden", "-fno-omit-frame-pointer"),
     *("-fno-builtin-malloc", "-fno-builtin-calloc", "-fno-builtin-realloc", "-fno-builtin-free"),
     "-DHEAPSMITH_CHECKED=1",
 ]

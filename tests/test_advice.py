@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 from advice import wrong_advice
-from loaded import fast_library
+from loaded import checked_library
 
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
@@ -32,4 +32,4 @@ AT_ONCE = {"thp": "grown", "thp_slabs_from_bytes": 0, "thp_runs_from_bytes": 0}
 def test_blocks_lie_on_the_pages_that_the_design_asks_for(fields: dict[str, object]) -> None:
     design: Design = msgspec.structs.replace(load("default"), name="advised", superslab_bytes=HUGE_PAGE, **fields)
     assert design.why_not_valid() is None
-    assert wrong_advice(fast_library(design), make_plan(design)) is None
+    assert wrong_advice(checked_library(design), make_plan(design)) is None

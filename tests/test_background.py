@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 
 import pytest
-from loaded import checked_library
+from loaded import checked_library, unchecked_library
 from preloaded import program, shim, start
 from program import Program, plain_and_compiled
 
-from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.files import scratch
@@ -142,9 +141,9 @@ def wrong_help(library: Path, how: str) -> str | None:
 def test_helper_of_a_program(how: str, checked: bool) -> None:
     """It works in the parent and in a fork's child, a process whose main thread has ended ends, and some have none."""
     design = load("background")
-    assert wrong_help(checked_library(design) if checked else library_of(design), how) is None
+    assert wrong_help(checked_library(design) if checked else unchecked_library(design), how) is None
 
 
 def test_library_has_no_helper_without_the_choice() -> None:
-    assert b"heapsmith_background" in library_of(load("background")).read_bytes()
-    assert b"heapsmith_background" not in library_of(load("default")).read_bytes()
+    assert b"heapsmith_background" in unchecked_library(load("background")).read_bytes()
+    assert b"heapsmith_background" not in unchecked_library(load("default")).read_bytes()

@@ -9,7 +9,7 @@ from random import sample
 
 import pytest
 from covering import all_designs, covering_designs, of_each_row, soon
-from loaded import checked_library, fast_library
+from loaded import checked_library
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
@@ -112,9 +112,10 @@ def test_builtin_design(name: str) -> None:
 
 @pytest.mark.parametrize("design", soon(covering_designs(), SOON), ids=lambda design: design.name)
 def test_covering_design(design: Design) -> None:
-    expect_all(fast_library(design), but=kept_out(design))
+    expect_all(checked_library(design), but=kept_out(design))
 
 
+@pytest.mark.big
 def test_checked_build() -> None:
     expect_all(checked_library(load("default")))
 

@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 from figures import wrong_figures
-from loaded import checked_library
+from loaded import agreement, checked_library, unchecked_library
 from test_cli import Call
 from traces import random_trace
 
 from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.preload import preloadable
-from heapsmith.codegen.built import library_of
-from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan
 
@@ -31,7 +29,7 @@ threads = [threading.Thread(target=work) for _ in range(4)]
 
 
 def reported(design: Any, report: Path, *command: str) -> dict[str, Any]:
-    environment = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": preloadable(library_of(design))}
+    environment = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": preloadable(unchecked_library(design))}
     environment |= {"PYTHONMALLOC": "malloc", "HEAPSMITH": f"stats={report}"}
     subprocess.run(command, env=environment, check=True)
     found: dict[str, Any] = json.loads(report.read_text())
@@ -40,9 +38,9 @@ def reported(design: Any, report: Path, *command: str) -> dict[str, Any]:
 
 def test_the_release_build_counts_hits(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 3000, 5)
-    report = verify(COUNTING, [trace], audit=False)
-    assert report.ok
-    compared = {run.build: run.counters for run in report.runs}
+    runs = agreement(COUNTING, trace)
+    assert [run.difference for run in runs] == [None, None]
+    compared = {run.build: run.counters for run in runs}
     assert compared["release"] == compared["checked"]
 
 
@@ -60,7 +58,7 @@ def test_locks_and_system_calls_are_counted(tmp_path: Path) -> None:
 
 def test_a_design_that_does_not_count_emits_nothing_of_it() -> None:
     counting, plain = (
-        subprocess.run(["nm", "-a", library_of(load(name))], capture_output=True, text=True, check=True).stdout
+        subprocess.run(["nm", "-a", unchecked_library(load(name))], capture_output=True, text=True, check=True).stdout
         for name in ("counting", "default")
     )
     assert "hs_system_count" in counting

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from covering import covering_designs, soon
-from loaded import FAST_TO_BUILD
+from covering import covering_designs, of_each_row, soon
+from loaded import checked_library, unchecked_library
 from preloaded import program
 from preloaded import run as run_whole
 
@@ -16,7 +16,6 @@ from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.gates.attacks import PROGRAMS as PROGRAMS_OF_ATTACKS
 from heapsmith.bench.gates.attacks import attacks, caught
 from heapsmith.bench.peers.peers import Library
-from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, changed, load
@@ -29,6 +28,9 @@ LEVELS = policy.names("hardening")
 
 JUDGING = [design for design in (load("checks"), load("hardened"), *covering_designs()) if make_plan(design).live_map]
 """Designs whose library judges copies."""
+BY_CLASSIFIER = {design.classifier: design for design in (*JUDGING[::-1], *of_each_row(4)) if design in JUDGING}
+"""One for each classifier, of those whose checked libraries other tests have built where there is one."""
+FIRST_JUDGING = [*JUDGING[:2], *BY_CLASSIFIER.values()]
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "misuse"
@@ -64,7 +66,7 @@ def design_of(level: str, *, listed: bool = False, classifier: str = "slab_map",
 def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
     """The program under the design's library."""
     tool = build_tool(name, [PROGRAMS / f"{name}.c"], ["-O1", "-fno-builtin", "-w", f"-I{PROGRAMS}"])
-    command = ["env", f"LD_PRELOAD={preloadable(library_of(design, flags=FAST_TO_BUILD))}", str(tool)]
+    command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design))}", str(tool)]
     return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
 
 
@@ -72,7 +74,7 @@ def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("program", sorted(PROGRAMS_OF_ATTACKS))
 def test_the_attacks_that_each_level_stops(program: str, level: str, name: str) -> None:
     """Each cell of the page's tables of attacks, and their counts."""
-    ended = attacks(program, Library(name, library_of(load(name), flags=FAST_TO_BUILD)))
+    ended = attacks(program, Library(name, unchecked_library(load(name))))
     found: dict[str, list[str]] = {}
     for attack in ended:
         cell = {"stopped": [attack.size], "foiled": [f"({attack.size})"], "hit": []}[attack.end]
@@ -96,9 +98,8 @@ def test_the_attacks_that_each_level_stops(program: str, level: str, name: str) 
         ("::operator delete(block, bytes); ::operator delete[](array, bytes); free(::operator new(bytes))", ""),
     ],
 )
-@pytest.mark.parametrize("size", [40, 1_500_000])
+@pytest.mark.parametrize("size", [40, 40_000_000])
 def test_wrong_deletes(does: str, words: str, level: str, size: int, tmp_path: Path) -> None:
-    design = msgspec.structs.replace(design_of(level), huge_bytes=1 << 20)
     source = tmp_path / "deletes.cc"
     source.write_text(
         "#include <cstdio>\n#include <cstdlib>\n#include <new>\nint main() {\n"
@@ -107,7 +108,7 @@ def test_wrong_deletes(does: str, words: str, level: str, size: int, tmp_path: P
         f'dprintf(1, "%p", {"array" if "array" in does else "block"}); {does}; }}\n'
     )
     tool = build_tool("deletes", [source], ["-x", "c++", "-w", "-lstdc++"])
-    command = ["env", f"LD_PRELOAD={preloadable(library_of(design, flags=FAST_TO_BUILD))}", str(tool)]
+    command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design_of(level)))}", str(tool)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
     line = f"heapsmith: {words}: {int(done.stdout, 16):#018x}\n" if words else ""
     assert (done.returncode, done.stderr) == (-signal.SIGABRT if words else 0, line)
@@ -138,19 +139,19 @@ def test_where_slabs_keep_lists(name: str, level: str) -> None:
 
 def test_an_aligned_block_that_a_larger_class_lent_ends_where_its_own_does() -> None:
     design = msgspec.structs.replace(design_of("full"), rounding=rounding_larger.Params())
-    run_whole([program("run_aligned_lent")], library_of(design, flags=FAST_TO_BUILD))
+    run_whole([program("run_aligned_lent")], unchecked_library(design))
 
 
-@pytest.mark.parametrize("design", soon(JUDGING, JUDGING[:6]), ids=lambda design: design.name)
+@pytest.mark.parametrize("design", soon(JUDGING, FIRST_JUDGING), ids=lambda design: design.name)
 def test_copies_that_leave_no_block(design: Design) -> None:
-    run_whole([program("copies")], library_of(design, flags=FAST_TO_BUILD))
+    run_whole([program("copies")], checked_library(design))
 
 
 @pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "page_map"], ["slab_map"]))
 def test_every_byte_that_is_changed_is_noticed(classifier: str) -> None:
     """Short and long blocks have code of their own, and so have those of one word."""
     design = design_of("full", classifier=classifier)
-    run_whole([program("every_byte")], library_of(design, flags=FAST_TO_BUILD))
+    run_whole([program("every_byte")], unchecked_library(design))
 
 
 def faults_per_page(library: Path) -> float:
@@ -164,7 +165,7 @@ BY_PAGE = changed(load("hardened"), "by-page", {"populate": None, "thp": "never"
 
 
 def test_a_fresh_page_costs_one_fault() -> None:
-    assert faults_per_page(library_of(BY_PAGE, flags=FAST_TO_BUILD)) < 1.2
+    assert faults_per_page(unchecked_library(BY_PAGE)) < 1.2
 
 
 def holds(name: str, level: str, design: Design) -> None:

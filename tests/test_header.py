@@ -11,14 +11,13 @@ from time import monotonic
 import pytest
 from conftest import Answer
 from covering import soon
-from loaded import FAST_TO_BUILD
+from loaded import checked_library, unchecked_library
 from preloaded import PROGRAMS, start
 
 import heapsmith
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.build import build_archive
-from heapsmith.codegen.built import library_of
 from heapsmith.codegen.generate import HEADER, RUNTIME, generate, render
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import ClassFront, Design, load
@@ -50,7 +49,7 @@ Call = Callable[..., Answer]
 
 @lru_cache
 def library(name: str, *, checked: bool = False) -> Path:
-    return library_of(DESIGNS[name], checked=checked, flags=FAST_TO_BUILD)
+    return checked_library(DESIGNS[name]) if checked else unchecked_library(DESIGNS[name])
 
 
 @pytest.fixture(scope="module")
@@ -291,7 +290,7 @@ def test_the_audit_sees_each_lie_in_the_header(tmp_path: Path) -> None:
         text = true.replace(before, after)
         (tmp_path / HEADER).write_text(text)
         if lie == ("style", HEADER):
-            rows = audit_emitted(SMALL, tmp_path).rows
+            rows = audit_emitted(SMALL, tmp_path, library=unchecked_library(SMALL)).rows
         else:
             rows = audit_header(make_plan(SMALL), text, tmp_path, find_gcc())
         assert lie in {(row.check, row.name) for row in rows if not row.ok}

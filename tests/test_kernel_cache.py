@@ -63,7 +63,7 @@ def test_a_cache_that_cannot_be_used_costs_only_time(tmp_path: Path) -> None:
 
 def test_programs_do_not_see_it(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
-    for start in (["record", "-o", str(tmp_path / "t.hst")], ["run", "bare"]):
+    for start in (["record", "-o", str(tmp_path / "t.hst")], ["run", "default"]):
         command = [*PROGRAM, *start, "--", "sh", "-c", "env | grep NUMBA; exit 7"]
         done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
         assert (done.returncode, done.stdout) == (7, "")

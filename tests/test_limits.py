@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from covering import soon
+from loaded import unchecked_library
 from preloaded import FIRST_BUILT_IN, LIVE_DESIGNS, design_of, library, program, run, start
 
+from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 
 MIB = 1 << 20
@@ -110,7 +112,7 @@ def test_a_limit_after_superslabs_were_unmapped(limit: str) -> None:
     """Their address space, which is reserved, goes too where the limit is low; else it goes on counting."""
     of_glibc = got(size=200, limit=f"{MORE}")
     words = [program("run_limit"), 200, 1, limit, SPIKE]
-    bytes_got = int(run(words, library("unmap", checked=False), timeout=300))
+    bytes_got = int(run(words, unchecked_library(load("unmap")), timeout=300))
     assert enough("unmap", 200, MORE, of_glibc) <= bytes_got <= MORE
 
 
@@ -158,17 +160,18 @@ def runs(name: str, which: int, kib: int, *preloads: Path) -> bool:
 
 MARGIN = 4096
 """KiB that a library may need more than glibc, where a tenth is less."""
+STEP = 1024
 
 
 @lru_cache
 def least(name: str, which: int) -> int:
-    """The least KiB from which on the program runs with glibc, and at most 512 more."""
+    """The least KiB from which on the program runs with glibc, and at most STEP more."""
     fails, passes = 0, 1 << 18
-    while passes - fails > 512:
+    while passes - fails > STEP:
         half = (fails + passes) // 2
         fails, passes = (fails, half) if runs(name, which, half) else (half, passes)
     # CPython runs below that where the system refuses it a module in C, which has a form in Python too.
-    return next(more for more in range(passes + MARGIN, 0, -512) if not runs(name, which, more - 512))
+    return next(more for more in range(passes + MARGIN, 0, -STEP) if not runs(name, which, more - STEP))
 
 
 @pytest.mark.parametrize("which", [resource.RLIMIT_AS, resource.RLIMIT_DATA], ids=["as", "data"])

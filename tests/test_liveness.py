@@ -71,7 +71,7 @@ def unreached(plan: Plan, emitted: Path) -> list[str]:
     with (emitted / "fast.c").open("a") as end:
         end.write(f"unsigned long hs_reached[{len(watched.names)}];\n")
     built = build_emitted(emitted, emitted / "watched.so", flags=FAST_TO_BUILD)
-    chunk = nasty_trace(plan, crowd=2)
+    chunk = nasty_trace(plan, waves=10, crowd=2)
     with Driver(built, plan.grain, len(counter_names(plan))) as driver:
         driver.send(chunk)
         driver.receive(len(chunk.op))

@@ -2,14 +2,15 @@
 
 import struct
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from covering import soon
 from preloaded import FLAGS, PROGRAMS, library, program, run, shim
 
-HEAPSMITH = [sys.executable, "-m", "heapsmith"]
+from heapsmith.codegen.build import build
+from heapsmith.model.design.design import load
+
 DESIGNS = ("default", "owner", "region", "hardened")
 TLS = 7  # PT_TLS (elf(5))
 
@@ -81,7 +82,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def archive(folder: Path, design: str) -> Path:
     out = folder / f"libheap-{design}.a"
     if not out.exists():
-        subprocess.run([*HEAPSMITH, "build", design, "--static", "-o", str(out)], check=True, capture_output=True)
+        build(load(design), out, static=True)
     return out
 
 

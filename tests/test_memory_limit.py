@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 import pytest
 from conftest import Answer
+from loaded import unchecked_library
 from preloaded import program as tool
 from preloaded import start
 from program import HUGE, NONE, RUN, Program, plain_and_compiled
 from traces import trace_of
 
 from heapsmith.bench.common.preload import preloadable
-from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.policy.huge_cache import delayed as huge_cache_delayed
@@ -127,7 +127,7 @@ def test_a_limit_in_the_environment(tmp_path: Path) -> None:
     for limit in ("0", str(40 * MIB), "much"):
         counts = tmp_path / limit
         environment = {"HEAPSMITH": f"limit={limit},stats={counts}"}
-        done = start([tool("run_caches"), 30], library_of(design(75)), environment=environment)
+        done = start([tool("run_caches"), 30], unchecked_library(design(75)), environment=environment)
         assert (done.returncode, done.stdout) == (0, "served\n")
         said[limit] = done.stderr
         total = json.loads(counts.read_text())["counters"]
@@ -157,7 +157,7 @@ def test_a_program_whose_caches_do_not_fit_lives(group: Path) -> None:
     """Without the limit in the design the system kills it."""
     statuses = []
     for percent in (0, 80):
-        library = preloadable(library_of(design(percent)))
+        library = preloadable(unchecked_library(design(percent)))
         script = 'echo $$ > "$0/cgroup.procs" && LD_PRELOAD="$1" exec "$2" 64'
         words = ["sh", "-c", script, str(group), str(library), str(tool("run_caches"))]
         done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)

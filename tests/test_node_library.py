@@ -15,7 +15,7 @@ import pytest
 from covering import soon
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
-from loaded import checked_library, fast_library
+from loaded import checked_library, unchecked_library
 from preloaded import library, program, run, shim
 from program import SMALL
 from sanitized import ADDRESS_UNDEFINED, THREAD, Sanitizer
@@ -26,7 +26,6 @@ from traces import random_trace
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.replay.script import write_script
 from heapsmith.bench.replay.syscalls import memory_calls
-from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap.records import TOTALS
@@ -56,7 +55,7 @@ def blocks_on(
     processors: Iterable[int | str], folder: Path | str, *before: str, design: Design = BARE, size: int = 16
 ) -> tuple[list[tuple[int, int]], str]:
     """Superslab and address of a block on each processor, and what was said besides. before: words of the command."""
-    environment = [f"HEAPSMITH=nodes={folder}", f"LD_PRELOAD={preloadable(fast_library(design))}"]
+    environment = [f"HEAPSMITH=nodes={folder}", f"LD_PRELOAD={preloadable(checked_library(design))}"]
     tool = program("run_nodes")
     command = [*before, "env", *environment, tool, str(size), *map(str, processors)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
@@ -150,7 +149,7 @@ def test_the_library_asks_the_system_unless_it_is_told(is_told: bool, tmp_path: 
     command = ["strace", "-f", "-e", "trace=openat", "-o", str(tmp_path / "log")]
     environment = {"HEAPSMITH": f"nodes={folder}"} if is_told else {}
     run(
-        [*command, "-E", f"LD_PRELOAD={preloadable(fast_library(BARE))}", program("run_nodes"), 16, 0],
+        [*command, "-E", f"LD_PRELOAD={preloadable(checked_library(BARE))}", program("run_nodes"), 16, 0],
         environment=environment,
     )
     opened = re.findall(r'"(.*/(?:online|cpulist))", O_RDONLY\|O_CLOEXEC', (tmp_path / "log").read_text())
@@ -229,7 +228,7 @@ def test_the_model_counts_calls_that_bind(tmp_path: Path, monkeypatch: pytest.Mo
         folder = tmp_path / str(len(nodes))
         folder.mkdir()
         monkeypatch.setenv("HEAPSMITH", f"nodes={folder_of(folder, nodes)}")
-        calls.append(memory_calls(tmp_path / "script", library_of(small("plain"))))
+        calls.append(memory_calls(tmp_path / "script", unchecked_library(small("plain"))))
     assert calls[1] - calls[0] == superslabs
 
 
@@ -243,7 +242,7 @@ def test_a_library_that_counts_calls_counts_those_that_bind(tmp_path: Path) -> N
 def test_files_are_read_where_standard_input_is_closed(tmp_path: Path) -> None:
     """The first file is descriptor 0 then. The program ends with status 1 if it stays open."""
     closed = ["sh", "-c", 'exec "$@" <&-', "sh"]
-    assert run([*closed, program("run_nodes"), 16, 0], fast_library(BARE))
+    assert run([*closed, program("run_nodes"), 16, 0], checked_library(BARE))
     found, said = blocks_on([0, 1], folder_of(tmp_path, {0: "0", 1: "1"}), *closed)
     assert ([superslab for superslab, _ in found], said) == ([0, 1], "")
 
@@ -277,7 +276,7 @@ def test_threads_and_forks_under_load(design: str, tmp_path: Path) -> None:
     built = changed(load("nodes"), design, VARIANTS[design.partition("-")[2] or "plain"])
     environment = two_nodes(tmp_path)
     for mode in ("load", "handler"):
-        assert run([program("run_fork"), mode, 40], checked_library(built), environment=environment) == "done\n"
+        assert run([program("run_fork"), mode, 20], checked_library(built), environment=environment) == "done\n"
 
 
 @pytest.mark.parametrize("fault", ["mmap:2", "mmap:8-", "mprotect:2", "mprotect:3-", "madvise:1-", "munmap:1-"])

@@ -9,10 +9,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import PROGRAM
+from loaded import unchecked_library
 
 from heapsmith.bench.common import preload as links
 from heapsmith.bench.common.preload import preload, preloadable
-from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import cache_dir
@@ -26,7 +26,7 @@ def library(tmp_path: Path) -> Path:
     folder = tmp_path / ODD
     folder.mkdir()
     copy = folder / "lib x:y.so"
-    copy.write_bytes(library_of(load("bare")).read_bytes())
+    copy.write_bytes(unchecked_library(load("bare")).read_bytes())
     return copy
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from loaded import checked_library
+from loaded import checked_library, unchecked_library
 from preloaded import BUILT_IN, LIVE_DESIGNS, library, program, run, shim
 from traces import random_trace
 
@@ -33,8 +33,8 @@ def flat(early_kib: int, late_kib: int) -> bool:
 
 
 @few_designs
-def test_memory_is_flat_over_ten_thousand_threads(design: str) -> None:
-    early, late, heaps = threads(design, "sequential", 10_000, 1000)
+def test_memory_is_flat_over_many_threads(design: str) -> None:
+    early, late, heaps = threads(design, "sequential", 4000, 1000)
     assert flat(early, late)
     assert heaps == 2  # the main thread's and the one that every thread adopts
 
@@ -51,7 +51,7 @@ def test_memory_is_flat_over_ten_thousand_threads_in_every_design(design: str, c
 @pytest.mark.parametrize("mode", ["endings", "early-key"])
 @live_designs
 def test_destructors_that_allocate_in_every_round_leave_nothing(design: str, mode: str) -> None:
-    early, late, heaps = threads(design, mode, 2000, 200)
+    early, late, heaps = threads(design, mode, 1000, 200)
     assert flat(early, late)
     assert heaps <= 3  # and perhaps one for those after the last round
 
@@ -99,7 +99,7 @@ def test_fork_handlers_of_others_may_allocate(design: str) -> None:
 
 @live_designs
 def test_fork_under_load(design: str) -> None:
-    assert run([program("run_fork"), "load", 60], library(design)) == "done\n"
+    assert run([program("run_fork"), "load", 30], library(design)) == "done\n"
 
 
 @pytest.mark.big
@@ -112,7 +112,7 @@ def test_a_thousand_forks_under_load(design: str, checked: bool) -> None:
 @pytest.mark.parametrize("mode", ["handler", "alone"])
 @live_designs
 def test_fork_in_a_signal_handler(design: str, mode: str) -> None:
-    assert run([program("run_fork"), mode, 60], library(design)) == "done\n"
+    assert run([program("run_fork"), mode, 30], library(design)) == "done\n"
 
 
 @pytest.mark.big
@@ -129,7 +129,7 @@ def test_vfork_and_posix_spawn(design: str) -> None:
 
 @live_designs
 def test_signals_whose_handlers_touch_blocks(design: str) -> None:
-    assert run([program("run_signals"), 1000], library(design)) == "done\n"
+    assert run([program("run_signals"), 500], library(design)) == "done\n"
 
 
 @pytest.mark.big
@@ -175,7 +175,7 @@ def test_every_class_has_its_region_in_little_address_space() -> None:
     limit = 256 * MIB
     design = load("region")
     words = [program("run_every_class"), limit * 2 // 3 // len(design.sizes), *design.sizes]
-    assert run(words, library("region", checked=False), limits={resource.RLIMIT_AS: limit}) == "fine\n"
+    assert run(words, unchecked_library(design), limits={resource.RLIMIT_AS: limit}) == "fine\n"
 
 
 @pytest.mark.parametrize("mebibytes", [300, pytest.param(1000, marks=pytest.mark.big)])

@@ -143,5 +143,5 @@ def test_designs_that_cannot_have_shards(fields: dict[str, Any], words: str) -> 
 
 
 def test_forks_under_load_and_in_handlers() -> None:
-    assert run([program("run_fork"), "load", 40], library("sharded")) == "done\n"
-    assert run([program("run_fork"), "handler", 40], library("sharded")) == "done\n"
+    assert run([program("run_fork"), "load", 20], library("sharded")) == "done\n"
+    assert run([program("run_fork"), "handler", 20], library("sharded")) == "done\n"

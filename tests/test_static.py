@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from conftest import PROGRAM
+from loaded import FAST_TO_BUILD
 from test_top import Stepped
 
 from heapsmith.bench.top.watch import Watch
@@ -52,7 +53,7 @@ def archive(tmp_path_factory: pytest.TempPathFactory) -> Callable[[bool], Path]:
 @pytest.fixture(scope="module")
 def by_name(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The shared library to link with by -lheap."""
-    return build(DESIGN, tmp_path_factory.mktemp("shared") / "libheap.so")
+    return build(DESIGN, tmp_path_factory.mktemp("shared") / "libheap.so", flags=FAST_TO_BUILD)
 
 
 def link(out: Path, source: str, *flags: object) -> Path:

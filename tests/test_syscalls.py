@@ -7,11 +7,11 @@ from typing import Any
 
 import msgspec
 import pytest
+from loaded import unchecked_library
 from traces import random_trace
 
 from heapsmith.bench.replay.script import write_script
 from heapsmith.bench.replay.syscalls import memory_calls
-from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import Application
@@ -28,7 +28,7 @@ def counted_alike(folder: Path, events: int, names: Sequence[str | Design], **ho
     trace = random_trace(folder / "t.hst", events, 7, max_size=MAX_SIZE)
     write_script(trace, folder / "script")
     counted = [system_calls(row) for row in simulate(trace, designs, **how).rows]
-    assert counted == [memory_calls(folder / "script", library_of(design)) for design in designs]
+    assert counted == [memory_calls(folder / "script", unchecked_library(design)) for design in designs]
     return counted
 
 

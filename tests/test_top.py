@@ -20,12 +20,14 @@ from typing import Any
 import pytest
 from conftest import PROGRAM, Answer
 from covering import soon
-from preloaded import BUILT_IN, library, program
+from loaded import unchecked_library
+from preloaded import BUILT_IN, program
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.top.screen import UNCOUNTED
 from heapsmith.bench.top.watch import Sight, Watch
 from heapsmith.model.constants import BENCHFAST
+from heapsmith.model.design.design import load
 
 Call = Callable[..., Answer]
 THREADS = 3
@@ -79,7 +81,7 @@ class Stepped:
 def stepped(name: str | None, folder: Path) -> Iterator[Stepped]:
     """run_top under the release library of a design, or under none."""
     run = Stepped(
-        [str(program("run_top")), str(THREADS)], folder / "r.json", library(name, checked=False) if name else None
+        [str(program("run_top")), str(THREADS)], folder / "r.json", unchecked_library(load(name)) if name else None
     )
     with run.process:
         yield run
@@ -147,7 +149,7 @@ sys.stdin.read()
 
 def test_a_python_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONMALLOC", "malloc")
-    run = Stepped(["/usr/bin/python3", "-c", PYTHON], tmp_path / "r.json", library("counting", checked=False))
+    run = Stepped(["/usr/bin/python3", "-c", PYTHON], tmp_path / "r.json", unchecked_library(load("counting")))
     with run.process:
         now, said = only(Watch(run.pid)), run.reported()
         assert (now.counters, now.system) == (said["counters"], said["system"])
@@ -246,7 +248,7 @@ def test_a_process_of_another_user(call: Call, tmp_path: Path) -> None:
 
 
 def test_it_ends_with_the_process(call: Call) -> None:
-    environment = {"LD_PRELOAD": preloadable(library("default", checked=False))}
+    environment = {"LD_PRELOAD": preloadable(unchecked_library(load("default")))}
     with subprocess.Popen(["cat"], env=environment, stdin=subprocess.PIPE) as process:
         assert process.stdin is not None
         while not Watch(process.pid).look():
@@ -260,7 +262,7 @@ def test_it_ends_with_the_process(call: Call) -> None:
 def test_a_look_is_printed_once(call: Call) -> None:
     """Also where the process has begun a program without a library."""
     words = ["sh", "-c", "sleep 0.4; exec env -u LD_PRELOAD sleep 0.5"]
-    answer = call("top", "--lib", library("default", checked=False), "--json", "--interval", "0.1s", "--", *words)
+    answer = call("top", "--lib", unchecked_library(load("default")), "--json", "--interval", "0.1s", "--", *words)
     lines = answer.out.splitlines()
     assert lines
     assert len(set(lines)) == len(lines)
@@ -269,7 +271,7 @@ def test_a_look_is_printed_once(call: Call) -> None:
 def test_a_command_of_its_own(call: Call) -> None:
     """Its status is the command's; each line but the last is a look at what lives then."""
     words = ["sh", "-c", "sleep 0.6; exit 7"]
-    answer = call("top", "--lib", library("default", checked=False), "--json", "--interval", "0.1s", "--", *words)
+    answer = call("top", "--lib", unchecked_library(load("default")), "--json", "--interval", "0.1s", "--", *words)
     assert answer.status == 7
     looks = [json.loads(line) for line in answer.out.splitlines()]
     assert {tuple(one["command"]) for look in looks for one in look} >= {tuple(words), ("sleep", "0.6")}

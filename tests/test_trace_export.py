@@ -297,5 +297,5 @@ def sited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from heapsmith.bench.record.record import record
 
     out = tmp_path_factory.mktemp("sited") / "ls.hst"
-    record(["ls", "-l", "/"], out, all_processes=False, stacks=16, stdout=2)
+    record(["ls", "-l", "/"], out, all_processes=False, stacks=64, stdout=2)
     return out

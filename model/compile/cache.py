@@ -1,6 +1,8 @@
 """Compiled functions on disk, in the user's cache directory; numba's settings stay as they are."""
 
 import fcntl
+import importlib
+import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,6 +41,7 @@ class _Late:
 
     @cached_property
     def _dispatcher(self) -> Any:
+        import_numba()
         import numba
 
         space: dict[str, Any] = self._function.__globals__
@@ -140,3 +143,13 @@ def _turn(folder: Path, name: str) -> IO[bytes] | None:
                 time.sleep(0.05)
         file.close()
     return None
+
+
+def import_numba() -> None:
+    """Import numba without BLAS: the import of scipy for BLAS takes longer than all the rest."""
+    if sys.modules.keys().isdisjoint(("scipy.linalg", "numba.np.arraymath")):
+        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
+        try:
+            importlib.import_module("numba.np.arraymath")
+        finally:
+            del sys.modules["scipy.linalg"]

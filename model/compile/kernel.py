@@ -1,10 +1,8 @@
 """Kernels: the model's functions over flat arrays, plain Python or compiled by numba."""
 
 import hashlib
-import importlib
 import inspect
 import linecache
-import sys
 import types
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, ClassVar, TypeVar, cast, get_args
@@ -13,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.model.compile import pointers, prune
-from heapsmith.model.compile.cache import keep_on_disk
+from heapsmith.model.compile.cache import import_numba, keep_on_disk
 from heapsmith.model.compile.prune import BEGIN, INT64, ROW, UINT64, Pruned, pruned
 from heapsmith.model.compile.whole_program import PART, compile_as_one, needed_passes, uncollected
 
@@ -224,7 +222,7 @@ def _copy(
 
 def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], absent: tuple[str, ...], digest: str) -> Any:
     """Return the numba dispatcher of an entry, cached under `digest`; callees come on demand."""
-    _import_numba()
+    import_numba()
     import numba
 
     compile_as_one()
@@ -284,13 +282,3 @@ def _part(twin: types.FunctionType, inlined: bool) -> Any:
         options = OPTIONS | {"no_cpython_wrapper": True, "forceinline": inlined, "pipeline_class": needed_passes()}
         _PARTS[key] = numba.njit(**options)(twin)
     return _PARTS[key]
-
-
-def _import_numba() -> None:
-    """Import numba without BLAS: the import of scipy for BLAS takes longer than all the rest."""
-    if sys.modules.keys().isdisjoint(("scipy.linalg", "numba.np.arraymath")):
-        sys.modules["scipy.linalg"] = None  # type: ignore[assignment]
-        try:
-            importlib.import_module("numba.np.arraymath")
-        finally:
-            del sys.modules["scipy.linalg"]

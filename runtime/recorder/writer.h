@@ -2,7 +2,6 @@
 #pragma once
 
 #include <stddef.h>
-#include <x86intrin.h>
 
 #include "image.h"
 
@@ -36,7 +35,7 @@ bool make_room(struct writer *w);
 static inline uint64_t stamp_now(void)
 {
     unsigned int place;
-    return __rdtscp(&place);
+    return __builtin_ia32_rdtscp(&place);
 }
 
 static inline void end_call(struct writer *w)
@@ -79,7 +78,7 @@ void put_move(struct writer *w, uint32_t place, uint64_t stamp);
 static inline uint64_t stamp_event(struct writer *w)
 {
     unsigned int place;
-    uint64_t stamp = __rdtscp(&place);
+    uint64_t stamp = __builtin_ia32_rdtscp(&place);
     if (__builtin_expect(place != w->place, 0))
         put_move(w, place, stamp);
     return stamp;

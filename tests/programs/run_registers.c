@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { BLOCKS = 2000, FORKS = 200 };
+enum { BLOCKS = 2000, FORKS = 50 };
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static bool stop;
