@@ -153,6 +153,15 @@ def test_every_byte_that_is_changed_is_noticed(classifier: str) -> None:
     run_whole([program("every_byte")], library_of(design, flags=FAST_TO_BUILD))
 
 
+@pytest.mark.parametrize("level", ["checks", "full"])
+@pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "header"], ["slab_map"]))
+def test_every_copy_is_judged(level: str, classifier: str) -> None:
+    """At every place of a block, to its last byte; lengths that are negative numbers too."""
+    remote = "local_cache" if classifier == "slab_map" else "owner_list"
+    library = library_of(design_of(level, classifier=classifier, remote=remote), flags=FAST_TO_BUILD)
+    run_whole([program("every_copy"), level], library)
+
+
 def faults_per_page(library: Path) -> float:
     """The page faults of a program that writes fresh blocks once, by page."""
     faults, pages = map(int, run_whole([program("fresh_blocks")], library).split())
