@@ -146,11 +146,13 @@ def test_copies_that_leave_no_block(design: Design) -> None:
     run_whole([program("copies")], library_of(design, flags=FAST_TO_BUILD))
 
 
-@pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "page_map"], ["slab_map"]))
+@pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "page_map", "header"], ["slab_map"]))
 def test_every_byte_that_is_changed_is_noticed(classifier: str) -> None:
-    """Short and long blocks have code of their own, and so have those of one word."""
+    """Short and long blocks have code of their own, and so have those of one word, and long ones of just over 128."""
     design = design_of("full", classifier=classifier)
-    run_whole([program("every_byte")], library_of(design, flags=FAST_TO_BUILD))
+    design = msgspec.structs.replace(design, sizes=sorted([*design.sizes, 144]))
+    header = make_plan(design).header_bytes
+    run_whole([program("every_byte"), 0, header], library_of(design, flags=FAST_TO_BUILD))
 
 
 @pytest.mark.parametrize("level", ["checks", "full"])
