@@ -37,12 +37,13 @@ static inline const char *fault_of_small(const char *at, uintptr_t offset, size_
         before = inside - block_index(inside, block_index_by(class)) * hs_class[class].stride;
         if (inside >= SLAB_BYTES || !hs_is_live(offset - before))
             return NOT_IN_USE;
+        if (bytes > SIZE_MAX - before)
+            return BEYOND;
     } else if (bytes <= sizeof(uint64_t)) {
         return NULL;
     }
-    size_t end, usable = hs_class[class].usable;
-    bool beyond = __builtin_add_overflow(before, bytes, &end) || end > usable;
-    return beyond || hardening_slack(at - before + usable) > usable - end ? BEYOND : NULL;
+    size_t end = before + bytes, usable = hs_class[class].usable;
+    return end > usable || hardening_slack(at - before + usable) > usable - end ? BEYOND : NULL;
 }
 
 /* Within a run no page begins another. The tail can be asked for where what is written ends on one of the run's
