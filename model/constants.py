@@ -5,6 +5,8 @@ BENCHFAST = {"HEAPSMITH_BENCHFAST": "1"}
 """The environment in which a library that checks no free() agrees to work: that of benchmarks."""
 HUGE_PAGE = 1 << 21
 NS_PER_MS = 1_000_000
+NEVER = 1 << 62
+"""A number of bytes that no heap reaches."""
 
 
 def first_bytes(header_bytes: int) -> int:

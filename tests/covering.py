@@ -78,7 +78,8 @@ NUMBERS: tuple[dict[str, Any], ...] = (
 BUDGETS: tuple[dict[str, Any], ...] = (
     {"slab_budget_bytes": 20_000, "run_budget_bytes": 16_384, "most_budget_bytes": 1 << 20, "advice": "dontneed"}
     | {"limit_percent": 75, "limit_bytes": 2_000_000},
-    {"slab_budget_bytes": 8192, "run_budget_bytes": 65_536, "most_budget_bytes": 0, "advice": "free"},
+    {"slab_budget_bytes": 8192, "run_budget_bytes": 65_536, "most_budget_bytes": 0, "advice": "free"}
+    | {"limit_percent": 50},
     {"slab_budget_bytes": 0, "run_budget_bytes": 0, "most_budget_bytes": 24_000, "advice": "dontneed"},
 )
 DELAYS: tuple[dict[str, Any], ...] = (

@@ -147,11 +147,22 @@ def test_copies_that_leave_no_block(design: Design) -> None:
     run_whole([program("copies")], checked_library(design))
 
 
-@pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "page_map"], ["slab_map"]))
+@pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "page_map", "header"], ["slab_map"]))
 def test_every_byte_that_is_changed_is_noticed(classifier: str) -> None:
-    """Short and long blocks have code of their own, and so have those of one word."""
+    """Short and long blocks have code of their own, and so have those of one word, and long ones of just over 128."""
     design = design_of("full", classifier=classifier)
-    run_whole([program("every_byte")], unchecked_library(design))
+    design = msgspec.structs.replace(design, sizes=sorted([*design.sizes, 144]))
+    header = make_plan(design).header_bytes
+    run_whole([program("every_byte"), 0, header], unchecked_library(design))
+
+
+@pytest.mark.parametrize("level", ["checks", "full"])
+@pytest.mark.parametrize("classifier", soon(["slab_map", "class_region", "header"], ["slab_map"]))
+def test_every_copy_is_judged(level: str, classifier: str) -> None:
+    """At every place of a block, to its last byte; lengths that are negative numbers too."""
+    remote = "local_cache" if classifier == "slab_map" else "owner_list"
+    library = unchecked_library(design_of(level, classifier=classifier, remote=remote))
+    run_whole([program("every_copy"), level], library)
 
 
 def faults_per_page(library: Path) -> float:

@@ -5,7 +5,7 @@ from bisect import bisect_left
 import msgspec
 
 from heapsmith.model import constants, policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE, first_bytes
+from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE, first_bytes
 from heapsmith.model.design.choices import derive_front
 from heapsmith.model.design.design import Design, header_bytes, stated, tail_bytes
 from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
@@ -14,7 +14,6 @@ from heapsmith.model.policy.front.common import FrontPlan
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
 RECIPROCAL_SHIFT = 42
-NEVER = 1 << 62
 FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes", "run_cache_bytes")
 MAX_DIRECT_LIMIT = 1024
 """The largest request with an entry in a heap's own table, a byte for each size."""

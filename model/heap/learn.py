@@ -81,7 +81,7 @@ def give_surplus(state: State, heap: int, cls: int, surplus: int) -> None:
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_FLUSH + layout.WORD, 1)
     any_class(state)
     state.classes[cls]["flushed"] += surplus
-    if state.owned == 0:
+    if state.owned == 0 and state.shards == 0:
         touch(state.listener, layout.POOL_LOCK, 1)
     front_surplus(state, heap * state.class_count + cls, cls, surplus)
     give_batch(state, heap, state.moved, 0, surplus)

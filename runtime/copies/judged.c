@@ -26,7 +26,7 @@ static const char BEYOND[] = "copy or fill beyond the end of a block", NOT_IN_US
  * block; and without canaries, where blocks are whole grains, what lies in one grain. */
 static inline const char *fault_of_small(const char *at, uintptr_t offset, size_t bytes)
 {
-    if (TAIL_BYTES == 0 && offset % GRAIN + bytes <= GRAIN)
+    if (TAIL_BYTES == 0 && bytes <= GRAIN - offset % GRAIN)
         return NULL;
     size_t before = 0;
     const unsigned class = hs_class_at(offset);
@@ -37,6 +37,8 @@ static inline const char *fault_of_small(const char *at, uintptr_t offset, size_
         before = inside - block_index(inside, block_index_by(class)) * hs_class[class].stride;
         if (inside >= SLAB_BYTES || !hs_is_live(offset - before))
             return NOT_IN_USE;
+        if (bytes > SIZE_MAX - before)
+            return BEYOND;
     } else if (bytes <= sizeof(uint64_t)) {
         return NULL;
     }
@@ -44,17 +46,21 @@ static inline const char *fault_of_small(const char *at, uintptr_t offset, size_
     return end > usable || hardening_slack(at - before + usable) > usable - end ? BEYOND : NULL;
 }
 
-/* Within a run no page begins another. The tail can be asked for where what is written ends on the run's last page. */
+/* Within a run no page begins another. The tail can be asked for where what is written ends on one of the run's
+ * last two pages; more are not left over. */
 static const char *fault_of_run(const char *at, size_t bytes)
 {
     uint32_t top = __atomic_load_n(&hs_runs.top, __ATOMIC_ACQUIRE);
-    size_t offset = (size_t)(at - hs_runs.start), page = offset / PAGE_BYTES, last = (offset + bytes - 1) / PAGE_BYTES;
+    size_t offset = (size_t)(at - hs_runs.start), page = offset / PAGE_BYTES, end;
     if (page >= top || run_state((uint32_t)page) == RUN_FREE || run_state((uint32_t)page) == RUN_GONE)
         return NOT_IN_USE;
-    while (page < last && page + 1 < top && run_state((uint32_t)page + 1) == RUN_NONE)
+    if (__builtin_add_overflow(offset, bytes, &end))
+        return BEYOND;
+    size_t last = (end - 1) / PAGE_BYTES;
+    while (page <= last && page + 1 < top && run_state((uint32_t)page + 1) == RUN_NONE)
         page++;
     bool ends = page + 1 == top || run_state((uint32_t)page + 1) != RUN_NONE;
-    size_t end = offset + bytes, usable = (page + 1) * PAGE_BYTES - TAIL_BYTES;
+    size_t usable = (page + 1) * PAGE_BYTES - TAIL_BYTES;
     bool beyond = page < last || (ends && (end > usable || hardening_slack(hs_runs.start + usable) > usable - end));
     return beyond ? BEYOND : NULL;
 }

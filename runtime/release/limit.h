@@ -10,7 +10,7 @@
 #define NO_LIMIT UINT64_MAX
 enum { LIMIT_PATH = 1 << 12 };
 
-static uint64_t limit_mark = LIMIT_BYTES > 0 ? LIMIT_MARK_BYTES : NO_LIMIT; /* written at the start alone */
+static uint64_t limit_mark = LIMIT_MARK_BYTES; /* written at the start alone */
 static bool limit_told = LIMIT_BYTES > 0;
 
 bool release_near_limit(void)

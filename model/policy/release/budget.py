@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.constants import BUDGET_GROWTH, PAGE
+from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE
 from heapsmith.model.memory.layout import TOTAL_COMMITTED
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
@@ -67,7 +67,7 @@ def numbers(design: Any) -> dict[str, int]:
         "release_looks": 1,
         "limit_percent": release.limit_percent,
         "limit_bytes": release.limit_bytes,
-        "limit_mark_bytes": release.limit_bytes * release.limit_percent // 100,
+        "limit_mark_bytes": release.limit_bytes * release.limit_percent // 100 or NEVER,
     }
 
 
