@@ -72,7 +72,7 @@ def test_decoded_frames_keep_their_names_where_the_file_is_missing(tmp_path: Pat
     assert sites == [1, 2]
     assert found[0] == [(str(tmp_path / "here"), 1)] * 2
     assert found[1] == [("", 0x1000), ("", 0x1001), (str(tmp_path / "here"), 1), ("", 0x3000)]
-    assert code == [(0x1000, 2, "main")]
+    assert code == [[0x1000, 2, "main"]]
 
 
 def test_a_part_of_a_stack_goes_on_from_the_last_one_of_its_thread(tmp_path: Path) -> None:
@@ -210,14 +210,14 @@ def test_a_table_of_lines_may_be_damaged() -> None:
 
 def test_callers_of_mtrace_are_sites_with_the_names_of_backtrace_symbols(tmp_path: Path) -> None:
     """A failed call and a free have no site; a table of more callers than it begins with grows."""
-    many = b"".join(b"@ /b:[%#x] + %#x 0x8\n" % (0x100 + at, 0x1000 + 16 * at) for at in range(600))
+    many = b"".join(b"@ /b:[%#x] + %#x 0x8\n" % (0x100 + at, 0x1000 + 16 * at) for at in range(5000))
     lines = b"= Start\n@ ./a b:(main+0x12)[0x12] + 0xa0 0x8\n@ ./a b:(main+0x12)[0x12] + 0xb0 0x8\n+ 0xc0 0x8\n"
     lines += b"@ [0x99] - 0xb0\n@ [0x99] ! 0xd0 0x1\n@ ./a b:(main+0x12)[0x12] < 0xa0\n@ ./a b:[0x44] > 0xe0 0x9\n"
     lines += b"@ [0x99] + 0xb0 0x8\n"
     (tmp_path / "file").write_bytes(lines + many + lines[8:])
     rows, bad, (found, _, _, extra) = calls(mtrace.read, tmp_path / "file")
     assert bad is None
-    assert [row[8] for row in rows] == [1, 1, 0, 0, 2, 3, *range(4, 604), 1, 1, 0, 0, 2, 3]
+    assert [row[8] for row in rows] == [1, 1, 0, 0, 2, 3, *range(4, 5004), 1, 1, 0, 0, 2, 3]
     assert found[:3] == [[("", 0x12)], [("", 0x44)], [("", 0x99)]]
     assert extra["perf_map"][:3] == [[0x12, 1, "./a b(main+0x12)"], [0x44, 1, "./a b[0x44]"], [0x99, 1, "[0x99]"]]
 

@@ -3,20 +3,17 @@
 import re
 from collections.abc import Iterator
 
-import numpy as np
-
-from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
-from heapsmith.model.trace.addresses import find, grown_table, new_table
-from heapsmith.model.trace.events import CHUNK_EVENTS, Op
+from heapsmith.model.compile.kernel import compiled, hit_path, kernel
+from heapsmith.model.trace.events import Op
+from heapsmith.model.trace.imports import stacked
 from heapsmith.model.trace.imports.builder import Calls
-from heapsmith.model.trace.imports.callers import Callers
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
 from heapsmith.model.trace.imports.source import Source, shown
+from heapsmith.model.trace.imports.stacked import Stacked, frame_of, has_room, make_room, place, site_of, with_sites
 from heapsmith.model.trace.imports.text import (
     NEWLINE,
     SPACE,
     Row,
-    Text,
     begins,
     columns,
     keeps,
@@ -25,6 +22,7 @@ from heapsmith.model.trace.imports.text import (
     put,
     scan,
 )
+from heapsmith.model.trace.stacks import CallTree
 
 _NULL = b"(nil)"
 _CALL = re.compile(
@@ -35,19 +33,14 @@ MALLOC, REALLOC, FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
 PLACE, BIRTH, DEATH, BEFORE, AFTER, OPEN, CLOSE = b"@+-<>[]"
 ZERO = ord("0")
 NEW, WRONG = -1, -2
-_FIRST_TABLE = 1 << 10
 
 
-class _Mtrace(Text):
+class _Mtrace(Stacked):
     """The state of a text; `between` is 1 between the two lines of a realloc, of which the first has `taken`."""
-
-    callers: Ints  # a hash table of the addresses of the callers so far (model/trace/addresses.py)
-    sites: Ints  # of these callers
-    site: Ints  # of the calls in the columns
 
 
 @hit_path
-def site_of(state: _Mtrace) -> int:
+def caller(state: _Mtrace) -> int:
     """The site of a caller, `file:(function)[address] ` at `at`; NEW, or WRONG if it is another text."""
     while state.data[state.at] != OPEN and state.data[state.at] != NEWLINE:
         state.at += 1
@@ -56,8 +49,8 @@ def site_of(state: _Mtrace) -> int:
     address = prefixed(state)
     if address <= 0 or not passes(state, CLOSE) or not passes(state, SPACE):
         return WRONG
-    place = find(state.callers, address)
-    return int(state.sites[place]) if state.callers[place] != 0 else NEW
+    frame = int(state.children[place(state.children, state.addresses, state.outer, address, 0)])
+    return int(state.sites[frame]) if frame != 0 else NEW
 
 
 @hit_path
@@ -103,7 +96,7 @@ def one_line(state: _Mtrace) -> int:
     """Take the next line; return 0 if it is not a usual one."""
     site = 0
     if passes(state, PLACE):
-        site = site_of(state) if passes(state, SPACE) else WRONG
+        site = caller(state) if passes(state, SPACE) else WRONG
     if site == WRONG:
         return 0
     sign = int(state.data[state.at])
@@ -131,17 +124,18 @@ def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the text."""
     reader = _Reader(source, about)
     for calls in scan(source, reader.state, fast_take, reader.line):
-        yield calls._replace(site=reader.state.site[: calls.op.size])
+        if reader.state.stacks > 0:
+            about.tree = reader.tree
+        yield with_sites(reader.state, calls)
 
 
 class _Reader:
     """Reads all lines; the kernels read most of them."""
 
     def __init__(self, source: Source, about: About) -> None:
-        self.source, self.callers = source, Callers(about)
-        keys, sites, _ = new_table(_FIRST_TABLE)
-        site = np.zeros(CHUNK_EVENTS, np.int64)
-        self.state = _Mtrace(**columns("between", "taken", "known"), callers=keys, sites=sites, site=site)
+        self.source, self.about = source, about
+        self.state = _Mtrace(**columns("between", "taken", *stacked.SCALARS), **stacked.tables(_Mtrace))
+        self.names: dict[int, str] = {}  # of callers, by address
 
     def line(self, line: int, text: bytes) -> Row | None:
         """Return the call of a line, if it is one; a realloc has two lines, `<` and `>`."""
@@ -170,16 +164,17 @@ class _Reader:
 
     def _site(self, address: int, found: re.Match[bytes]) -> int:
         """Return the site of a caller, which the kernels know from now on; named as in backtrace_symbols(3)."""
-        state = self.state
         name = found["file"] + (found["function"] or b"[%#x]" % address)
-        site = self.callers.site(name.decode("utf-8", "backslashreplace"), address)
-        if 2 * state.known >= state.callers.size:
-            state.callers, state.sites, _ = grown_table(state.callers, state.sites, state.sites)
-        place = find(state.callers, address)
-        if address and state.callers[place] == 0:
-            state.callers[place], state.sites[place] = address, site
-            state.known += 1
-        return site
+        self.names.setdefault(address, name.decode("utf-8", "backslashreplace"))
+        if not has_room(self.state, 1):
+            make_room(self.state)
+        return site_of(self.state, frame_of(self.state, address, 0))
+
+    def tree(self) -> CallTree:
+        """Return the callers, each the only frame of a stack."""
+        tree = stacked.tree(self.state, ())
+        self.about.extra["perf_map"] = stacked.named_code(tree, self.names.get)
+        return tree
 
 
 FORMAT = Format(

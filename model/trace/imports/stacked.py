@@ -166,14 +166,14 @@ def tree(state: Stacked, mapped: Iterable[Mapped], own: Sequence[str] = ()) -> C
     return tree_of(state.outer[frames] - 1, addresses, innermost, mapped, own)
 
 
-def named_code(tree: CallTree, name: Callable[[int], str | None]) -> list[tuple[int, int, str]]:
+def named_code(tree: CallTree, name: Callable[[int], str | None]) -> list[list[int | str]]:
     """Return what the file says of code without a module, as `perf_map` of a footer's `extra`.
 
     name: returns the name of the code at an address, None if the file does not tell it.
     """
-    rows = []
+    rows: list[list[int | str]] = []
     for text, alike in groupby(np.unique(tree.offset[tree.module < 0]).tolist(), name):
         if text is not None:
             first, *rest = alike
-            rows.append((first, (rest or [first])[-1] - first + 1, text))
+            rows.append([first, (rest or [first])[-1] - first + 1, text])
     return rows
