@@ -9,12 +9,15 @@ from types import CodeType
 from typing import Any
 
 import import_records
+import numpy as np
 import pytest
 from test_import_kernels import calls
 
 from heapsmith.model.trace.imports import bytehound, csv_table, json_lines, memray, mtrace
 from heapsmith.model.trace.imports import parquet as parquet_table
+from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.imports.python_code import Code
+from heapsmith.model.trace.reader import TraceReader
 
 
 def stacks(folder: Path, events: list[Any]) -> tuple[list[int], list[list[tuple[str, int]]], list[Any]]:
@@ -240,3 +243,18 @@ def test_callers_of_tables_are_sites(tmp_path: Path) -> None:
         assert [row[9] for row in found] == [1, 0, 2, 0, 1], name
         assert places == [[("", 1)], [("", 2)]], name
         assert extra["perf_map"] == [[1, 1, "main"], [2, 1, "f(int)"]], name
+
+
+@pytest.mark.parametrize("format", ["csv", "mtrace"])
+def test_a_caller_that_comes_late_is_kept(format: str, tmp_path: Path) -> None:
+    """In a column, or from a tool, that may name one; more than a chunk of calls before it has none."""
+    calls_before = range(16, 16 * 70_001, 16)
+    texts = {
+        "csv": ["op,pointer,caller", *(f"malloc,{at}," for at in calls_before), "malloc,8,main"],
+        "mtrace": ["= Start", *(f"+ {at:#x} 0x8" for at in calls_before), "@ /a:(main+0x1)[0x12] + 0x8 0x8"],
+    }
+    (tmp_path / "file").write_text("\n".join(texts[format]) + "\n")
+    import_trace(tmp_path / "file", tmp_path / "out.hst")
+    with TraceReader(tmp_path / "out.hst") as reader:
+        sites = np.concatenate([site for _, site in reader.sited()])
+        assert (sites.nonzero()[0].tolist(), sites[-1]) == ([70_000], 1)

@@ -114,6 +114,7 @@ def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints, sites
 
 def sites_of(op: Bytes, pointer: Ints, codes: Ints, names: Sequence[str | None], callers: Callers) -> Ints:
     """Return the site of each row: that of its caller, names[code], if the row returned a block; else 0."""
+    callers.are_told()
     has = _BIRTH[op] & (pointer != 0) & (codes >= 0)
     sites = np.zeros(len(names) + 1, np.int64)
     for code in np.unique(codes[has]).tolist():

@@ -87,8 +87,9 @@ def _calls(rows: Sequence[_Row], numbers: Sequence[int], about: About, callers: 
     op = np.array([_OPS[row.op] for row in rows], np.uint8)
     arrays = {name: np.array(values, np.int64) for name, values in columns.items()}
     about.processors |= bool((arrays["processor"] >= 0).any())
-    sites = sites_of(op, arrays["pointer"], np.arange(len(rows)), [row.caller for row in rows], callers)
-    return calls_of_columns(op, arrays, np.array(numbers, np.int64), sites if about.tree else None)
+    names = [row.caller for row in rows]
+    sites = sites_of(op, arrays["pointer"], np.arange(len(rows)), names, callers) if any(names) else None
+    return calls_of_columns(op, arrays, np.array(numbers, np.int64), sites)
 
 
 def _pointer(value: int | str) -> int:

@@ -123,9 +123,8 @@ fast_take = compiled(take)
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the text."""
     reader = _Reader(source, about)
+    about.tree = reader.tree
     for calls in scan(source, reader.state, fast_take, reader.line):
-        if reader.state.stacks > 0:
-            about.tree = reader.tree
         yield with_sites(reader.state, calls)
 
 
@@ -173,7 +172,8 @@ class _Reader:
     def tree(self) -> CallTree:
         """Return the callers, each the only frame of a stack."""
         tree = stacked.tree(self.state, ())
-        self.about.extra["perf_map"] = stacked.named_code(tree, self.names.get)
+        if found := stacked.named_code(tree, self.names.get):
+            self.about.extra["perf_map"] = found
         return tree
 
 
