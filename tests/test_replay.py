@@ -147,14 +147,11 @@ def handed_over(count: int) -> list[Event]:
 
 
 def test_a_free_waits_for_the_birth_in_another_thread(tmp_path: Path, bump: Callable[[str], Library]) -> None:
-    """The library makes births slow and aborts on free(NULL): only the wait lets the replay pass.
-
-    A birth sleeps for 200 us. Who waits for it spins, and that is no CPU time of the malloc.
-    """
+    """A birth sleeps for 200 us. Who waits for it spins, which is no CPU time. Without the wait, free(NULL) aborts."""
     script = tmp_path / "script"
     write_script(write_trace(tmp_path / "t.hst", handed_over(300)), script)
     replayed = replay_once(script, bump("slow_birth"))
-    assert replayed.stalls > 100
+    assert replayed.stalls > 10
     assert replayed.cpu_ns < replayed.wall_ns / 4
     data = bytearray(script.read_bytes())
     header = np.frombuffer(data, HEADER, 1)[0]
@@ -173,6 +170,8 @@ def test_rss_is_that_of_the_blocks(tmp_path: Path) -> None:
     assert 64 * mib <= touched.peak_live_rss_bytes <= touched.peak_rss_bytes < 67 * mib
     assert touched.end_rss_bytes < 3 * mib  # glibc unmaps blocks of this size
     assert touched.minor_faults >= 64 * mib // 4096
+    part = replay_once(tmp_path / "script", GLIBC, touched=(0.25, 1, 1, 1))
+    assert 16 * mib <= part.peak_live_rss_bytes < 19 * mib
     for policy, most in (("first", 5 * mib), ("none", 3 * mib)):
         command = [replay_driver(), tmp_path / "script", "--touch", policy]
         assert json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["peak_rss_bytes"] < most
