@@ -5,8 +5,9 @@ from collections.abc import Iterator
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.report import ledgers
+from heapsmith.model.search.findings import Member
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
-from heapsmith.model.search.tune import Member, Tuned
+from heapsmith.model.search.tune import Tuned
 from heapsmith.model.search.worth import Worth
 
 
@@ -17,6 +18,8 @@ def tables(found: Tuned) -> Iterator[Words]:
     yield from saved(found)
     if found.worth:
         yield worth(found.worth)
+    if found.finalists:
+        yield finalists(found)
 
 
 def front(found: Tuned) -> Words:
@@ -104,3 +107,18 @@ def worth(choices: list[Worth]) -> Words:
     ]
     title = "what each choice is worth: the design with the base's value in its place"
     return Words(title, ("choice", "<chosen", "<base", *OBJECTIVES), rows)
+
+
+def finalists(found: Tuned) -> Words:
+    """The designs that were replayed beside the base, the best score first."""
+    rows = [
+        (
+            one.hash + (", chosen" if one.hash == found.design.hash() else ""),
+            *(one.what, f"{one.predicted:.3f}", f"{one.replayed:.3f}", f"{one.error:.3f}", f"{one.time:.3f}"),
+            f"{one.score:.3f}",
+        )
+        for one in sorted(found.finalists, key=lambda one: one.score)
+    ]
+    title = "finalists, replayed: the allocator's time as a part of the base's"
+    columns = ("design", "<", "predicted", "replayed", "standard error", "both", f"score ({found.favour})")
+    return Words(title, columns, rows)

@@ -9,8 +9,10 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import printable
 from heapsmith.model.search.capacities import LEVELS
+from heapsmith.model.search.confirm import Finalist
 from heapsmith.model.search.exact import Exact
-from heapsmith.model.search.outcome import OBJECTIVES, Outcome
+from heapsmith.model.search.explore import Known
+from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.size_classes import STEP, Histogram, Rules
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.worth import Worth
@@ -24,27 +26,41 @@ def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "0 %"
 
 
-def why_base(base: Design, priced: int) -> Reason:
+def why_base(base: Design, priced: int, finalists: Sequence[Finalist]) -> Reason:
     """Explain why the base is kept."""
     why = f"The base {base.name} stays, because none of {priced} simulated designs is better within the limits."
+    if finalists:
+        why = (
+            f"The base {base.name} stays: of {priced} simulated designs {len(finalists)} were replayed beside it, and "
+            "none is better within the limits."
+        )
     return Reason("design", base.name, why, {"simulations": priced})
 
 
-def why_design(sources: Sequence[Source], base: Design, before: Outcome, after: Outcome) -> Reason:
+def why_design(sources: Sequence[Source], base: Known, found: Known, finalists: Sequence[Finalist]) -> Reason:
     """Explain the design as a whole, by its first trace."""
+    before, after = base.outcomes[0], found.outcomes[0]
     names = ", ".join(printable(source.path.name) for source in sources)
     why = (
-        f"Tuned for {names} from {base.name}. Predicted for {printable(sources[0].path.name)}: "
+        f"Tuned for {names} from {base.design.name}. Predicted for {printable(sources[0].path.name)}: "
         f"{after.allocator_ns_per_op:.2f} ns per operation in the allocator ({before.allocator_ns_per_op:.2f} with the "
         f"base), {after.resident_peak:,} bytes resident at the peak ({before.resident_peak:,}), "
         f"{after.resident_average:,.0f} on average ({before.resident_average:,.0f}), {after.resident_end:,} at the end "
         f"({before.resident_end:,}). {after.peak_live_bytes:,} bytes are live at most. "
-        "Values without a comment are those of the base."
+        + "".join(f"{_replayed(one)} " for one in finalists if one.hash == found.design.hash())
+        + "Values without a comment are those of the base."
     )
     figures: Figures = {}
     for name, now, then in zip(OBJECTIVES, after.figures(), before.figures(), strict=True):
         figures |= {name: now, f"base_{name}": then}
     return Reason("design", after.hash, why, figures)
+
+
+def _replayed(one: Finalist) -> str:
+    return (
+        f"In replays the allocator took {one.replayed:.3f} of the base's time (standard error {one.error:.3f}; "
+        f"predicted {one.predicted:.3f})."
+    )
 
 
 def why_choices(worth: Sequence[Worth]) -> Iterator[Reason]:

@@ -1,6 +1,6 @@
 """Segregation of the call sites that pin the most bytes: tried on the choice, kept if traces held out confirm it."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import msgspec
@@ -15,7 +15,7 @@ from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.pins import groups_to_try, pins_of
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.worth import MARGIN, Worth, simplest
+from heapsmith.model.search.worth import MARGIN, Worth
 
 STAGE = "call sites"
 MEMORY = slice(1, 3)
@@ -63,18 +63,6 @@ class Tried(NamedTuple):
 
 
 NOT_TRIED = Tried(None, [], [])
-
-
-def weighed(
-    found: Known, explorer: Judge, until: float | None, held: Evaluator, favour: Favour
-) -> Iterator[tuple[Known, list[Worth], Tried]]:
-    """Yield the choice as it becomes simpler, what its choices are worth, and at last what call sites gain."""
-    worth: list[Worth] = []
-    for step in simplest(found, explorer.base, explorer, until):
-        found, worth = step
-        yield found, worth, NOT_TRIED
-    found, tried = segregated(found, explorer, held, favour)
-    yield found, worth, tried
 
 
 def segregated(found: Known, judge: Judge, held: Evaluator, favour: Favour) -> tuple[Known, Tried]:

@@ -1,11 +1,12 @@
 """The search for the best design for traces: the front, the choice, and what each of its choices is worth."""
 
+import math
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -18,16 +19,17 @@ from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import MOST_CLASSES, reasons
-from heapsmith.model.search.choice import WEIGHTS, WORST, Favour, Limits, chosen, scores
+from heapsmith.model.search.choice import WEIGHTS, Favour, Limits, scores
+from heapsmith.model.search.confirm import Confirmed, Finalist, Replays, confirm
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
-from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
-from heapsmith.model.search.pareto import Floats, spread
-from heapsmith.model.search.segregate import NOT_TRIED, Segregated, weighed
+from heapsmith.model.search.findings import Member, OnTrace, both, members, named, on_traces
+from heapsmith.model.search.outcome import Outcome, ratios
+from heapsmith.model.search.segregate import NOT_TRIED, Segregated, segregated
 from heapsmith.model.search.source import Source, sources_for
 from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
-from heapsmith.model.search.worth import Worth
+from heapsmith.model.search.worth import Worth, simplest
 
 SECONDS = 20.0
 """The default budget for a trace of a million events that touch few lines; it grows with the root of the work."""
@@ -37,10 +39,8 @@ LEAST_SECONDS, MOST_SECONDS = 6.0, 120.0
 SEARCH_SHARE = 0.8
 """The search's share of the time; the rest is for what each choice is worth."""
 
-MOST_SHOWN = 12
-"""Designs of the front that stand for most of it."""
-
-Figure = TypeVar("Figure")
+REPLAY_SHARE = 0.5
+"""The time for replays beyond that, in parts of it."""
 
 
 class Asked(NamedTuple):
@@ -52,6 +52,8 @@ class Asked(NamedTuple):
     huge pages and populated pages are considered; they are too if each trace tells what was touched.
     latency: p99.9 is an objective of the front too, as with a limit of p99.9. patient: Ctrl-C ends
     the search with the best so far. resume: begin with the outcomes of earlier searches.
+    replays: what replays designs to confirm the choice; it takes as long again as REPLAY_SHARE of the
+    search's time, and that of building libraries.
     """
 
     favour: Favour = "balanced"
@@ -66,6 +68,7 @@ class Asked(NamedTuple):
     resume: bool = False
     patient: bool = False
     jobs: int | None = None
+    replays: Replays | None = None
 
     def timed(self) -> bool:
         """Say whether p99.9 is asked for."""
@@ -75,45 +78,12 @@ class Asked(NamedTuple):
 USUAL = Asked()
 
 
-class OnTrace(msgspec.Struct, frozen=True):
-    """The base and the choice on a trace; held_out: the search did not see the trace.
-
-    ratios: of OBJECTIVES to the base. regret: how much worse the choice's score is than that of the
-    best known design for this trace alone, 0.02 for 2 %; None for a trace that was held out. p999_ns:
-    of the base and of the choice, where asked for. ledgers: the same two; None if Ctrl-C came first.
-    """
-
-    trace: str
-    weight: float
-    held_out: bool
-    before: Outcome
-    after: Outcome
-    ratios: dict[str, float]
-    regret: float | None
-    p999_ns: tuple[float, float] | None = None
-    ledgers: tuple[Ledgers, Ledgers] | None = None
-
-
-class Member(msgspec.Struct, frozen=True):
-    """A design of the front: its ratios of OBJECTIVES to the base, and its score by the favour.
-
-    shown: one of those that stand for most of the front, or the choice. p999_ns: the largest of the
-    traces, where it is an objective.
-    """
-
-    design: Design
-    hash: str
-    ratios: dict[str, float]
-    score: float
-    shown: bool
-    p999_ns: float | None
-
-
 class Tuned(msgspec.Struct, frozen=True):
     """The choice and the front, the best score first; before and after: on the first trace.
 
     The choice is in the front, although a design with a choice that is worth next to nothing may
-    be better by so little. interrupted: Ctrl-C ended the search. segregated: what came of trying it, where it was.
+    be better by so little. finalists: the designs that were replayed to confirm the choice; why_not_replayed: why
+    none was. interrupted: Ctrl-C ended the search. segregated: what came of trying it, where it was.
     """
 
     design: Design
@@ -121,6 +91,8 @@ class Tuned(msgspec.Struct, frozen=True):
     favour: Favour
     reasons: list[Reason]
     worth: list[Worth]
+    finalists: list[Finalist]
+    why_not_replayed: str | None
     before: Outcome
     after: Outcome
     traces: list[OnTrace]
@@ -142,13 +114,13 @@ def tune(
     hire: Hire | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Return the design of least predicted time and memory for a trace, or for several with weights.
+    """Return the design of least time and memory for a trace, or for several with weights.
 
-    The objectives are time and resident bytes, priced on `hardware` (default: the built-in
-    machine). `hire` says who simulates (default: `asked.jobs` processes of this machine). With
-    `asked.simulations` the result depends only on the other arguments. Raises BadInput for arguments
-    out of range, hardware without costs, and a trace that is damaged, has no allocation, or lacks
-    time stamps that the base needs.
+    Time and resident bytes are predicted, on `hardware` (default: the built-in machine), and the time
+    is confirmed by `asked.replays`. `hire` says who simulates (default: `asked.jobs` processes of this
+    machine). With `asked.simulations` and without replays the result depends only on the other
+    arguments. Raises BadInput for arguments out of range, hardware without costs, and a trace that is
+    damaged, has no allocation, or lacks time stamps that the base needs.
     """
     check_arguments(base, asked, name)
     begin, machine = time.monotonic(), priced(hardware or load_hardware())
@@ -164,24 +136,28 @@ def tune(
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(_share(begin, until), asked.simulations))
         until = time.monotonic() if searching.interrupted else until
-        found, worth, tried = _choice(explorer, asked), list[Worth](), NOT_TRIED
+        confirmed, tried = Confirmed(_choice(explorer, asked), [], [], None), NOT_TRIED
         with _patience(asked, evaluator.workers) as weighing:
-            for step in weighed(found, explorer, until, evaluator_of(Bench(held, machine)), asked.favour):
-                found, worth, tried = step
-        held_bytes = _held_bytes(evaluator, found.design, asked)
+            for step in _settled(confirmed.found, explorer, asked, until, interrupted=searching.interrupted):
+                confirmed = step
+            found, tried = segregated(confirmed.found, explorer, evaluator_of(Bench(held, machine)), asked.favour)
+            confirmed = confirmed._replace(found=found)
+        held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
         evaluator.write()
-    design = _titled(found.design, sources, base)
-    traces, ended = _everywhere(explorer, found, asked, held_bytes, evaluator_of(Bench(held, machine)))
+    design = _titled(confirmed.found.design, sources, base)
+    traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(Bench(held, machine)))
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
         favour=asked.favour,
-        reasons=[*_reasons(explorer, exact, design, asked, found, worth), *tried.reasons],
-        worth=[*worth, *tried.worth],
+        reasons=[*_reasons(explorer, exact, design, asked, confirmed), *tried.reasons],
+        worth=[*confirmed.worth, *tried.worth],
+        finalists=confirmed.finalists,
+        why_not_replayed=confirmed.why_not,
         before=explorer.known[base.hash()].outcomes[0],
-        after=found.outcomes[0],
+        after=confirmed.found.outcomes[0],
         traces=traces,
-        front=_members(explorer, found, asked.favour),
+        front=members(explorer, confirmed.found, asked.favour),
         spent=evaluator.spent,
         seed=asked.seed,
         interrupted=searching.interrupted or weighing.interrupted or ended,
@@ -233,16 +209,27 @@ def _patience(asked: Asked, workers: Runner | None = None) -> Iterator[_Stage]:
             workers.stop()
 
 
-def _reasons(
-    explorer: Explorer, exact: Exact, design: Design, asked: Asked, found: Known, worth: Sequence[Worth]
-) -> list[Reason]:
+def _settled(
+    choice: Known, explorer: Explorer, asked: Asked, until: float | None, *, interrupted: bool
+) -> Iterator[Confirmed]:
+    """Yield the choice as it becomes simpler, and then as replays confirm it, with what its choices are worth."""
+    found, worth = choice, list[Worth]()
+    for found, worth in simplest(choice, explorer.base, explorer, until):
+        yield Confirmed(found, worth, [], None)
+    if asked.replays is None or interrupted:
+        yield Confirmed(found, worth, [], "the search was interrupted" if interrupted else None)
+        return
+    yield from confirm(found, worth, explorer, asked.replays, REPLAY_SHARE * _seconds(asked, explorer.sources))
+
+
+def _reasons(explorer: Explorer, exact: Exact, design: Design, asked: Asked, confirmed: Confirmed) -> list[Reason]:
     """Return why the design is what it is, each field's reason by its name."""
-    base = explorer.known[explorer.base.hash()]
+    base, found = explorer.known[explorer.base.hash()], confirmed.found
     if found is base:
-        return [reasons.why_base(base.design, len(explorer.known))]
+        return [reasons.why_base(base.design, len(explorer.known), confirmed.finalists)]
     return [
-        reasons.why_design(explorer.sources, base.design, base.outcomes[0], found.outcomes[0]),
-        *reasons.why_choices(worth),
+        reasons.why_design(explorer.sources, base, found, confirmed.finalists),
+        *reasons.why_choices(confirmed.worth),
         *reasons.why_classes(design, base.design, exact, asked.max_classes),
         *reasons.why_fronts(design, exact),
     ]
@@ -270,9 +257,14 @@ def _until(begin: float, asked: Asked, sources: Sequence[Source]) -> float | Non
     """Return when the search ends by the clock, or None if the number of simulations ends it."""
     if asked.simulations is not None and asked.seconds is None:
         return None
-    work = sum(source.work for source in sources)
-    usual = min(MOST_SECONDS, max(LEAST_SECONDS, SECONDS * (work / 1e6) ** 0.5))
-    return begin + (usual if asked.seconds is None else asked.seconds)
+    return begin + _seconds(asked, sources)
+
+
+def _seconds(asked: Asked, sources: Sequence[Source]) -> float:
+    """Return the wall time of the search without its replays, as asked for or by the traces' length."""
+    work = float(sum(source.work for source in sources))
+    usual = min(MOST_SECONDS, max(LEAST_SECONDS, SECONDS * math.sqrt(work / 1e6)))
+    return usual if asked.seconds is None else asked.seconds
 
 
 def _share(begin: float, until: float | None) -> float | None:
@@ -304,10 +296,6 @@ def _choice(explorer: Explorer, asked: Asked) -> Known:
     return within[int(np.argmin(scores(np.array([one.ratios for one in within]), asked.favour)))]
 
 
-def _named(points: Floats) -> dict[str, float]:
-    return dict(zip(OBJECTIVES, points.tolist(), strict=True))
-
-
 def _held_bytes(evaluator: Evaluator, design: Design, asked: Asked) -> dict[str, list[Ledgers]]:
     """Return the ledgers of the base and of the design on each trace, by their hashes; none after Ctrl-C."""
     both = [evaluator.base, design]
@@ -316,35 +304,11 @@ def _held_bytes(evaluator: Evaluator, design: Design, asked: Asked) -> dict[str,
     return {}
 
 
-def _on_traces(
-    explorer: Explorer, found: Known, asked: Asked, held_bytes: dict[str, list[Ledgers]]
-) -> Iterator[OnTrace]:
-    """Yield the choice on each trace, with its regret against the best known design for that trace."""
-    base = explorer.known[explorer.base.hash()]
-    for index, source in enumerate(explorer.sources):
-        known = [
-            ratios(one.outcomes[index].figures(), base.outcomes[index].figures())
-            for one in explorer.known.values()
-            if asked.limits.allow_p999(explorer.p999_ns.get(one.design.hash(), [])[index : index + 1])
-        ]
-        points = np.array(known).reshape(-1, len(OBJECTIVES))
-        most = asked.limits.ratios([base.outcomes[index]], [1.0])
-        alone = chosen(points, most, asked.favour)
-        here = ratios(found.outcomes[index].figures(), base.outcomes[index].figures())
-        least = scores(points[[alone]], asked.favour)[0] if alone is not None else 1.0
-        regret = float(scores(here[None], asked.favour)[0] / least - 1)
-        yield OnTrace(
-            *(source.path.name, source.weight, False, base.outcomes[index], found.outcomes[index]),
-            *(_named(here), regret, _both(explorer.p999_ns, explorer.base, found.design, index)),
-            _both(held_bytes, explorer.base, found.design, index),
-        )
-
-
 def _everywhere(
     explorer: Explorer, found: Known, asked: Asked, held_bytes: dict[str, list[Ledgers]], held: Evaluator
 ) -> tuple[list[OnTrace], bool]:
     """Return the choice on all traces, and whether Ctrl-C ended that."""
-    traces = list(_on_traces(explorer, found, asked, held_bytes))
+    traces = list(on_traces(explorer, found, asked.favour, asked.limits, held_bytes))
     with _patience(asked) as holding:
         traces += _held_out(held, found.design, asked)
     return traces, holding.interrupted or any(one.ledgers is None for one in traces)
@@ -362,38 +326,6 @@ def _held_out(evaluator: Evaluator, design: Design, asked: Asked) -> Iterator[On
     evaluator.write()
     timed = dict(zip((base.hash(), design.hash()), late, strict=False))
     for index, (source, before, after) in enumerate(zip(held, befores, afters, strict=True)):
-        here = _named(ratios(after.figures(), before.figures()))
-        both = _both(timed, base, design, index), _both(held_bytes, base, design, index)
-        yield OnTrace(source.path.name, source.weight, True, before, after, here, None, *both)
-
-
-def _both(
-    by_hash: Mapping[str, Sequence[Figure]], base: Design, design: Design, trace: int
-) -> tuple[Figure, Figure] | None:
-    """Return what is known of the base and of the design on a trace, or None if one is not known."""
-    before, after = by_hash.get(base.hash()), by_hash.get(design.hash())
-    return (before[trace], after[trace]) if before and after else None
-
-
-def _shown(explorer: Explorer, found: Known) -> list[Design]:
-    """Return the base, the choice, and the designs of the front that stand for most of it."""
-    front = explorer.front()
-    points = np.array([one.ratios for one in front])
-    most = [front[index].design for index in spread(points, np.full(len(OBJECTIVES), WORST), MOST_SHOWN)]
-    return list({one.hash(): one for one in (explorer.base, found.design, *most)}.values())
-
-
-def _members(explorer: Explorer, found: Known, favour: Favour) -> list[Member]:
-    """Return the front and the choice, the best score first."""
-    front = explorer.front()
-    if all(one.design.hash() != found.design.hash() for one in front):
-        front.append(found)
-    merit = scores(np.array([one.ratios for one in front]), favour).tolist()
-    shown = {one.hash() for one in _shown(explorer, found)}
-    late = {name: max(each) for name, each in explorer.p999_ns.items()}
-    members = [
-        Member(one.design, name, _named(one.ratios), score, name in shown, late.get(name))
-        for one, score in zip(front, merit, strict=True)
-        if (name := one.design.hash())
-    ]
-    return sorted(members, key=lambda one: one.score)
+        here = named(ratios(after.figures(), before.figures()))
+        late_and_bytes = both(timed, base, design, index), both(held_bytes, base, design, index)
+        yield OnTrace(source.path.name, source.weight, True, before, after, here, None, *late_and_bytes)

@@ -3,7 +3,7 @@
 import re
 import time
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -47,6 +47,13 @@ class Worth(msgspec.Struct, frozen=True):
     chosen: str
     base: str
     without: dict[str, float]
+
+
+class Weighed(NamedTuple):
+    """What choices are worth, and the priced designs without each of them, with the fields that went back."""
+
+    worth: list[Worth]
+    without: list[tuple[list[str], Known]]
 
 
 class Judge(Protocol):
@@ -113,6 +120,25 @@ def _without(design: Design, base: Design, fields: Sequence[str]) -> tuple[list[
         gone += [name for name in more if name not in gone]
 
 
+def weigh(found: Known, base: Design, judge: Judge) -> Iterator[Weighed]:
+    """Yield what each choice is worth as it becomes known; what comes last is of all choices."""
+    choices = list(put_back(found.design, base))
+    legal = [other for _, other in choices if other.why_not_valid() is None]
+    known: dict[str, Known] = {}
+    for first in range(0, len(legal), judge.batch):
+        some = legal[first : first + judge.batch]
+        known |= zip((one.hash() for one in some), judge.price(some, STAGE), strict=True)
+        yield _weighed(found, base, [choice for choice in choices if choice[1].hash() in known], known)
+    yield _weighed(found, base, choices, known)
+
+
+def _weighed(found: Known, base: Design, choices: list[tuple[list[str], Design]], known: dict[str, Known]) -> Weighed:
+    return Weighed(
+        [_worth(found, base, *choice, known) for choice in choices],
+        [(fields, known[other.hash()]) for fields, other in choices if other.hash() in known],
+    )
+
+
 def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> Iterator[tuple[Known, list[Worth]]]:
     """Yield the design with fewer and fewer choices, and what each is worth.
 
@@ -127,16 +153,12 @@ def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> I
         return score(one) <= most and judge.allowed(one)
 
     for turn in range(ROUNDS):
-        choices = list(put_back(found.design, base))
-        legal = [other for _, other in choices if other.why_not_valid() is None]
-        known: dict[str, Known] = {}
-        for first in range(0, len(legal), judge.batch):
-            some = legal[first : first + judge.batch]
-            known |= zip((one.hash() for one in some), price(some, STAGE), strict=True)
-            yield found, [_worth(found, base, *choice, known) for choice in choices if choice[1].hash() in known]
-        yield found, [_worth(found, base, *choice, known) for choice in choices]
-        priced = [(fields, known[other.hash()]) for fields, other in choices if other.hash() in known]
-        free = sorted(((fields, one) for fields, one in priced if is_good(one)), key=lambda pair: score(pair[1]))
+        weighed = Weighed([], [])
+        for weighed in weigh(found, base, judge):
+            yield found, weighed.worth
+        free = sorted(
+            ((fields, one) for fields, one in weighed.without if is_good(one)), key=lambda pair: score(pair[1])
+        )
         late = turn > 0 and until is not None and time.monotonic() >= until
         if not free or late or turn == ROUNDS - 1:
             return

@@ -1,4 +1,4 @@
-/* heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--bytes] [--resident BYTES]
+/* heapsmith-replay SCRIPT [--touch none|first|all] [--touched N,N,N,N] [--check | --latency] [--bytes] [--resident BYTES]
  * [--unsampled] [--started]: replay a script against the process's malloc; heapsmith-replay --malloc: print the file that this
  * malloc comes from. --started: ask for malloc's figures first, so that it has started although the script may have no events.
  *
@@ -206,6 +206,16 @@ static enum touch parse_touch(const char *name)
     fail(2, "replay: --touch wants none, first or all, not '%s'", name != NULL ? name : "");
 }
 
+static void parse_touched(const char *shares, uint32_t *touched)
+{
+    char end;
+    if (shares == NULL || sscanf(shares, "%u,%u,%u,%u%c", &touched[0], &touched[1], &touched[2], &touched[3], &end) != TOUCHED_SIZES)
+        fail(2, "replay: --touched wants four numbers of 1,024, as 1024,1024,512,0, not '%s'", shares != NULL ? shares : "");
+    for (int i = 0; i < TOUCHED_SIZES; i++)
+        if (touched[i] > 1u << SHARE_BITS)
+            fail(2, "replay: --touched: %u is above 1024", touched[i]);
+}
+
 static const char *parse(int argc, char **argv, struct replay *r)
 {
     const char *path = NULL;
@@ -218,6 +228,8 @@ static const char *parse(int argc, char **argv, struct replay *r)
             r->counts_bytes = true;
         else if (strcmp(argv[i], "--touch") == 0)
             r->touch = parse_touch(argv[++i]);
+        else if (strcmp(argv[i], "--touched") == 0)
+            parse_touched(argv[++i], r->touched);
         else if (strcmp(argv[i], "--resident") == 0 && argv[i + 1] != NULL)
             r->resident_limit_bytes = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--unsampled") == 0)
@@ -229,7 +241,7 @@ static const char *parse(int argc, char **argv, struct replay *r)
         else
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL || (r->checked && r->stamped))
-        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--check | --latency] [--bytes] [--resident BYTES] [--unsampled] "
+        fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--touched N,N,N,N] [--check | --latency] [--bytes] [--resident BYTES] [--unsampled] "
                 "[--started] | --malloc");
     return path;
 }
@@ -238,7 +250,7 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--malloc") == 0)
         return dprintf(1, "%s\n", malloc_file()) < 0;
-    struct replay r = {.touch = TOUCH_ALL, .resident_limit_bytes = 1ull << 30};
+    struct replay r = {.touch = TOUCH_ALL, .touched = {1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS}, .resident_limit_bytes = 1ull << 30};
     prepare(&r, parse(argc, argv, &r));
     uint64_t start = rss_anon_bytes();
     r.rss_peak_bytes = start;

@@ -13,6 +13,10 @@
 
 enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
 
+/* Blocks of this size and more are touched in part: shares of 2^SHARE_BITS for blocks from 64 KiB, 512 KiB, 4 and 32 MiB on
+ * (model/memory/application.py). */
+enum { TOUCHED_BYTES = 64 << 10, TOUCHED_SIZES = 4, SHARE_BITS = 10 };
+
 /* One block of the trace. Written by the thread whose event is next on this slot; another thread reads it only after
  * it has seen `done` reach its event's `after`. `done` counts only where there is more than one stream. */
 struct block {
@@ -63,6 +67,7 @@ struct replay {
     struct block *table;
     struct worker *workers; /* one per stream */
     enum touch touch;
+    uint32_t touched[TOUCHED_SIZES]; /* the shares of large blocks, from the first byte on */
     bool checked;
     bool stamped;                    /* --latency */
     bool counts_bytes;               /* --bytes */

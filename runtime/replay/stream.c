@@ -52,13 +52,24 @@ static inline void touch_lines(char *address, uint64_t from, uint64_t to)
     block[to - 1] = 1;
 }
 
-static inline void touch_new(enum touch policy, char *address, uint64_t from, uint64_t to)
+/* The share of a block of `bytes`, at least TOUCHED_BYTES, that the program touches. */
+static inline uint64_t touched_share(const uint32_t *touched, uint64_t bytes)
 {
+    int size = 0;
+    while (size < TOUCHED_SIZES - 1 && bytes >= (uint64_t)TOUCHED_BYTES << 3 * (size + 1))
+        size++;
+    return touched[size];
+}
+
+static inline void touch_new(const struct replay *r, char *address, uint64_t from, uint64_t to)
+{
+    if (to - from >= TOUCHED_BYTES && from < to)
+        to = from + ((to - from) * touched_share(r->touched, to) >> SHARE_BITS);
     if (from >= to)
         return;
-    if (policy == TOUCH_ALL)
+    if (r->touch == TOUCH_ALL)
         touch_lines(address, from, to);
-    else if (policy == TOUCH_FIRST)
+    else if (r->touch == TOUCH_FIRST)
         touch_ends(address, to);
 }
 
@@ -113,7 +124,7 @@ static inline __attribute__((always_inline)) void birth(struct worker *w, const 
     if (checked)
         check_birth(w, event, block);
     else
-        touch_new(w->replay->touch, block->address, 0, block->bytes);
+        touch_new(w->replay, block->address, 0, block->bytes);
 }
 
 static inline __attribute__((always_inline)) void resize(struct worker *w, const struct event *event,
@@ -129,7 +140,7 @@ static inline __attribute__((always_inline)) void resize(struct worker *w, const
     if (checked)
         check_resized(w, event, block, old_bytes);
     else
-        touch_new(w->replay->touch, block->address, old_bytes, block->bytes);
+        touch_new(w->replay, block->address, old_bytes, block->bytes);
 }
 
 static inline __attribute__((always_inline)) void death(struct worker *w, const struct event *event,

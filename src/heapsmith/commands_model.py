@@ -126,6 +126,16 @@ def mesh(
     show.emit_json(found) if json else results_mesh.meshed(found)
 
 
+Replay = Annotated[
+    bool | None,
+    typer.Option(
+        "--replay/--no-replay",
+        help="Replay the best designs, and choose by that too. Default: where gcc is, but not with --simulations or "
+        "--machine.",
+    ),
+]
+
+
 @app.command(
     epilog=take.example(
         "tune py.hst -o tuned.toml",
@@ -146,6 +156,7 @@ def tune(
     hold_out: take.HoldOut = None,
     budget: take.Budget = None,
     simulations: take.Simulations = None,
+    replay: Replay = None,
     seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which designs the search mixes.")] = 1,
     resume: take.Resume = False,
     scheduler: take.Scheduler = None,
@@ -159,29 +170,26 @@ def tune(
     """Search for the best design for traces. Write it to a file, with what each choice is worth.
 
     The search simulates designs of every policy with caches. Of those that no other beats in time, peak, average and
-    last bytes, it takes the one that --favour and the limits want. Ctrl-C ends it with the best so far.
+    last bytes, it takes the one that --favour and the limits want, after replays of the best. Ctrl-C ends it with the
+    best so far.
     """
+    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name, write_design
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import choice
     from heapsmith.model.search import tune as search
 
-    path = take.writable_file(out)
-    asked = search.Asked(
-        favour=favour,
-        limits=choice.parse_limits(max_time, max_rss, max_p999),
-        max_overhead=max_overhead,
-        max_classes=max_classes,
-        huge_pages=huge_pages,
-        latency=latency,
-        seconds=take.budget(budget),
-        simulations=simulations,
-        seed=seed,
-        resume=resume,
-        patient=True,
-    )
+    path, limits = take.writable_file(out), choice.parse_limits(max_time, max_rss, max_p999)
+    usual = simulations is None and machine == "default"
     with _hired(scheduler) as hire, show.progress() as progress:
+        asked = search.Asked(
+            *(favour, limits, max_overhead, max_classes, huge_pages, latency, take.budget(budget), simulations),
+            seed=seed,
+            resume=resume,
+            patient=True,
+            replays=replays(replay, usual=usual, progress=progress),
+        )
         found = search.tune(
             [take.weighted(text) for text in traces],
             base=load(base),

@@ -198,6 +198,7 @@ def forge(
     --rounds says otherwise. The verdict says which malloc to use.
     """
     from heapsmith.bench.forge import forge as smithy
+    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name
     from heapsmith.model.search.tune import Asked
@@ -210,7 +211,12 @@ def forge(
             folder,
             base=load(base),
             name=name or design_name(folder.absolute().name),
-            asked=Asked(favour=favour, seconds=take.budget(budget), max_overhead=max_overhead),
+            asked=Asked(
+                favour=favour,
+                seconds=take.budget(budget),
+                max_overhead=max_overhead,
+                replays=replays(True, progress=progress),
+            ),
             stop=stop,
             say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
             progress=progress,
@@ -246,6 +252,7 @@ def bench(
     The tables show time, peak RSS, and their ratios to glibc and to the best peer. See docs/bench.md. The exit status
     is 1 if a library that is no peer fails a row or changes its output.
     """
+    from heapsmith.bench.replay.finalists import replays
     from heapsmith.bench.report import benchmark
     from heapsmith.bench.suite import suite as suites
     from heapsmith.model.search.choice import parse_limits
@@ -255,19 +262,21 @@ def bench(
     if search != Asked() and not tune:
         raise BadInput("--favour, --max-time, --max-rss: expected with --tune")
     path = take.writable_file(out) if out is not None else None
-    asked = suites.Request(
-        suites=suite or [],
-        only=only or [],
-        libs=lib or [],
-        tuned=tuned or [],
-        rounds=rounds,
-        quick=quick,
-        instructions=instructions,
-        latency=latency,
-        tune=tune,
-        search=search,
-    )
     with show.progress() as progress:
+        if tune and not quick:
+            search = search._replace(replays=replays(True, progress=progress))
+        asked = suites.Request(
+            suites=suite or [],
+            only=only or [],
+            libs=lib or [],
+            tuned=tuned or [],
+            rounds=rounds,
+            quick=quick,
+            instructions=instructions,
+            latency=latency,
+            tune=tune,
+            search=search,
+        )
         found = suites.bench(asked, progress)
     if path is not None:
         benchmark.write(path, found)

@@ -144,6 +144,8 @@ def tuned(found: "Tuned", path: Path | None = None) -> None:
         draw(table)
     if any(one.ledgers is None for one in found.traces):
         show.prose("What the choice saves of the bytes was not counted: interrupted.")
+    if found.why_not_replayed:
+        show.prose(f"No design was replayed: {found.why_not_replayed}.")
     if found.segregated and found.segregated.why_not:
         show.prose(f"segregation = off: {why_segregated(found.segregated)}.")
     for reason in found.reasons:

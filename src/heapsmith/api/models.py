@@ -274,6 +274,9 @@ class TuneOptions(TypedDict, total=False):
     """The most size classes."""
     huge_pages: bool
     """The program touches all bytes that it requests: consider huge pages without samples in the trace."""
+    replay: bool
+    """Replay the best designs, and choose by that too. Default: where gcc is, but not with `simulations` or
+    `machine`."""
     machine: MachineLike
     """The machine whose costs count. Default: "default"."""
 
@@ -299,6 +302,7 @@ def tune(
     >>> tune(trace, simulations=2, name="mine").design.name
     'mine'
     """
+    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import tune as search
     from heapsmith.model.search.choice import parse_limits
@@ -308,7 +312,9 @@ def tune(
     given = dict[str, Any](options)
     name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
     limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
-    asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, **given)
+    usual = simulations is None and machine == "default"
+    finalists = replays(given.pop("replay", None), usual=usual, progress=progress)
+    asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, replays=finalists, **given)
     several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
     weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
     found = search.tune(

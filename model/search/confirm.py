@@ -1,0 +1,177 @@
+"""Confirmation: replays of the finalists correct their predicted times, and the best by that is the choice."""
+
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+
+from heapsmith.model.design.design import Design
+from heapsmith.model.search.explore import Known
+from heapsmith.model.search.source import Source
+from heapsmith.model.search.worth import Worth, put_back, weigh
+
+PREDICTION_ERROR = 0.05
+"""The standard error of a predicted ratio of the time of two designs, in logarithms (docs/model.md)."""
+
+FINALISTS = 10
+"""The most designs that are replayed beside each other, the base among them."""
+
+TURNS = 3
+"""How often the choice may change: each change is replayed with the designs a choice away from it."""
+
+ROUNDS = 6
+"""The rounds that must fit the time, the one that warms up among them."""
+
+LEAST_RATIO = 0.05
+"""No replay shows that a design takes less of the base's time in the allocator."""
+
+REPLAYER_NS, START_NS = 15, 60e6
+"""What a replay takes beside the allocator: for each operation, and to start; roughly, to see how many fit the time."""
+
+MEMORY_SHARE = 0.5
+"""The most of the memory that is free, which a replay may take: it touches what the program touched."""
+
+
+class Shift(NamedTuple):
+    """How much more CPU time a design takes per operation than the base, and the standard error of that."""
+
+    ns: float
+    error_ns: float
+
+
+Replays = Callable[[Sequence[Path], Sequence[Design], float], list[list[Shift]] | None]
+"""Replays designs, the base first, on traces within seconds: of each trace the shift of each design but the base.
+
+None where the time is too short for enough rounds.
+"""
+
+
+class Finalist(msgspec.Struct, frozen=True):
+    """A design that was replayed beside the base. Times are those of the allocator, in parts of the base's.
+
+    what: which design it is. replayed, error: by the replays, and the standard error of that. time: the mean of
+    predicted and replayed, each by its error. score: with that time, by the favour.
+    """
+
+    hash: str
+    what: str
+    predicted: float
+    replayed: float
+    error: float
+    time: float
+    score: float
+
+
+class Confirmed(NamedTuple):
+    """The choice, what its choices are worth, and who else was replayed; why_not: why nobody was."""
+
+    found: Known
+    worth: list[Worth]
+    finalists: list[Finalist]
+    why_not: str | None
+
+
+class Judge(Protocol):
+    """What prices designs, and says which are allowed and how good they are: an Explorer."""
+
+    batch: int
+    operations: int
+    base: Design
+    sources: Sequence[Source]
+    known: dict[str, Known]
+
+    def price(self, designs: Sequence[Design], stage: str) -> list[Known]: ...
+
+    def allowed(self, one: Known) -> bool: ...
+
+    def score(self, one: Known) -> float: ...
+
+    def front(self) -> list[Known]: ...
+
+
+def confirm(found: Known, worth: list[Worth], judge: Judge, replays: Replays, seconds: float) -> Iterator[Confirmed]:
+    """Yield the choice that replays confirm, as it changes.
+
+    The finalists are the base, the choice, the choice with each of its choices put back, and the best of the front.
+    The best by the corrected times is the next choice, and so on as long as it changes; the base stays where no
+    finalist within the limits has a better score. The first turn has half of the time.
+    """
+    base, paths = judge.known[judge.base.hash()], [source.path for source in judge.sources]
+    known, told = {judge.base.hash(): base}, dict[str, Finalist]()
+    why_not = _why_not(base, found, judge)
+    yield Confirmed(found, worth, [], why_not)
+    for _ in range(0 if why_not else TURNS):
+        seconds /= 2
+        room = min(FINALISTS, int(seconds / (ROUNDS * _replay_s(base)))) - 1
+        new = {name: pair for name, pair in _finalists(found, judge).items() if name not in known}
+        some = [*new.values()][: max(0, room)]
+        shifts = replays(paths, [judge.base, *(one.design for _, one in some)], seconds) if some else None
+        if shifts is None:
+            if not told:
+                yield Confirmed(found, worth, [], "enough rounds of replays take too long")
+            return
+        for number, (what, one) in enumerate(some):
+            finalist = _finalist(what, one, [row[number] for row in shifts], judge)
+            corrected = one._replace(ratios=np.array([finalist.time, *one.ratios[1:]]))
+            told[finalist.hash] = msgspec.structs.replace(finalist, score=judge.score(corrected))
+            known[finalist.hash] = corrected
+        allowed = [name for name, one in known.items() if judge.allowed(one)]
+        best = min(allowed, key=lambda name: judge.score(known[name]))
+        yield Confirmed(found, worth, [*told.values()], None)
+        if best == found.design.hash():
+            return
+        found, worth = judge.known[best], []
+        for weighed in weigh(found, judge.base, judge):
+            worth = weighed.worth
+            yield Confirmed(found, worth, [*told.values()], None)
+
+
+def _finalists(found: Known, judge: Judge) -> dict[str, tuple[str, Known]]:
+    """Return designs by hash, with what they are: the choice, it without one of its choices, the best of the front."""
+    named = {found.design.hash(): ("the choice", found)}
+    for fields, other in put_back(found.design, judge.base):
+        if without := judge.known.get(other.hash()):
+            named.setdefault(other.hash(), (f"without {' and '.join(fields)}", without))
+    front = sorted((one for one in judge.front() if judge.allowed(one)), key=judge.score)
+    for number, one in enumerate(front, 1):
+        named.setdefault(one.design.hash(), (f"number {number} of the front", one))
+    return named
+
+
+def _replay_s(base: Known) -> float:
+    """Return about how many seconds a replay of all traces takes."""
+    ns = [START_NS + one.operations * (one.allocator_ns_per_op + REPLAYER_NS) for one in base.outcomes]
+    return sum(ns) / 1e9
+
+
+def _why_not(base: Known, found: Known, judge: Judge) -> str | None:
+    """Return why nothing is to be replayed, or None."""
+    if found.design.hash() == base.design.hash():
+        return "the base stays"
+    most = max(one.committed_peak for one in [*base.outcomes, *found.outcomes])
+    if most > MEMORY_SHARE * _free_bytes():
+        return f"a replay would take {most:,} bytes, and {_free_bytes():,} are free"
+    return None
+
+
+def _free_bytes() -> int:
+    """Return the bytes that this machine can still give (proc(5), MemAvailable)."""
+    with Path("/proc/meminfo").open() as lines:
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+
+
+def _finalist(what: str, one: Known, shifts: Sequence[Shift], judge: Judge) -> Finalist:
+    """Return a finalist by its shift on each trace; its score is still without it."""
+    base = judge.known[judge.base.hash()].outcomes
+    before = np.array([before.allocator_ns_per_op for before in base])
+    after = np.maximum(before + [shift.ns for shift in shifts], LEAST_RATIO * before)
+    weights = np.array([source.weight for source in judge.sources])
+    weights /= weights.sum()
+    replayed = float(weights @ np.log(after / before))
+    error = float(np.linalg.norm(weights * [shift.error_ns for shift in shifts] / after))
+    predicted = float(np.log(one.ratios[0]))
+    trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + error**2)
+    time = float(np.exp(trust * replayed + (1 - trust) * predicted))
+    return Finalist(one.design.hash(), what, float(one.ratios[0]), float(np.exp(replayed)), error, time, 0.0)

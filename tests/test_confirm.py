@@ -1,0 +1,149 @@
+"""The confirmation: replays correct the predicted times of the finalists, and the choice follows them."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import msgspec
+import numpy as np
+import pytest
+from traces import random_trace
+
+from heapsmith.bench.replay.finalists import replay_finalists
+from heapsmith.bench.report.searched import finalists
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.search import confirm
+from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
+from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift
+from heapsmith.model.search.tune import Asked, Tuned, tune
+
+DEFAULT = load("default")
+
+pytestmark = pytest.mark.usefixtures("own_outcomes")
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("confirm") / "random.hst"
+    return random_trace(path, 10_000, 4, threads=1, max_size=3000, live=4000)
+
+
+def searched(trace: Path, replays: Replays | None, limits: Limits = NO_LIMITS, seconds: float = 3600.0) -> Tuned:
+    asked = Asked(simulations=9, jobs=1, limits=limits, replays=replays, seconds=seconds, resume=True)
+    return tune(trace, base=DEFAULT, name="made", asked=asked)
+
+
+@pytest.fixture(scope="module")
+def predicted(trace: Path, own_outcomes: None) -> Tuned:
+    """What the search chooses without replays."""
+    return searched(trace, None)
+
+
+def replays_of(shift: Callable[[Design], Shift], seen: list[Design] | None = None) -> Replays:
+    """Replays that find this shift of each design."""
+
+    def told(traces: Sequence[Path], designs: Sequence[Design], seconds: float) -> list[list[Shift]]:
+        assert designs[0].hash() == DEFAULT.hash()
+        assert seconds > 0
+        if seen is not None:
+            seen.extend(designs[1:])
+        return [[shift(one) for one in designs[1:]] for _ in traces]
+
+    return told
+
+
+def test_nothing_is_replayed_unasked(predicted: Tuned) -> None:
+    assert not predicted.kept_base
+    assert (predicted.finalists, predicted.why_not_replayed) == ([], None)
+
+
+def test_a_choice_that_replays_refute_gives_way(trace: Path, predicted: Tuned) -> None:
+    """The predicted choice is replayed at .3 more than the base: a design beside it is chosen, and explained."""
+    seen: list[Design] = []
+    refuted, slow_ns = predicted.design.hash(), 0.3 * predicted.before.allocator_ns_per_op
+    found = searched(trace, replays_of(lambda one: Shift(slow_ns * (one.hash() == refuted), 0.001), seen))
+    assert seen[0].hash() == refuted
+    assert len({one.hash() for one in seen}) == len(seen)
+    assert found.design.hash() not in (refuted, DEFAULT.hash())
+    told = {one.hash: one for one in found.finalists}
+    assert set(told) == {one.hash() for one in seen}
+    assert told[refuted].what == "the choice"
+    assert told[refuted].replayed == pytest.approx(1.3)
+    assert told[refuted].score > 1 > told[found.design.hash()].score
+    assert told[found.design.hash()].score == min(one.score for one in found.finalists)
+    assert {name for one in found.worth for name in one.fields} >= {
+        name
+        for name in DEFAULT.__struct_fields__
+        if name not in ("name", "about", "slab_span_bytes") and getattr(found.design, name) != getattr(DEFAULT, name)
+    }
+    assert "In replays the allocator took 1.000 of the base's time" in found.reasons[0].why
+    assert next(row[0] for row in finalists(found).rows) == f"{found.design.hash()}, chosen"
+    assert msgspec.json.decode(msgspec.json.encode(found), type=Tuned) == found
+
+
+def test_the_base_stays_where_replays_refute_all(trace: Path) -> None:
+    found = searched(trace, replays_of(lambda _: Shift(50.0, 0.001)))
+    assert found.kept_base
+    assert found.finalists
+    assert "none is better" in found.reasons[0].why
+    assert "were replayed beside it" in found.reasons[0].why
+
+
+def test_slower_designs_within_the_limits_may_stay(trace: Path, predicted: Tuned) -> None:
+    """Limits hold for the corrected time: 2 % more than the base is too much without a limit of its own."""
+    base_ns = predicted.before.allocator_ns_per_op
+    replays = replays_of(lambda _: Shift(0.02 * base_ns, 1e-6 * base_ns))
+    assert searched(trace, replays).kept_base
+    assert not searched(trace, replays, Limits(time=1.05)).kept_base
+
+
+def test_times_are_means_by_their_errors(trace: Path, predicted: Tuned) -> None:
+    base_ns, memory = predicted.before.allocator_ns_per_op, list[float]()
+    for error, trust in ((1e-6, 1.0), (PREDICTION_ERROR, 0.5), (1e3, 0.0)):
+        replays = replays_of(lambda _, error=error: Shift(-0.1 * base_ns, error * 0.9 * base_ns))  # type: ignore[misc]
+        one = searched(trace, replays).finalists[0]
+        assert one.hash == predicted.design.hash()
+        assert one.error == pytest.approx(error)
+        assert one.replayed == pytest.approx(0.9)
+        assert one.time == pytest.approx(np.exp(trust * np.log(0.9) + (1 - trust) * np.log(one.predicted)), rel=1e-6)
+        memory.append(one.score / one.time ** WEIGHTS["balanced"][0])
+    assert memory == pytest.approx([memory[0]] * 3)
+
+
+def test_no_more_is_replayed_than_the_time_allows(trace: Path) -> None:
+    counts: list[int] = []
+
+    def told(traces: Sequence[Path], designs: Sequence[Design], seconds: float) -> list[list[Shift]]:
+        counts.append(len(designs))
+        return [[Shift(0.0, 1.0)] * (len(designs) - 1)] * len(traces)
+
+    searched(trace, told)
+    assert 2 < counts[0] <= FINALISTS
+    searched(trace, told, seconds=4.0)
+    assert counts[-1] == 2
+    found = searched(trace, told, seconds=1.0)
+    assert found.why_not_replayed == "enough rounds of replays take too long"
+    assert searched(trace, lambda *_: None).why_not_replayed == found.why_not_replayed
+
+
+def test_a_trace_that_does_not_fit_the_memory_is_not_replayed(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(confirm, "_free_bytes", lambda: 1 << 20)
+    found = searched(trace, replays_of(lambda _: Shift(0.0, 1.0)))
+    assert found.why_not_replayed is not None
+    assert "1,048,576 are free" in found.why_not_replayed
+    assert not found.kept_base
+
+
+def test_a_slow_design_is_seen(trace: Path) -> None:
+    """Under `hardened` each call does far more: its shift is many times its error, and the other's is none."""
+    twin = msgspec.structs.replace(DEFAULT, name="twin")
+    slow = msgspec.structs.replace(load("hardened"), name="slow")
+    found = replay_finalists([trace], [DEFAULT, twin, slow], 20.0)
+    assert found is not None
+    ((same, more),) = found
+    assert more.ns > 5
+    assert more.ns > 5 * more.error_ns
+    assert abs(same.ns) < more.ns / 3
+
+
+def test_too_little_time_gives_no_shifts(trace: Path) -> None:
+    assert replay_finalists([trace], [DEFAULT, load("hardened")], 0.001) is None
