@@ -16,8 +16,9 @@ from heapsmith.model.policy.freed_blocks.common import record_lines
 NAME = "list"
 MARKS = False
 UNPRICED = True
-"""A flush writes to each block, and the price has writes to lines of the last level too low: replays
-took 1.02 of the time of the bitmap, up to 1.13, where the price expected less than its time.
+"""A refill follows links and a flush writes to each block. Where neighbours on the host fill the
+last level, these lines come from memory, and the price takes them from the last level: replays took
+1.02 of the time of the bitmap, up to 1.13, where the price expected less than its time.
 """
 NUMBERS = ("freed_list",)
 AT = layout.SLAB_NEWER
