@@ -165,6 +165,12 @@ def test_every_copy_is_judged(level: str, classifier: str) -> None:
     run_whole([program("every_copy"), level], library)
 
 
+@pytest.mark.parametrize("name", ["checks", "hardened"])
+def test_guards_and_what_is_held_back(name: str) -> None:
+    """To the page, also where a limit on data or on address space comes and goes."""
+    run_whole([program("every_guard")], unchecked_library(load(name)))
+
+
 def faults_per_page(library: Path) -> float:
     """The page faults of a program that writes fresh blocks once, by page."""
     faults, pages = map(int, run_whole([program("fresh_blocks")], library).split())
