@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 enum { PAGE = 4096, HUGE = 40 << 20, WIDE = 1 << 20, HELD = 64, RUN = 100000, DATA = 5 /* field of statm */ };
@@ -122,19 +123,24 @@ static size_t alignment(int number)
     return number % 8 == 1 ? 2 * PAGE : number % 3 == 0 ? (size_t)PAGE << number % 15 : 0;
 }
 
-static void the_last_are_held_back(void)
+static void frees(int blocks)
 {
     doing = "freed blocks";
     static char *start[3 * HELD];
-    for (int number = 0; number < 3 * HELD; number++) {
+    for (int number = 0; number < blocks; number++) {
         start[number] = got(length(number), alignment(number), WIDE);
         int gone = number - HELD;
         freed(start[number], gone < 0 ? 0 : length(gone) + 2 * WIDE);
         demand(is_closed(start[number] - WIDE) && is_closed(start[number]), "a freed block is open", (size_t)number);
         demand(gone < 0 || !is_mapped(start[gone]), "a block is held back for too long", (size_t)gone);
     }
-    for (int number = 0; number < HELD; number++) /* now all that are held back are alike */
-        free(malloc(HUGE));
+}
+
+/* From now on all that are held back are alike. */
+static void frees_alike(char **start)
+{
+    for (int number = 0; number < HELD; number++)
+        free(start[number] = malloc(HUGE));
 }
 
 static char *resized(char *block, size_t from, size_t to, size_t old_guard, size_t guard)
@@ -195,6 +201,21 @@ static void under_a_limit_on_data(void)
     freed(block, HUGE + 2 * WIDE);
 }
 
+/* In a child. A limit above all that is there: what was held back goes, and goes on being counted. */
+static void under_a_wide_limit(void)
+{
+    doing = "wide limit on address space";
+    char *block = got(HUGE, 0, WIDE), *start = got(0, 0, WIDE), *other = got(HUGE, 0, WIDE);
+    freed(start, 0);
+    freed(block, 0);
+    limit(RLIMIT_AS, address_space() + HUGE / 2);
+    is_refused(malloc(HUGE), address_space());
+    demand(!is_mapped(start) && !is_mapped(block), "what was held back stays", 0);
+    other[0] = 'a';
+    is_refused(realloc(other, 2 * HUGE), address_space());
+    demand(other[0] == 'a', "lost", 0);
+}
+
 /* The limit comes, goes, and comes: guards have the width of their time, and nothing is held back. */
 static void under_a_limit_on_address_space(void)
 {
@@ -211,9 +232,13 @@ static void under_a_limit_on_address_space(void)
     grows = resized(grows, HUGE, 2 * HUGE, PAGE, WIDE);
     freed(grows, HUGE + 2 * WIDE);
     wide = got(HUGE, 0, WIDE);
+    char *start[HELD];
+    frees_alike(start);
     limit(RLIMIT_AS, 10 * (size_t)HUGE); /* less than is held back */
     narrow = malloc(HUGE);
-    demand(narrow != NULL, "what is held back stays", 0);
+    demand(narrow != NULL, "no block", 0);
+    for (int number = 0; number < HELD; number++)
+        demand(!is_closed(start[number]), "what was held back stays", (size_t)number);
     limit(RLIMIT_AS, RLIM_INFINITY);
     doing = "after a limit on address space";
     freed(wide, HUGE + 2 * WIDE);
@@ -225,7 +250,15 @@ int main(void)
 {
     signal(SIGSEGV, go_back);
     at_the_most();
-    the_last_are_held_back();
+    if (fork() == 0) {
+        under_a_wide_limit();
+        return 0;
+    }
+    int status;
+    if (wait(&status) < 0 || status != 0)
+        return 1;
+    frees(3 * HELD);
+    frees_alike((char *[HELD]){ NULL });
     a_block_moves();
     under_a_limit_on_data();
     under_a_limit_on_address_space();
