@@ -34,8 +34,8 @@ static char *guarded(size_t bytes, size_t alignment, bool *narrow)
     os_refused = start == MAP_FAILED;
     if (os_refused)
         return NULL;
-    size_t before = slack > 0 ? -((uintptr_t)start + guard) & (alignment - 1) : 0;
-    if (before > 0)
+    size_t before = -((uintptr_t)start + guard) & (alignment - 1);
+    if (before != 0)
         os_unmap(start, before);
     if (slack > before)
         os_unmap(start + room - (slack - before), slack - before);

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +18,21 @@
 enum { PAGE = 4096, HUGE = 40 << 20, WIDE = 1 << 20, HELD = 64, RUN = 100000, DATA = 5 /* field of statm */ };
 
 static const char *doing;
+static volatile sig_atomic_t trying;
 static sigjmp_buf back;
 
-static void go_back(int signal)
+static void go_back(int number)
 {
-    siglongjmp(back, signal);
+    if (trying)
+        siglongjmp(back, 1);
+    signal(number, SIG_DFL);
 }
 
-static void demand(bool holds, const char *what, size_t number)
+static void demand(bool holds, const char *what, ptrdiff_t number)
 {
     if (holds)
         return;
-    printf("%s: %s (%zu)\n", doing, what, number);
+    printf("%s: %s (%td)\n", doing, what, number);
     exit(1);
 }
 
@@ -51,7 +55,8 @@ static size_t address_space(void)
 
 static void grown(size_t before, size_t by)
 {
-    demand(address_space() - before == by, "address space has grown by pages", (address_space() - before) / PAGE);
+    size_t bytes = address_space() - before;
+    demand(bytes == by, "address space has grown by pages", (ptrdiff_t)bytes / PAGE);
 }
 
 static bool is_mapped(const char *at)
@@ -63,18 +68,23 @@ static bool is_mapped(const char *at)
 /* Addresses that are taken, and that nobody may read. */
 static bool is_closed(volatile const char *at)
 {
-    return is_mapped((const char *)at) && (sigsetjmp(back, 1) != 0 || (*at, false));
+    if (!is_mapped((const char *)at))
+        return false;
+    trying = true;
+    bool closed = sigsetjmp(back, 1) != 0 || (*at, false);
+    trying = false;
+    return closed;
 }
 
 static void guarded(char *block, size_t bytes, size_t guard)
 {
-    demand(block != NULL, "no block", bytes);
+    demand(block != NULL, "no block", (ptrdiff_t)bytes);
     char *end = block + (bytes + PAGE - 1) / PAGE * PAGE;
     for (char *at = block - guard; at < block; at += guard / 4)
-        demand(is_closed(at), "open before the block", (size_t)(block - at));
+        demand(is_closed(at), "open before the block", block - at);
     for (char *at = end; at < end + guard; at += guard / 4)
-        demand(is_closed(at), "open behind the block", (size_t)(at - end));
-    demand(is_closed(block - 1) && is_closed(end + guard - 1), "open at an end of a guard", bytes);
+        demand(is_closed(at), "open behind the block", at - end);
+    demand(is_closed(block - 1) && is_closed(end + guard - 1), "open at an end of a guard", (ptrdiff_t)bytes);
     if (bytes > 0)
         block[0] = block[bytes - 1] = 1;
 }
@@ -85,7 +95,7 @@ static char *got(size_t bytes, size_t alignment, size_t guard)
     size_t before = address_space();
     char *block = alignment > 0 ? aligned_alloc(alignment, bytes) : malloc(bytes);
     grown(before, (bytes + PAGE - 1) / PAGE * PAGE + 2 * guard);
-    demand(alignment == 0 || (uintptr_t)block % alignment == 0, "not aligned", alignment);
+    demand(alignment == 0 || (uintptr_t)block % alignment == 0, "not aligned", (ptrdiff_t)alignment);
     guarded(block, bytes, guard);
     return block;
 }
@@ -131,8 +141,8 @@ static void frees(int blocks)
         start[number] = got(length(number), alignment(number), WIDE);
         int gone = number - HELD;
         freed(start[number], gone < 0 ? 0 : length(gone) + 2 * WIDE);
-        demand(is_closed(start[number] - WIDE) && is_closed(start[number]), "a freed block is open", (size_t)number);
-        demand(gone < 0 || !is_mapped(start[gone]), "a block is held back for too long", (size_t)gone);
+        demand(is_closed(start[number] - WIDE) && is_closed(start[number]), "a freed block is open", number);
+        demand(gone < 0 || !is_mapped(start[gone]), "a block is held back for too long", gone);
     }
 }
 
@@ -152,7 +162,7 @@ static char *resized(char *block, size_t from, size_t to, size_t old_guard, size
     demand(moved[0] == 'a' && moved[PAGE - 1] == 'a', "lost", 0);
     guarded(moved, to, guard);
     for (char *at = block - old_guard; at < block + from + old_guard; at += PAGE)
-        demand(!is_mapped(at), "address space stays", (size_t)(at - block));
+        demand(!is_mapped(at), "address space stays", at - block);
     return moved;
 }
 
@@ -170,7 +180,7 @@ static void limit(int resource, size_t most)
     struct rlimit now;
     getrlimit(resource, &now);
     now.rlim_cur = most;
-    demand(setrlimit(resource, &now) == 0, "no limit", most);
+    demand(setrlimit(resource, &now) == 0, "no limit", (ptrdiff_t)most);
 }
 
 static void is_refused(const void *block, size_t before)
@@ -238,7 +248,7 @@ static void under_a_limit_on_address_space(void)
     narrow = malloc(HUGE);
     demand(narrow != NULL, "no block", 0);
     for (int number = 0; number < HELD; number++)
-        demand(!is_closed(start[number]), "what was held back stays", (size_t)number);
+        demand(!is_closed(start[number]), "what was held back stays", number);
     limit(RLIMIT_AS, RLIM_INFINITY);
     doing = "after a limit on address space";
     freed(wide, HUGE + 2 * WIDE);
