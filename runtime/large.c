@@ -67,7 +67,7 @@ static void vacate(bool locking)
     hs_lock_pool();
     hs_lock_large();
     if (os_reserving && (locking || os_limited())) {
-        size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate();
+        size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate() + hardening_vacate();
         if (!locking)
             os_hold(bytes);
     }

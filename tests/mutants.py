@@ -73,7 +73,7 @@ def mutants(file: str, text: str) -> Iterator[Mutant]:
     function = ""
     comment = False
     for number, line in enumerate(text.split("\n"), 1):
-        if comment or line.lstrip().startswith(("/*", "*", "#")):
+        if comment or line.lstrip().startswith(("/*", "* ", "#")):
             comment = (comment or "/*" in line) and "*/" not in line
             continue
         if line[:1].isalpha() or line.startswith("__attribute__"):

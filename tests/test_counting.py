@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from figures import wrong_figures
 from loaded import agreement, checked_library, unchecked_library
+from preloaded import program, shim, start
 from test_cli import Call
 from traces import random_trace
 
@@ -54,6 +55,19 @@ def test_locks_and_system_calls_are_counted(tmp_path: Path) -> None:
     assert system["madvise"] >= totals["releases"]
     assert system["munmap"] >= totals["huge_unmap"]
     assert "system" not in reported(load("default"), tmp_path / "d.json", "/bin/true")
+
+
+def test_each_system_call_is_counted(tmp_path: Path) -> None:
+    """A shim before the library counts them too. The program makes none itself."""
+    design = changed(COUNTING, "counting-checks", {"hardening": {"kind": "checks"}})
+    environment = {"FAULT": "count", "HEAPSMITH": f"stats={tmp_path / 'r.json'}"}
+    done = start([program("every_guard")], shim("shim_faults"), unchecked_library(design), environment=environment)
+    assert (done.returncode, done.stdout) == (0, "")
+    seen = {name: int(count) for name, count in map(str.split, done.stderr.splitlines())}
+    counted = json.loads((tmp_path / "r.json").read_text())["system"]
+    names = ("mmap", "munmap", "mremap", "mprotect", "madvise")
+    assert [counted[name] for name in names] == [seen[name] for name in names]
+    assert counted["mremap"] > 0
 
 
 def test_a_design_that_does_not_count_emits_nothing_of_it() -> None:

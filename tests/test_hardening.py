@@ -137,6 +137,15 @@ def test_where_slabs_keep_lists(name: str, level: str) -> None:
     holds(name, level, msgspec.structs.replace(design_of(level), front=front_none.Params(), freed_blocks="list"))
 
 
+@pytest.mark.parametrize("level", ["checks", "full"])
+def test_the_live_map_of_several_slabs_in_a_page(level: str) -> None:
+    """It does not go with the pages of one of them: the second free is still known as one."""
+    design = changed(design_of(level), "small-slabs", {"sizes": [*range(16, 129, 16)], "slab_bytes": 16_384})
+    done = run("free_released", design)
+    line = f"heapsmith: double free: {int(done.stdout, 16):#018x}\n"
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)
+
+
 def test_an_aligned_block_that_a_larger_class_lent_ends_where_its_own_does() -> None:
     design = msgspec.structs.replace(design_of("full"), rounding=rounding_larger.Params())
     run_whole([program("run_aligned_lent")], unchecked_library(design))
@@ -163,6 +172,12 @@ def test_every_copy_is_judged(level: str, classifier: str) -> None:
     remote = "local_cache" if classifier == "slab_map" else "owner_list"
     library = unchecked_library(design_of(level, classifier=classifier, remote=remote))
     run_whole([program("every_copy"), level], library)
+
+
+@pytest.mark.parametrize("name", ["checks", "hardened"])
+def test_guards_and_what_is_held_back(name: str) -> None:
+    """To the page, also where a limit on data or on address space comes and goes."""
+    run_whole([program("every_guard")], unchecked_library(load(name)))
 
 
 def faults_per_page(library: Path) -> float:

@@ -68,11 +68,6 @@ UNNOTICED_IN_LARGE_SAMPLE = 0.2
 
 UNNOTICED: dict[tuple[str, str, str], str] = {
     (
-        "hardening/live.c",
-        "os_release(hs_live + offset / GRAIN, SLAB_BYTES / GRAIN, false);",
-        "os_release(hs_live - offset / GRAIN, SLAB_BYTES / GRAIN, false);",
-    ): "the live map of a slab whose pages went back keeps its own, which are memory and no behaviour",
-    (
         "counters.c",
         "while (by > 0 && now > peak &&",
         "while (by > 0 && now >= peak &&",

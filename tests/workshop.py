@@ -229,6 +229,7 @@ BEHAVIOURS = {
     **dict.fromkeys(
         ("runs.c", "run_ages.c", "run_cache.c", "run_extents.c", "run_pages.c"), ("malloc_trim", "memory_")
     ),
+    "hardening/guards.c": ("limit_aligned", "memory_"),
     "glibc.c": ("mall", "errno_extras"),
     "operators.c": ("new_", "delete_"),
     "thread.c": ("thread_", "exit_", "memory_"),
@@ -244,6 +245,7 @@ ADVISES = frozenset(("os.c", "slabs.c", "run_pages.c", "huge.c"))
 
 MISUSE = {"api.c", "huge.c", "large.c", "runs.c", "links.h", "span.h"}
 MISUSE |= {"hardening/live.h", "hardening/full.h", "hardening/full.c", "hardening/live.c", "copies/judged.c"}
+MISUSE |= {"hardening/guards.h", "hardening/guards.c"}
 """The same for the programs of tests/misuse."""
 
 
@@ -279,7 +281,7 @@ def by_misuse(library: Path) -> str | None:
             status, said = -signal.SIGSEGV, ""
         if (done.returncode, done.stderr) != (status, said):
             return f"{name}: status {done.returncode}, {done.stderr!r}"
-    for name, *arguments in (("copies",), ("every_copy", "full"), ("every_byte", "8")):
+    for name, *arguments in (("copies",), ("every_guard",), ("every_copy", "full"), ("every_byte", "8")):
         done = start([program(name), *arguments], library)
         if done.returncode:
             return f"{name}: {done.stderr or done.stdout!r}"

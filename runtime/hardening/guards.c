@@ -26,16 +26,16 @@ static char *guarded(size_t bytes, size_t alignment, bool *narrow)
 {
     *narrow = !os_reserving || os_limited();
     size_t slack = alignment > PAGE_BYTES ? alignment : 0, guard = guard_of(*narrow);
-    size_t room = bytes + 2 * guard + slack;
-    if (room < bytes + slack)
+    size_t room = bytes + slack + 2 * guard;
+    if (room < bytes) /* each of the first two is 2^63 at most, so it wraps once */
         return NULL;
     count_system(COUNT_MMAP);
     char *start = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     os_refused = start == MAP_FAILED;
     if (os_refused)
         return NULL;
-    size_t before = slack > 0 ? -((uintptr_t)start + guard) & (alignment - 1) : 0;
-    if (before > 0)
+    size_t before = -((uintptr_t)start + guard) & (alignment - 1);
+    if (before != 0)
         os_unmap(start, before);
     if (slack > before)
         os_unmap(start + room - (slack - before), slack - before);
@@ -45,6 +45,16 @@ static char *guarded(size_t bytes, size_t alignment, bool *narrow)
 static void unmap_guarded(uintptr_t start, size_t bytes, bool narrow)
 {
     os_unmap((void *)(start - guard_of(narrow)), bytes + 2 * guard_of(narrow));
+}
+
+/* Of what was held back, 0: nothing; the bytes of address space that it was. */
+static size_t let_go(uint64_t held)
+{
+    if (held == 0)
+        return 0;
+    size_t bytes = held % (UINT64_C(1) << PAGES_BITS) * PAGE_BYTES;
+    unmap_guarded((held >> PAGES_BITS) * PAGE_BYTES, bytes, false);
+    return bytes + 2 * HUGE_GUARD_BYTES;
 }
 
 /* Longer mappings go at once, and all under a limit on address space. */
@@ -58,9 +68,15 @@ void hardening_unmap(void *start, size_t bytes, bool narrow)
     }
     unsigned place = __atomic_fetch_add(&oldest_held_back, 1, __ATOMIC_RELAXED) % HELD;
     uint64_t held_now = (uintptr_t)start / PAGE_BYTES << PAGES_BITS | pages;
-    uint64_t gone = __atomic_exchange_n(&held_back[place], held_now, __ATOMIC_RELAXED);
-    if (gone != 0)
-        unmap_guarded((gone >> PAGES_BITS) * PAGE_BYTES, gone % (UINT64_C(1) << PAGES_BITS) * PAGE_BYTES, false);
+    let_go(__atomic_exchange_n(&held_back[place], held_now, __ATOMIC_RELAXED));
+}
+
+size_t hardening_vacate(void)
+{
+    size_t bytes = 0;
+    for (unsigned place = 0; place < HELD; place++)
+        bytes += let_go(__atomic_exchange_n(&held_back[place], 0, __ATOMIC_RELAXED));
+    return bytes;
 }
 
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow)

@@ -51,6 +51,11 @@ void hardening_unmap(void *start, size_t bytes, bool narrow)
     os_unmap(start, bytes);
 }
 
+size_t hardening_vacate(void)
+{
+    return 0;
+}
+
 void hardening_empty(struct heap *heap)
 {
 }

@@ -3,10 +3,11 @@
 
 int main(void)
 {
-    void *kept[64], *block = get(SMALL);
-    name(block);
+    void *kept[64];
     for (int i = 0; i < 64; i++)
         kept[i] = get(SMALL);
+    void *block = get(SMALL);
+    name(block);
     free(block);
     for (int i = 0; i < 64; i++)
         free(kept[i]);
