@@ -28,10 +28,10 @@ static inline char *slab_start(const struct slab *slab)
     return (char *)hs_span + slab_offset(slab);
 }
 
-/* Of the slab that begins there? */
-static inline bool lies_in_slab(uintptr_t slab, const void *block)
+/* Is a block of the slab whose first block is there? */
+static inline bool lies_in_slab(uintptr_t first, const void *block)
 {
-    return (uintptr_t)block - slab < SLAB_BYTES;
+    return (uintptr_t)block - first < SLAB_BYTES;
 }
 
 #ifdef MAP_PAGES

@@ -14,7 +14,6 @@
 #else
 /* What a give needs of the slab besides its record. */
 struct freed_place {
-    uintptr_t slab; /* where it begins */
     uint64_t *words;
     uint64_t by;
     uintptr_t first; /* the address of its first block */
@@ -22,8 +21,7 @@ struct freed_place {
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    uintptr_t start = (uintptr_t)slab_start(slab);
-    return (struct freed_place){ start, marks_of(slab), slab_index_by(slab, class), start + hs_class[class].first };
+    return (struct freed_place){ marks_of(slab), slab_index_by(slab, class), (uintptr_t)slab_start(slab) + hs_class[class].first };
 }
 
 static inline size_t freed_index(struct freed_place place, const void *block)
@@ -84,7 +82,7 @@ static inline uint32_t freed_give(struct slab *slab, struct freed_place place, v
         }
     }
     ROUNDS(given_to_slab);
-    for (; given < count && lies_in_slab(place.slab, blocks[given]); given++) {
+    for (; given < count && (given == 0 || lies_in_slab(place.first, blocks[given])); given++) {
         BOUND(given_to_slab, MOST_GIVEN);
         freed_give_one(place, blocks[given]);
     }
