@@ -152,22 +152,31 @@ void *reallocarray(void *block, size_t count, size_t bytes)
     return reallocate(block, total, __builtin_return_address(0));
 }
 
-/* The first class from that of `bytes` upward whose blocks all have the alignment; SIZED_CLASSES if there is none. Strides
- * below the next multiple of the alignment have it not, so that the search begins there. */
-static unsigned aligned_class(size_t alignment, size_t bytes)
+static bool has_alignment(unsigned class, size_t alignment)
+{
+    return ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) == 0;
+}
+
+/* A size of the first class from that of `bytes` upward whose blocks all have the alignment; above SMALL_LIMIT if there is
+ * none. Strides below the next multiple of the alignment have it not, so that the search begins there. It mostly ends there
+ * too, and then malloc waits for no number of the class. */
+static size_t aligned_size(size_t alignment, size_t bytes)
 {
     if (bytes > SMALL_LIMIT || (LIVE_MAP && bytes == 0) || alignment > PAGE_BYTES)
-        return SIZED_CLASSES;
+        return SIZE_MAX;
     size_t least = ((bytes + SIZE_BIAS + alignment - 1) & -alignment) - SIZE_BIAS;
     if (least > SMALL_LIMIT)
-        return SIZED_CLASSES;
+        return SIZE_MAX;
     unsigned class = size_to_class(least);
+    if (has_alignment(class, alignment))
+        return least;
     ROUNDS(classes_looked_at);
-    while (class < SIZED_CLASSES && ((hs_class[class].stride | hs_class[class].first) & (alignment - 1)) != 0) {
+    while (++class < SIZED_CLASSES) {
         BOUND(classes_looked_at, SIZED_CLASSES);
-        class++;
+        if (has_alignment(class, alignment))
+            return hs_class[class].usable;
     }
-    return class;
+    return SIZE_MAX;
 }
 
 /* alignment: a power of two. */
@@ -175,11 +184,11 @@ static void *allocate_aligned(size_t alignment, size_t bytes, const void *caller
 {
     if (alignment <= GRAIN)
         return hs_malloc_from(bytes, caller);
-    unsigned class = aligned_class(alignment, bytes);
+    size_t size = aligned_size(alignment, bytes);
     bool zero;
-    if (class == SIZED_CLASSES)
+    if (size > SMALL_LIMIT)
         return hs_large_alloc(bytes, alignment, &zero);
-    void *block = hs_malloc_from(hs_class[class].usable, caller);
+    void *block = hs_malloc_from(size, caller);
     const struct class_plan *plan = small_plan(block); /* of a larger class, if that lent the block */
     if (plan != NULL)
         reseal(block, plan->usable, bytes);

@@ -28,6 +28,12 @@ static inline char *slab_start(const struct slab *slab)
     return (char *)hs_span + slab_offset(slab);
 }
 
+/* Is a block of the slab whose first block is there? */
+static inline bool lies_in_slab(uintptr_t first, const void *block)
+{
+    return (uintptr_t)block - first < SLAB_BYTES;
+}
+
 #ifdef MAP_PAGES
 enum { ROW_BYTES = PAGE_BYTES };
 #else

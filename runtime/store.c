@@ -12,18 +12,20 @@
 #include "slabs.h"
 
 #include <errno.h>
+#include <string.h>
 
-static uint32_t take_freed(struct slab *slab, unsigned class, void **blocks, uint32_t want)
+/* Both take up to `want` blocks to the places before `end`, the first to the last place: how many. */
+static uint32_t take_freed(struct slab *slab, unsigned class, void **end, uint32_t want)
 {
     uint32_t taken = want < slab->freed ? want : slab->freed;
-    freed_take(slab, class, blocks, taken);
+    freed_take(slab, class, end, taken);
     slab->freed -= taken;
     word_add(&slab->out, taken);
     return taken;
 }
 
 /* Blocks never handed out before, in ascending order: only touched pages cost memory. */
-static uint32_t carve(struct slab *slab, unsigned class, void **blocks, uint32_t want)
+static uint32_t carve(struct slab *slab, unsigned class, void **end, uint32_t want)
 {
     const size_t stride = slab_stride(slab, class);
     uint32_t left = slab_blocks(slab, class) - slab->carved;
@@ -32,7 +34,7 @@ static uint32_t carve(struct slab *slab, unsigned class, void **blocks, uint32_t
     ROUNDS(carved);
     for (uint32_t index = 0; index < taken; index++, block += stride) {
         BOUND(carved, MOST_REFILL);
-        blocks[index] = block;
+        *--end = block;
     }
     slab->carved += taken;
     word_add(&slab->out, taken);
@@ -58,7 +60,8 @@ static void commit_carved(struct slab *slab, unsigned class)
         commit_up_to(slab, class, bytes);
 }
 
-static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
+/* To the places before `end`, the first block to the last place: how many. */
+static uint32_t take_before(struct heap *heap, unsigned class, void **end, uint32_t want)
 {
     struct class_slabs *slabs = remote_slabs(heap, class);
     struct class_count *count = &heap->count[class];
@@ -73,10 +76,10 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
                 break;
             choice_attach(slabs, slab);
         }
-        uint32_t reused = take_freed(slab, class, blocks + taken, want - taken);
+        uint32_t reused = take_freed(slab, class, end - taken, want - taken);
         taken += reused;
         count_own(&count->reuse, reused);
-        uint32_t carved = carve(slab, class, blocks + taken, want - taken);
+        uint32_t carved = carve(slab, class, end - taken, want - taken);
         taken += carved;
         count_own(&count->carve, carved);
         commit_carved(slab, class);
@@ -84,6 +87,14 @@ static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t 
         if (!slab_available(slab, class))
             choice_remove(slabs, slab);
     }
+    return taken;
+}
+
+static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
+{
+    uint32_t taken = take_before(heap, class, blocks + want, want);
+    if (taken < want) /* there is no slab any more */
+        memmove(blocks, blocks + want - taken, taken * sizeof *blocks);
     return taken;
 }
 
@@ -118,21 +129,15 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
 /* Blocks of one slab come back, the first of `blocks` and those next to it: how many. */
 static uint32_t give_to_slab(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held)
 {
-    const uintptr_t start = hs_span;
-    const size_t number = ((uintptr_t)blocks[0] - start) >> SLAB_SHIFT;
-    struct slab *slab = slab_record(number);
-    const struct freed_place place = freed_place(slab, class);
+    struct slab *slab = slab_record(((uintptr_t)blocks[0] - hs_span) >> SLAB_SHIFT);
     struct class_slabs *slabs = remote_give_to(heap, slab, class, held);
-    uint32_t given = 0;
     check(slab->class == class, "a block is freed into its own class");
-    ROUNDS(given_to_slab);
-    do {
-        BOUND(given_to_slab, MOST_GIVEN);
-        if (ZERO_FREED)
-            classifier_unmark(blocks[given]);
-        freed_give(slab, place, blocks[given]);
-        given++;
-    } while (given < count && ((uintptr_t)blocks[given] - start) >> SLAB_SHIFT == number);
+    const uint32_t given = freed_give(slab, freed_place(slab, class), blocks, count);
+    ROUNDS(unmarked);
+    for (uint32_t index = 0; ZERO_FREED && index < given; index++) {
+        BOUND(unmarked, MOST_GIVEN);
+        classifier_unmark(blocks[index]);
+    }
     bool was_available = slab_available(slab, class);
     slab->freed += given;
     word_subtract(&slab->out, given);

@@ -4,6 +4,7 @@
 #include "bound.h"
 #include "heap.h"
 
+/* Both take blocks as a stack holds them, so that they come out in the order of the take: how many. The last is the first. */
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
 #ifdef BACKGROUND_EVERY
 uint32_t hs_take_locked(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* no refill; under the lock */
@@ -12,7 +13,7 @@ void hs_give(struct heap *heap, unsigned class, void *block, unsigned *held); /*
 void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held); /* likewise */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count);
 
-/* Blocks in the order of a take become blocks of a stack, from which they come in that order. */
+/* Blocks as a stack holds them become blocks in the order of their take. */
 static inline void hs_reverse(void **blocks, uint32_t count)
 {
     ROUNDS(reversed);

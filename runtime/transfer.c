@@ -135,10 +135,10 @@ static bool add(unsigned class)
     uint32_t taken = hs_take_locked(&hs_no_heap, class, batch, flush);
     count_own(&hs_count.background_blocks, taken);
     if (taken < flush) {
+        hs_reverse(batch, taken);
         give(&hs_no_heap, class, batch, taken);
         return false;
     }
-    hs_reverse(batch, flush);
     word_set(count, *count + 1);
     count_own(&hs_no_heap.count[class].transfer_in, flush);
     return true;

@@ -64,6 +64,7 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
     ]
     for name in ("_shaped_base", "built_ins", "_apart", "_others", "_reshaped", "_mixtures", "_drawn"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
+    monkeypatch.setattr(explore.space, "paged", lambda *_, **__: iter(()))
     monkeypatch.setattr(explore, "neighbours", near)
     explorer.search(Budget(None, len(every) // 3))
     assert len(explorer.known) <= len(every) // 3
@@ -80,6 +81,7 @@ def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monk
     gains = iter([1.0, 0.0, 0.0, STILL, *[0.0] * STILL_ROUNDS])
     for name in ("_shaped_base", "built_ins", "_apart", "_others", "_near"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
+    monkeypatch.setattr(explore.space, "paged", lambda *_, **__: iter(()))
     monkeypatch.setattr(Explorer, "_price", lambda *_: next(gains))
     explorer.search(Budget(None, 10_000))
     assert next(gains, None) is None

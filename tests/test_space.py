@@ -17,6 +17,7 @@ from heapsmith.model.search.space import (
     free_numbers,
     neighbours,
     numbers_of,
+    paged,
     steps,
 )
 
@@ -52,6 +53,14 @@ def test_single_choices_lead_to_every_row_of_every_table() -> None:
         priced = {row.NAME for row in policy.TABLES[field] if not hasattr(row, "UNPRICED")}
         assert priced - rows <= {"shift", "grouped", "owned_slab"}, field
         assert rows <= priced, field
+
+
+def test_rows_of_pages_alone_and_together() -> None:
+    found = [(one.row("release").NAME, one.thp) for one in paged(DEFAULT, huge_pages=True)]
+    assert len(set(found)) == len(found) == 3 * 4 - 1
+    assert {("keep", "grown"), ("budget", "always"), ("keep", "always")} <= set(found)
+    kept = [(one.row("release").NAME, one.thp) for one in paged(DEFAULT, huge_pages=False)]
+    assert kept == [("delay", "grown"), ("keep", "grown")]
 
 
 def test_numbers_change_one_at_a_time() -> None:

@@ -10,6 +10,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.search import space
 from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores
 from heapsmith.model.search.draft import with_sizes
 from heapsmith.model.search.evaluate import Evaluator
@@ -155,9 +156,9 @@ class Explorer:
     def starts(self) -> Iterator[Design]:
         """Yield the designs with which the search begins; the same design may come twice.
 
-        Built-in designs come early: a short search looks at no more than the first of all these.
+        Built-in and `space.paged` designs come early: a short search looks at no more than the first of all these.
         """
-        first = zip_longest(self._shaped_base(), self.built_ins())
+        first = zip_longest(self._shaped_base(), self.built_ins(), space.paged(self.base, **self._free))
         return chain(filter(None, chain.from_iterable(first)), self._others())
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:

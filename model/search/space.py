@@ -8,7 +8,7 @@ import random
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from itertools import islice
+from itertools import islice, product
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 import msgspec
@@ -32,6 +32,11 @@ PAGES = frozenset({"thp", "thp_slabs_from_bytes", "thp_runs_from_bytes", "popula
 
 PROCESSORS = frozenset({"heaps"})
 """Fields whose worth depends on the processors of the events, which not every trace tells."""
+
+PAGED = ("release", "thp")
+"""Fields that decide when pages are touched first and when they go back. Where a heap grows and shrinks
+they outweigh all others, and together more than alone.
+"""
 
 SHAPE = ("sizes", "slab_bytes", "front", "class_front")
 """Fields that go together: fronts are those of the sizes, and sizes fit the slabs."""
@@ -165,6 +170,19 @@ def _rows(design: Design, field: str) -> Iterator[Design]:
             yield found
     for other in numbers_of(now):
         if found := legal(design, **{field: other}):
+            yield found
+
+
+def paged(design: Design, *, huge_pages: bool, processors: bool = False) -> Iterator[Design]:
+    """Yield the legal designs with other rows of PAGED, alone and together."""
+    free = set(free_fields(huge_pages=huge_pages, processors=processors))
+    fields = [name for name in PAGED if name in free]
+    now = [getattr(design, name) for name in fields]
+    rows = [
+        [one, *(row for row in choices(name) if not same_row(one, row))] for name, one in zip(fields, now, strict=True)
+    ]
+    for values in islice(product(*rows), 1, None):
+        if found := legal(design, **dict(zip(fields, values, strict=True))):
             yield found
 
 

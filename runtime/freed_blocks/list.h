@@ -5,22 +5,31 @@
 #include "links.h"
 
 struct freed_place { /* the record has the head */
+    uintptr_t first; /* the address of its first block */
 };
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    return (struct freed_place){ };
+    return (struct freed_place){ (uintptr_t)slab_start(slab) + hs_class[class].first };
 }
 
-static inline void freed_give(struct slab *slab, struct freed_place place, void *block)
+/* The first of `blocks`, which are of the slab, come back: how many. */
+static inline uint32_t freed_give(struct slab *slab, struct freed_place place, void *const *blocks, uint32_t count)
 {
-    struct block *newest = block;
-    link_set(newest, slab->list);
-    slab->list = newest;
+    uint32_t given = 0;
+    ROUNDS(given_listed);
+    do {
+        BOUND(given_listed, MOST_GIVEN);
+        struct block *newest = blocks[given];
+        link_set(newest, slab->list);
+        slab->list = newest;
+        given++;
+    } while (given < count && lies_in_slab(place.first, blocks[given]));
+    return given;
 }
 
-/* `want` of them, at most slab->freed. */
-static inline void freed_take(struct slab *slab, unsigned class, void **blocks, uint32_t want)
+/* `want` of them, at most slab->freed, to the places before `end`: the first to the last place. */
+static inline void freed_take(struct slab *slab, unsigned class, void **end, uint32_t want)
 {
     if (want == 0) /* the list's head may lie on another line than the counts */
         return;
@@ -28,7 +37,7 @@ static inline void freed_take(struct slab *slab, unsigned class, void **blocks, 
     ROUNDS(taken_freed);
     for (uint32_t taken = 0; taken < want; taken++) {
         BOUND(taken_freed, MOST_REFILL);
-        blocks[taken] = newest;
+        *--end = newest;
         newest = link_take(newest);
     }
     slab->list = newest;

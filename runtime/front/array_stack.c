@@ -53,10 +53,8 @@ void *array_stack_refill(struct heap *heap, unsigned class)
         return hs_alloc_run_for(class);
     hs_look();
     uint32_t taken = hs_transfer_take(heap, class, blocks);
-    if (taken == 0) {
+    if (taken == 0)
         taken = hs_take(heap, class, blocks, hs_class[class].refill);
-        hs_reverse(blocks, taken);
-    }
     if (taken == 0)
         return hs_alloc_run_for(class);
     uint32_t put = put_all(class, blocks, taken - 1);

@@ -22,9 +22,9 @@ void *hot_over_list_refill(struct heap *heap, unsigned class)
     uint32_t blocks = hs_take(heap, class, taken, hs_class[class].refill);
     if (blocks == 0)
         return hs_alloc_run_for(class);
-    while (--blocks > 0)
-        list_push(front, taken[blocks]);
-    return taken[0];
+    for (uint32_t index = 0; index + 1 < blocks; index++)
+        list_push(front, taken[index]);
+    return taken[blocks - 1];
 }
 
 void hot_over_list_spill(struct heap *heap, unsigned class, void *block)

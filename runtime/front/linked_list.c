@@ -46,9 +46,9 @@ void *linked_list_refill(struct heap *heap, unsigned class)
     uint32_t blocks = hs_take(heap, class, taken, hs_class[class].refill);
     if (blocks == 0)
         return hs_alloc_run_for(class);
-    while (--blocks > 0)
-        push(front, taken[blocks]);
-    void *block = taken[0];
+    for (uint32_t index = 0; index + 1 < blocks; index++)
+        push(front, taken[index]);
+    void *block = taken[blocks - 1];
     learner_missed(heap, class);
     return block;
 }

@@ -29,6 +29,7 @@ static inline void *ring_refill(struct heap *heap, unsigned class)
     void **slot = heap->slot + hs_class[class].slot;
     heap->front[class].head = 0;
     uint32_t taken = hs_take(heap, class, slot, hs_class[class].refill);
+    hs_reverse(slot, taken);
     word_set(&heap->front[class].held, taken);
     return taken > 0 ? ring_oldest(heap, class) : hs_alloc_run_for(class);
 }

@@ -8,20 +8,12 @@
 #include "transfer.h"
 
 #ifndef PROCESSOR_BATCH /* a processor's stacks are no thread's: their slow paths are those of the one front that may have them */
-/* Blocks of the store, so that they come out in the order it took them: how many. */
-static uint32_t take_in_order(struct heap *heap, unsigned class, void **slot)
-{
-    uint32_t taken = hs_take(heap, class, slot, hs_class[class].refill);
-    hs_reverse(slot, taken);
-    return taken;
-}
-
 void *stack_fill(struct heap *heap, unsigned class)
 {
     void **slot = stack_slots(heap, class);
     uint32_t taken = hs_transfer_take(heap, class, slot);
     if (taken == 0)
-        taken = take_in_order(heap, class, slot);
+        taken = hs_take(heap, class, slot, hs_class[class].refill);
     if (taken == 0)
         return hs_alloc_run_for(class);
     stack_hold(heap, class, taken - 1);
