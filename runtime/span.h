@@ -28,10 +28,10 @@ static inline char *slab_start(const struct slab *slab)
     return (char *)hs_span + slab_offset(slab);
 }
 
-/* Is a block of the slab whose first block is there? */
-static inline bool lies_in_slab(uintptr_t first, const void *block)
+/* Is a block of the slab? `start`: the address of the slab, or of its first block. */
+static inline bool lies_in_slab(uintptr_t start, const void *block)
 {
-    return (uintptr_t)block - first < SLAB_BYTES;
+    return (uintptr_t)block - start < SLAB_BYTES;
 }
 
 #ifdef MAP_PAGES

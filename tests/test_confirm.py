@@ -53,7 +53,7 @@ def replays_of(shift: Callable[[Design], Shift], seen: list[Design] | None = Non
 
 def test_nothing_is_replayed_unasked(predicted: Tuned) -> None:
     assert not predicted.kept_base
-    assert (predicted.finalists, predicted.why_not_replayed) == ([], None)
+    assert (predicted.finalists, predicted.why_not_replayed, [*finalists(predicted)]) == ([], None, [])
 
 
 def test_a_choice_that_replays_refute_gives_way(trace: Path, predicted: Tuned) -> None:
@@ -76,7 +76,8 @@ def test_a_choice_that_replays_refute_gives_way(trace: Path, predicted: Tuned) -
         if name not in ("name", "about", "slab_span_bytes") and getattr(found.design, name) != getattr(DEFAULT, name)
     }
     assert "In replays the allocator took 1.000 of the base's time" in found.reasons[0].why
-    assert next(row[0] for row in finalists(found).rows) == f"{found.design.hash()}, chosen"
+    (table,) = finalists(found)
+    assert table.rows[0][0] == f"{found.design.hash()}, chosen"
     assert msgspec.json.decode(msgspec.json.encode(found), type=Tuned) == found
 
 

@@ -36,11 +36,12 @@ class ForgeReport(msgspec.Struct, frozen=True):
 
 
 def summary(report: ForgeReport) -> list[Words]:
-    """The tables that end a forge: proof, prediction, bytes saved, bytes of glibc, replay, latency, measurement."""
+    """The tables that end a forge: proof, prediction, bytes saved, finalists, replay, latency, measurement."""
     return [
         measurements.verified(report.verified),
         predictions.simulated(report.simulated),
         *searched.saved(report.tuned),
+        *searched.finalists(report.tuned),
         *measured_bytes(report.replayed),
         measurements.replayed(report.replayed),
         measurements.stamped(report.replayed),

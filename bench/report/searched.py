@@ -18,8 +18,7 @@ def tables(found: Tuned) -> Iterator[Words]:
     yield from saved(found)
     if found.worth:
         yield worth(found.worth)
-    if found.finalists:
-        yield finalists(found)
+    yield from finalists(found)
 
 
 def front(found: Tuned) -> Words:
@@ -109,8 +108,8 @@ def worth(choices: list[Worth]) -> Words:
     return Words(title, ("choice", "<chosen", "<base", *OBJECTIVES), rows)
 
 
-def finalists(found: Tuned) -> Words:
-    """The designs that were replayed beside the base, the best score first."""
+def finalists(found: Tuned) -> Iterator[Words]:
+    """The designs that were replayed beside the base, if any was, the best score first."""
     rows = [
         (
             one.hash + (", chosen" if one.hash == found.design.hash() else ""),
@@ -121,4 +120,5 @@ def finalists(found: Tuned) -> Words:
     ]
     title = "finalists, replayed: the allocator's time as a part of the base's"
     columns = ("design", "<", "predicted", "replayed", "standard error", "both", f"score ({found.favour})")
-    return Words(title, columns, rows)
+    if rows:
+        yield Words(title, columns, rows)

@@ -87,16 +87,14 @@ def class_of_group(state: State, cls: int) -> int:
 def allocate(state: State, thread: int, size: int, align: int) -> int:
     """Return the handle of a new block, a run if no slab is available; NO_BLOCK without room."""
     cls = class_for(state, size, align)
-    if align > state.grain:
-        aligned_lines(state, cls, size, align)
+    asked = aligned_lines(state, cls, size, align) if align > state.grain else size
     if cls < 0:
         return large_block(state, int(state.threads[thread]), size, align)
+    size = asked
     if SINK != NONE:
         state.above += size > state.direct_limit
     if state.site_groups > 0:
         cls = class_of_group(state, cls)
-    if align > state.grain:
-        size = int(state.classes[cls]["usable"])
     heap = int(state.threads[thread])
     if heap >= 0:
         block = allocate_small(state, heap, cls, size)

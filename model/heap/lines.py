@@ -98,12 +98,15 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
 
 
 @kernel
-def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
-    """Touch what the search for a class of aligned blocks touches; cls: the result, -1: none."""
+def aligned_lines(state: State, cls: int, size: int, align: int) -> int:
+    """Touch what the search for a class of aligned blocks touches, and return the size that malloc is asked for.
+
+    cls: the result, -1: none. The class of the rounded size needs no size of its own.
+    """
     bias = state.bias
     least = ((size + bias + align - 1) & -align) - bias
     if least > state.small_limit or align > PAGE or (size == 0 and state.live_map == 1):
-        return
+        return size
     size_lines(state, least)
     last = cls if cls >= 0 else state.sized_classes - 1
     looked_at = 0
@@ -113,5 +116,7 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> None:
             touch(state.listener, class_at(row) + layout.CLASS_STRIDE, 0)
             touch(state.listener, class_at(row) + layout.CLASS_FIRST, 0)
     branch(state.listener, ALIGNED_CLASSES, looked_at)
-    if cls >= 0:
-        touch(state.listener, class_at(cls), 0)
+    if cls < 0 or looked_at == 1:
+        return least
+    touch(state.listener, class_at(cls), 0)
+    return int(state.classes[cls]["usable"])

@@ -5,12 +5,12 @@
 #include "links.h"
 
 struct freed_place { /* the record has the head */
-    uintptr_t first; /* the address of its first block */
+    uintptr_t start; /* of the slab: the class need not be read */
 };
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    return (struct freed_place){ (uintptr_t)slab_start(slab) + hs_class[class].first };
+    return (struct freed_place){ (uintptr_t)slab_start(slab) };
 }
 
 /* The first of `blocks`, which are of the slab, come back: how many. */
@@ -24,7 +24,7 @@ static inline uint32_t freed_give(struct slab *slab, struct freed_place place, v
         link_set(newest, slab->list);
         slab->list = newest;
         given++;
-    } while (given < count && lies_in_slab(place.first, blocks[given]));
+    } while (given < count && lies_in_slab(place.start, blocks[given]));
     return given;
 }
 
