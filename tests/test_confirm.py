@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from traces import random_trace
 
+from heapsmith.bench.common.ratios import LEAST_ROUNDS
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.replay import finalists as bench
 from heapsmith.bench.replay.finalists import replay_finalists
+from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.report.searched import finalists
 from heapsmith.model.design.design import Design, load
+from heapsmith.model.memory.application import TOUCHED_FROM, WHOLE_SHARE
 from heapsmith.model.search import confirm
 from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
 from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift
@@ -134,16 +139,27 @@ def test_a_trace_that_does_not_fit_the_memory_is_not_replayed(trace: Path, monke
     assert not found.kept_base
 
 
-def test_a_slow_design_is_seen(trace: Path) -> None:
-    """Under `hardened` each call does far more: its shift is many times its error, and the other's is none."""
-    twin = msgspec.structs.replace(DEFAULT, name="twin")
-    slow = msgspec.structs.replace(load("hardened"), name="slow")
-    found = replay_finalists([trace], [DEFAULT, twin, slow], 20.0)
+def test_shifts_are_medians_of_rounds(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each round has its own speed, in which all designs share: the shift has no error, but where a design varies."""
+    slow, shaky = (msgspec.structs.replace(DEFAULT, run_cache_bytes=size) for size in (65_536, 131_072))
+    rounds: dict[str, int] = {}
+
+    def replayed(script: Path, library: Library, *, touched: Sequence[int]) -> Replayed:
+        assert script.exists()
+        assert touched == [WHOLE_SHARE] * len(TOUCHED_FROM)
+        once = replay_once(script, library, touched=touched)
+        number = rounds[library.name] = rounds.get(library.name, -1) + 1
+        ns = 1000 + 100 * number + {slow.hash(): 7, shaky.hash(): 3 * (number % 3)}.get(library.name, 0)
+        return msgspec.structs.replace(once, operations=10, cpu_ns=10 * ns)
+
+    monkeypatch.setattr(bench, "replay_once", replayed)
+    found = replay_finalists([trace], [DEFAULT, slow, shaky], 20.0)
     assert found is not None
-    ((same, more),) = found
-    assert more.ns > 5
-    assert more.ns > 5 * more.error_ns
-    assert abs(same.ns) < more.ns / 3
+    ((more, varying),) = found
+    assert more == Shift(7.0, 0.0)
+    assert 0 <= varying.ns <= 6
+    assert 0 < varying.error_ns < 3
+    assert max(rounds.values()) == LEAST_ROUNDS  # beside one to warm up: each is known by then
 
 
 def test_too_little_time_gives_no_shifts(trace: Path) -> None:

@@ -170,7 +170,7 @@ def test_rss_is_that_of_the_blocks(tmp_path: Path) -> None:
     assert 64 * mib <= touched.peak_live_rss_bytes <= touched.peak_rss_bytes < 67 * mib
     assert touched.end_rss_bytes < 3 * mib  # glibc unmaps blocks of this size
     assert touched.minor_faults >= 64 * mib // 4096
-    part = replay_once(tmp_path / "script", GLIBC, touched=(0.25, 1, 1, 1))
+    part = replay_once(tmp_path / "script", GLIBC, touched=(256, 1024, 1024, 1024))
     assert 16 * mib <= part.peak_live_rss_bytes < 19 * mib
     for policy, most in (("first", 5 * mib), ("none", 3 * mib)):
         command = [replay_driver(), tmp_path / "script", "--touch", policy]

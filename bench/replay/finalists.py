@@ -56,7 +56,7 @@ def replay_finalists(
         scripts = [folder / f"script-{number}" for number in range(len(traces))]
         for trace, script in zip(traces, scripts, strict=True):
             write_script(trace, script, progress)
-        shares = [program_of(trace).touched for trace in traces]
+        shares = [program_of(trace).shares() for trace in traces]
         entries = [(trace, library) for trace in range(len(traces)) for library in libraries]
 
         def run(entry: int) -> Replayed:

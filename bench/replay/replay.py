@@ -24,7 +24,6 @@ from heapsmith.bench.replay.script import write_script
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
-from heapsmith.model.memory.application import WHOLE_SHARE
 
 
 class GlibcBytes(msgspec.Struct, frozen=True):
@@ -126,7 +125,7 @@ def replay_once(
     check: bool = False,
     latency: bool = False,
     count_bytes: bool = False,
-    touched: Sequence[float] = (),
+    touched: Sequence[int] = (),
     env: Mapping[str, str] | None = None,
     limit_s: float | None = None,
 ) -> Replayed:
@@ -135,13 +134,13 @@ def replay_once(
     `env` replaces the environment; LD_PRELOAD is never taken from it. `check` checks every block's
     contents and alignment. `latency` stamps each operation. Raises CheckFailed if the malloc fails,
     breaks a block, crashes or exceeds the limit, BadInput for a script that cannot be read.
-    `count_bytes` is for glibc. `touched`: the shares of large blocks that are touched, by the sizes
-    of TOUCHED_FROM (model/memory/application.py); without them all is.
+    `count_bytes` is for glibc. `touched`: the parts of large blocks that are touched, as
+    Application.shares gives them (model/memory/application.py); without them all is.
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
     command = replay_command(script) + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
-    command += ["--touched", ",".join(str(int(share * WHOLE_SHARE)) for share in touched)] if touched else []
+    command += ["--touched", ",".join(map(str, touched))] if touched else []
     with placed_anew(library, script.parent) as placed:
         if placed.path is not None:
             environment["LD_PRELOAD"] = preload(placed, {})

@@ -14,7 +14,7 @@ from heapsmith.model.heap import charge, records
 from heapsmith.model.heap.extents import HUGE_PAGES
 from heapsmith.model.heap.large import pages_for
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.application import PARTS, TOUCHED_FROM, WHOLE_SHARE, Application
+from heapsmith.model.memory.application import PARTS, TOUCHED_FROM, Application
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.front.common import LEARNED
 
@@ -52,8 +52,8 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays
     scalars["table"] = application.table
-    for field, share in zip(TOUCHED_FROM, application.touched, strict=True):
-        scalars[field] = round(share * WHOLE_SHARE)
+    for field, share in zip(TOUCHED_FROM, application.shares(), strict=True):
+        scalars[field] = share
     scalars["stride"] = 1
     scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)

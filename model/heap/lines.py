@@ -101,7 +101,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
 def aligned_lines(state: State, cls: int, size: int, align: int) -> int:
     """Touch what the search for a class of aligned blocks touches, and return the size that malloc is asked for.
 
-    cls: the result, -1: none. The class of the rounded size needs no size of its own.
+    cls: the result, -1: none. The size is the rounded one if its class is the result, else the largest of the result.
     """
     bias = state.bias
     least = ((size + bias + align - 1) & -align) - bias

@@ -52,6 +52,10 @@ class Application(msgspec.Struct, frozen=True):
     replays: bool = False
     table: bool = False
 
+    def shares(self) -> list[int]:
+        """Return `touched` in whole parts of WHOLE_SHARE."""
+        return [round(share * WHOLE_SHARE) for share in self.touched]
+
 
 PROGRAM = Application()
 """A program without further knowledge."""

@@ -2,18 +2,19 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
 from heapsmith.model.design.design import Design
-from heapsmith.model.search.explore import Known
-from heapsmith.model.search.source import Source
+from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.worth import Worth, put_back, weigh
 
 PREDICTION_ERROR = 0.05
-"""The standard error of a predicted ratio of the time of two designs, in logarithms (docs/model.md)."""
+"""What counts as the standard error of a predicted ratio of times, in logarithms: the median error of a predicted time
+(`time_median_error` of the machines).
+"""
 
 FINALISTS = 10
 """The most designs that are replayed beside each other, the base among them."""
@@ -73,68 +74,50 @@ class Confirmed(NamedTuple):
     why_not: str | None
 
 
-class Judge(Protocol):
-    """What prices designs, and says which are allowed and how good they are: an Explorer."""
-
-    batch: int
-    operations: int
-    base: Design
-    sources: Sequence[Source]
-    known: dict[str, Known]
-
-    def price(self, designs: Sequence[Design], stage: str) -> list[Known]: ...
-
-    def allowed(self, one: Known) -> bool: ...
-
-    def score(self, one: Known) -> float: ...
-
-    def front(self) -> list[Known]: ...
-
-
-def confirm(found: Known, worth: list[Worth], judge: Judge, replays: Replays, seconds: float) -> Iterator[Confirmed]:
+def confirm(
+    found: Known, worth: list[Worth], explorer: Explorer, replays: Replays, seconds: float
+) -> Iterator[Confirmed]:
     """Yield the choice that replays confirm, as it changes.
 
     The finalists are the base, the choice, the choice with each of its choices put back, and the best of the front.
     The best by the corrected times is the next choice, and so on as long as it changes; the base stays where no
     finalist within the limits has a better score. The first turn has half of the time.
     """
-    base, paths = judge.known[judge.base.hash()], [source.path for source in judge.sources]
-    known, told = {judge.base.hash(): base}, dict[str, Finalist]()
-    why_not = _why_not(base, found, judge)
+    base, paths = explorer.known[explorer.base.hash()], [source.path for source in explorer.sources]
+    known, told = {explorer.base.hash(): base}, dict[str, Finalist]()
+    why_not = _why_not(base, found, explorer)
     yield Confirmed(found, worth, [], why_not)
     for _ in range(0 if why_not else TURNS):
         seconds /= 2
         room = min(FINALISTS, int(seconds / (ROUNDS * _replay_s(base)))) - 1
-        new = {name: pair for name, pair in _finalists(found, judge).items() if name not in known}
+        new = {name: pair for name, pair in _finalists(found, explorer).items() if name not in known}
         some = [*new.values()][: max(0, room)]
-        shifts = replays(paths, [judge.base, *(one.design for _, one in some)], seconds) if some else None
+        shifts = replays(paths, [explorer.base, *(one.design for _, one in some)], seconds) if some else None
         if shifts is None:
             if not told:
                 yield Confirmed(found, worth, [], "enough rounds of replays take too long")
             return
         for number, (what, one) in enumerate(some):
-            finalist = _finalist(what, one, [row[number] for row in shifts], judge)
-            corrected = one._replace(ratios=np.array([finalist.time, *one.ratios[1:]]))
-            told[finalist.hash] = msgspec.structs.replace(finalist, score=judge.score(corrected))
-            known[finalist.hash] = corrected
-        allowed = [name for name, one in known.items() if judge.allowed(one)]
-        best = min(allowed, key=lambda name: judge.score(known[name]))
+            name = one.design.hash()
+            told[name], known[name] = _corrected(what, one, [row[number] for row in shifts], explorer)
+        allowed = [name for name, one in known.items() if explorer.allowed(one)]
+        best = min(allowed, key=lambda name: explorer.score(known[name]))
         yield Confirmed(found, worth, [*told.values()], None)
         if best == found.design.hash():
             return
-        found, worth = judge.known[best], []
-        for weighed in weigh(found, judge.base, judge):
+        found, worth = explorer.known[best], []
+        for weighed in weigh(found, explorer.base, explorer):
             worth = weighed.worth
             yield Confirmed(found, worth, [*told.values()], None)
 
 
-def _finalists(found: Known, judge: Judge) -> dict[str, tuple[str, Known]]:
+def _finalists(found: Known, explorer: Explorer) -> dict[str, tuple[str, Known]]:
     """Return designs by hash, with what they are: the choice, it without one of its choices, the best of the front."""
     named = {found.design.hash(): ("the choice", found)}
-    for fields, other in put_back(found.design, judge.base):
-        if without := judge.known.get(other.hash()):
+    for fields, other in put_back(found.design, explorer.base):
+        if without := explorer.known.get(other.hash()):
             named.setdefault(other.hash(), (f"without {' and '.join(fields)}", without))
-    front = sorted((one for one in judge.front() if judge.allowed(one)), key=judge.score)
+    front = sorted((one for one in explorer.front() if explorer.allowed(one)), key=explorer.score)
     for number, one in enumerate(front, 1):
         named.setdefault(one.design.hash(), (f"number {number} of the front", one))
     return named
@@ -146,7 +129,7 @@ def _replay_s(base: Known) -> float:
     return sum(ns) / 1e9
 
 
-def _why_not(base: Known, found: Known, judge: Judge) -> str | None:
+def _why_not(base: Known, found: Known, explorer: Explorer) -> str | None:
     """Return why nothing is to be replayed, or None."""
     if found.design.hash() == base.design.hash():
         return "the base stays"
@@ -162,16 +145,18 @@ def _free_bytes() -> int:
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
 
 
-def _finalist(what: str, one: Known, shifts: Sequence[Shift], judge: Judge) -> Finalist:
-    """Return a finalist by its shift on each trace; its score is still without it."""
-    base = judge.known[judge.base.hash()].outcomes
-    before = np.array([before.allocator_ns_per_op for before in base])
+def _corrected(what: str, one: Known, shifts: Sequence[Shift], explorer: Explorer) -> tuple[Finalist, Known]:
+    """Return a finalist by its shift on each trace, and the design with its corrected time."""
+    base = explorer.known[explorer.base.hash()].outcomes
+    before = np.array([outcome.allocator_ns_per_op for outcome in base])
     after = np.maximum(before + [shift.ns for shift in shifts], LEAST_RATIO * before)
-    weights = np.array([source.weight for source in judge.sources])
+    weights = np.array([source.weight for source in explorer.sources])
     weights /= weights.sum()
     replayed = float(weights @ np.log(after / before))
     error = float(np.linalg.norm(weights * [shift.error_ns for shift in shifts] / after))
-    predicted = float(np.log(one.ratios[0]))
+    predicted = float(one.ratios[0])
     trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + error**2)
-    time = float(np.exp(trust * replayed + (1 - trust) * predicted))
-    return Finalist(one.design.hash(), what, float(one.ratios[0]), float(np.exp(replayed)), error, time, 0.0)
+    time = float(np.exp(trust * replayed + (1 - trust) * np.log(predicted)))
+    known = one._replace(ratios=np.array([time, *one.ratios[1:]]))
+    figures = predicted, float(np.exp(replayed)), error, time, explorer.score(known)
+    return Finalist(one.design.hash(), what, *figures), known

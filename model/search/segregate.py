@@ -1,7 +1,7 @@
 """Segregation of the call sites that pin the most bytes: tried on the choice, kept if traces held out confirm it."""
 
-from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Mapping
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
@@ -10,11 +10,10 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.search.choice import Favour, scores
 from heapsmith.model.search.evaluate import Evaluator
-from heapsmith.model.search.explore import Known
+from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.pins import groups_to_try, pins_of
-from heapsmith.model.search.source import Source
 from heapsmith.model.search.worth import MARGIN, Worth
 
 STAGE = "call sites"
@@ -38,22 +37,6 @@ class Segregated(msgspec.Struct, frozen=True):
     why_not: str | None
 
 
-class Judge(Protocol):
-    """What prices designs, and says which are allowed and how good they are: an Explorer."""
-
-    batch: int
-    operations: int
-    base: Design
-    sources: Sequence[Source]
-    known: dict[str, Known]
-
-    def price(self, designs: Sequence[Design], stage: str) -> list[Known]: ...
-
-    def allowed(self, one: Known) -> bool: ...
-
-    def score(self, one: Known) -> float: ...
-
-
 class Tried(NamedTuple):
     """What is to be said of it: None where nothing was tried, empty where nothing is kept."""
 
@@ -65,28 +48,28 @@ class Tried(NamedTuple):
 NOT_TRIED = Tried(None, [], [])
 
 
-def segregated(found: Known, judge: Judge, held: Evaluator, favour: Favour) -> tuple[Known, Tried]:
+def segregated(found: Known, explorer: Explorer, held: Evaluator, favour: Favour) -> tuple[Known, Tried]:
     """Return the choice with the best segregation, or as it is, and what to say of it.
 
     It must gain more than the margin in the score and in peak or average bytes on the traces of the
     search, and the same in peak or average on the traces held out, where the score must not be worse.
     None is tried without call stacks, without a trace held out, and where the choice has its own.
     """
-    traces = [*judge.sources, *held.bench.sources]
+    traces = [*explorer.sources, *held.bench.sources]
     asked = held.bench.sources and all(one.footer.stacks for one in traces) and found.design.segregation is None
     tried = [
         design
-        for params in (groups_to_try(pins_of(found.design, judge.sources)) if asked else ())
+        for params in (groups_to_try(pins_of(found.design, explorer.sources)) if asked else ())
         if (design := msgspec.structs.replace(found.design, segregation=params)).why_not_valid() is None
     ]
     if not tried:
         return found, NOT_TRIED
     kept: Known | None = None
     try:
-        priced = judge.price(tried, STAGE)
-        best = min(priced, key=lambda one: (not judge.allowed(one), judge.score(one)))
+        priced = explorer.price(tried, STAGE)
+        best = min(priced, key=lambda one: (not explorer.allowed(one), explorer.score(one)))
         here, there = best.ratios / found.ratios, np.empty(0)
-        why_not = _why_not(best, found, judge)
+        why_not = _why_not(best, found, explorer)
         if why_not is None:
             there = _held_out(held, found.design, best.design)
             operations = sum(source.operations for source in held.bench.sources)
@@ -95,18 +78,18 @@ def segregated(found: Known, judge: Judge, held: Evaluator, favour: Favour) -> t
     finally:  # what no held-out trace has confirmed is no result of the search
         for design in tried:
             if kept is None or design is not kept.design:
-                judge.known.pop(design.hash(), None)
+                explorer.known.pop(design.hash(), None)
     said = _said(best.design, len(tried), here, there, why_not)
     return (kept, Tried(said, [_worth(kept, here)], [reason_of(said)])) if kept else (found, Tried(said, [], []))
 
 
-def _why_not(best: Known, found: Known, judge: Judge) -> str | None:
+def _why_not(best: Known, found: Known, explorer: Explorer) -> str | None:
     """Return why the traces of the search refuse it, or None."""
-    if not _gains(best.ratios / found.ratios, judge.operations):
+    if not _gains(best.ratios / found.ratios, explorer.operations):
         return "no gain beyond the margin"
-    if not judge.allowed(best):
+    if not explorer.allowed(best):
         return "beyond the limits of time or memory"
-    gains = judge.score(best) < judge.score(found) * (1 - _margin(judge.operations))
+    gains = explorer.score(best) < explorer.score(found) * (1 - _margin(explorer.operations))
     return None if gains else "not worth its time"
 
 
