@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heapsmith.model.design.design import BUILTIN, ClassFront, Design, load, parse
+from heapsmith.model.design.legal import why_not_name
 from heapsmith.model.design.toml import Reason, design_text, write_design
 from heapsmith.model.errors import BadInput
 from heapsmith.model.policy.front import array_stack as front_array_stack
@@ -39,8 +40,9 @@ def designs(draw: st.DrawFn) -> Design:
     sizes = sorted(draw(st.sets(st.integers(2, 256).map(lambda step: 16 * step), min_size=1, max_size=20)))
     split = draw(st.integers(0, len(sizes)))
     rows = [ClassFront(sizes[:split], draw(fronts)), ClassFront(sizes[split:], draw(fronts))]
+    names = st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,9}", fullmatch=True)
     design = Design(
-        draw(st.from_regex(r"[A-Za-z0-9][A-Za-z0-9_-]{0,9}", fullmatch=True)),
+        draw(names.filter(lambda name: why_not_name(name) is None)),
         sizes,
         draw(words),
         classifier=draw(st.sampled_from(["slab_map", "header"])),

