@@ -135,13 +135,15 @@ def test_blocks_of_a_class_and_rates(tmp_path: Path) -> None:
 
 
 PYTHON = """
-import sys, threading
+import os, sys, threading, time
 def work():
     global kept
     kept = [bytearray(size) for _ in range(5) for size in range(1, 50000, 50)]
 threads = [threading.Thread(target=work) for _ in range(3)]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
+while len(os.listdir("/proc/self/task")) > 1: # join returns before a thread has given back its heap
+    time.sleep(0.001)
 print(0, 0, flush=True)
 sys.stdin.read()
 """
