@@ -16,6 +16,7 @@ from conftest import Answer
 
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import Ratio, ratio
+from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.peers import peers
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.programs.micro_programs import HERE
@@ -108,7 +109,7 @@ def report_of(*cells: dict[str, tuple[int, int, int]]) -> BenchReport:
         failed = {column.name: "it broke" for column in ACROSS[1:-1] if column.name not in own}
         done.append(make_row(row, ACROSS, runs, failed, Clocks(1000, 0, 500 * number, 0), EXTRA))
     across = [make_column(column, done, ACROSS) for column in ACROSS]
-    return BenchReport(False, 2, 2, across, done, {"broken": "under glibc: exit"})
+    return BenchReport(False, 2, across, done, {"broken": "under glibc: exit"})
 
 
 def test_a_row_by_hand() -> None:
@@ -119,6 +120,12 @@ def test_a_row_by_hand() -> None:
     found = [ours.cpu_to_glibc, ours.cpu_to_best, ours.wall_to_best, ours.rss_to_glibc, ours.rss_to_lean]
     assert [one.median for one in found] == [0.25, 0.5, 0.75, 0.9, 0.75]
     assert ours.instructions is None
+    made = row.cell("made")
+    assert made is not None
+    assert made.to_default is not None
+    beside = made.to_default
+    assert [one.median for one in (beside.cpu, beside.rss, beside.average)] == pytest.approx([0.5, 2 / 3, 2 / 3])
+    assert (ours.to_default, row.rounds) == (None, 2)
     assert row.cells[0].instructions == 150.5
     assert (row.note, row.load, row.failed) == ("", 0.0, {})
 
@@ -139,7 +146,7 @@ def test_the_tables() -> None:
     partial = {name: figures for name, figures in FIGURES.items() if name not in ("slow", "made")}
     report = report_of(FIGURES, partial)
     shown = benchmark.tables(report)
-    cpu, wall, rss, average, malloc, free, instructions = shown
+    cpu, wall, rss, average, malloc, free, instructions, beside = shown
     assert cpu.columns == ("row", *FIGURES, "<best peer", "default to best", "made to best")
     assert cpu.rows[0] == (
         *("row0", "80.0 ns", "0.50", "0.53", "0.55", "0.75", "0.25", "0.12", "0.06"),
@@ -156,6 +163,10 @@ def test_the_tables() -> None:
     assert malloc.rows[0] == ("row0", "120 / 360", "-", "-", "-", "-", "45 / 135", "-")
     assert free.rows[0][1:7:5] == ("60 / 180", "18 / 54")
     assert instructions.rows[0][:3] == ("row0", "150.5", "-")
+    assert beside.rows == [
+        ("row0", "made", "0.50 (0.50-0.50)", "0.67 (0.67-0.67)", "0.67 (0.67-0.67)"),
+        ("geometric mean of 1", "made", "0.500", "0.667", "0.667"),
+    ]
     assert benchmark.notes(report) == [
         "versions: glibc 2.36, quick 1.0, lean 1.0, third 1.0, slow 1.0, default abc",
         "made: tuned on another input",
@@ -169,7 +180,7 @@ def test_the_tables() -> None:
     assert [line for line in page if line.startswith("#")] == [
         *(
             "# Benchmark",
-            *(f"## {table.title}" for table in (cpu, wall, rss, average, malloc, free, instructions)),
+            *(f"## {table.title}" for table in (cpu, wall, rss, average, malloc, free, instructions, beside)),
             "## Notes",
         )
     ]
@@ -194,7 +205,7 @@ def test_a_failed_column_is_out_of_its_row() -> None:
         return answer._replace(output="other") if library.name == "third" else answer
 
     across = [*ACROSS[:4], ACROSS[4]._replace(unusable="no malloc in it")]
-    runs, failed, _ = run_rounds("row", run, across, 3, quietly)
+    runs, failed, _ = run_rounds("row", run, across, Stop(3), quietly)
     assert {name: len(samples) for name, samples in runs.items()} == {"glibc": 3, "quick": 3}
     assert failed == {
         "slow": "no malloc in it",
@@ -207,7 +218,30 @@ def test_a_failed_column_is_out_of_its_row() -> None:
         raise CheckFailed("exit status 1")
 
     with pytest.raises(CheckFailed, match="under glibc: exit status 1"):
-        run_rounds("row", fail, across, 3, quietly)
+        run_rounds("row", fail, across, Stop(3), quietly)
+
+
+def test_rounds_until_the_intervals_are_narrow(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted = dict.fromkeys(["default", "made"], 0)
+
+    def prepare(_: Path) -> Runner:
+        def run(library: Library, limit_s: float) -> Sample:
+            if library.name not in counted:
+                return sample(1000, 1000, 10)
+            counted[library.name] += 1
+            wide = library.name == "made" and counted["made"] <= 6  # the warm-up and five rounds
+            return sample(1000 + 100 * (counted["made"] % 3) * wide, 1000, 10)
+
+        return run
+
+    monkeypatch.setattr(suite, "rows", lambda *_, **__: [Row("one", "micro", "it", prepare)])
+    monkeypatch.setattr(suite, "columns", lambda *_, **__: [ACROSS[0], *ACROSS[5:7]])
+    narrow = bench(Request(time_s=60)).rows[0]
+    assert narrow.rounds > 5
+    cell = narrow.cell("made")
+    assert cell is not None
+    assert cell.cpu_to_glibc.is_narrow()
+    assert bench(Request(time_s=1e-9)).rows[0].rounds == 1
 
 
 @pytest.fixture
@@ -349,6 +383,7 @@ def test_the_json_is_the_report(call: Call, tmp_path: Path) -> None:
         (["--tune", "--tuned", "out/tuned.so=x"], "out/tuned.so: no such library"),
         (["--favour", "time"], "--favour, --max-time, --max-rss: expected with --tune"),
         (["--tune", "--max-rss", "much"], "max rss: 'much'"),
+        (["--rounds", "9", "--time", "9s"], "--rounds and --time: expected one of them, not both"),
         (["--rounds", "0"], "Invalid value for '--rounds'"),
         (["-o", "/proc/none/x.json"], "/proc/none/x.json: cannot be written: there is no folder /proc/none"),
     ],

@@ -27,7 +27,7 @@ def test_what_stays_after_the_peak() -> None:
     assert ours.end_to_lean is not None
     assert (ours.end_rss_bytes.median, ours.end_to_glibc.median, ours.end_to_lean.median) == (45, 0.9, 0.75)
     column = make_column(ACROSS[0], [done], ACROSS)
-    end = benchmark.tables(BenchReport(False, 2, 2, [column, make_column(ACROSS[5], [done], ACROSS)], [done], {}))[-1]
+    end = benchmark.tables(BenchReport(False, 2, [column, make_column(ACROSS[5], [done], ACROSS)], [done], {}))[-1]
     assert end.title.startswith("RSS a second after all is freed")
     assert end.rows == [("row", "50 B", "0.90", "lean", "0.75 (0.75-0.75)")]
 

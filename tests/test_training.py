@@ -142,7 +142,7 @@ def contents_of(command: list[str], folder: Path) -> list[bytes]:
 
 
 def test_the_page_says_what_was_asked_of_the_search() -> None:
-    report = BenchReport(True, 1, 1, [], [], {}, "time", parse_limits("1.05x", "200M"))
+    report = BenchReport(True, 1, [], [], {}, "time", parse_limits("1.05x", "200M"))
     assert benchmark._tunings(report).title == (
         "what `tuned` is in each row (--favour time --max-time 1.05x --max-rss 209715200)"
     )

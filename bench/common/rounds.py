@@ -145,5 +145,5 @@ def _part(stop: Stop, number: int, place: int, entries: int, begun: float) -> tu
     if stop.rounds is not None:
         return number * entries + place, (stop.rounds + 1) * entries
     assert stop.limit_s is not None
-    whole = round(stop.limit_s * 1000)
+    whole = max(1, round(stop.limit_s * 1000))
     return min(round((stop.clock() - begun) * 1000), whole - 1), whole

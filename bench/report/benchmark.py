@@ -7,7 +7,7 @@ from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.tables import Words, fold, section
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.suite.columns import TUNED
-from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow
+from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, geometric_mean
 from heapsmith.model.files import write_json, write_text
 
 OURS = ("library", "tuned")
@@ -58,7 +58,7 @@ def tables(report: BenchReport) -> list[Words]:
         [],
     )
     calls = [_calls(report, call) for call in ("malloc", "free")]
-    others = (*calls, _instructions(report), _tunings(report))
+    others = (*calls, _instructions(report), _tunings(report), _to_default(report))
     return [table for table in (cpu, wall, rss, average, end, *others) if table.rows]
 
 
@@ -74,7 +74,7 @@ def page(report: BenchReport) -> str:
     """The report in Markdown: every table, then the notes."""
     lines = [line for table in tables(report) for line in section(table)]
     said = [fold(f"- {note}", PAGE).replace("\n", "\n  ") for note in notes(report)]
-    machine = f"Medians of {report.rounds} shuffled rounds on {report.processors} processors."
+    machine = f"Medians of {_rounds(report)} shuffled rounds on {report.processors} processors."
     return "\n".join(["# Benchmark", "", machine, *lines, *(["", "## Notes", "", *said] if said else [])]) + "\n"
 
 
@@ -131,7 +131,7 @@ def _table(
     if means and lines:
         shown = ["-" if mean is None else f"{mean:.3f}" for mean in means]
         lines.append((f"geometric mean of {report.columns[0].rows}", *shown, "", *("" for _ in ours)))
-    return Words(f"{title} (medians of {report.rounds} rounds; * see notes)", columns, lines)
+    return Words(f"{title} (medians of {_rounds(report)} rounds; * see notes)", columns, lines)
 
 
 def _end(_: BenchRow, cell: BenchCell) -> tuple[str, Ratio, Ratio]:
@@ -152,7 +152,7 @@ def _calls(report: BenchReport, call: str) -> Words:
         if any(figures):
             lines.append((row.name, *shown))
     what = "with the writes to its block, " if call == "malloc" else ""
-    title = f"single calls of {call}, {what}p99 / p99.9 in ns (medians of {report.rounds} rounds)"
+    title = f"single calls of {call}, {what}p99 / p99.9 in ns (medians of {_rounds(report)} rounds)"
     return Words(title, ("row", *names), lines)
 
 
@@ -185,6 +185,27 @@ def _tunings(report: BenchReport) -> Words:
     ]
     asked = _asked(report)
     return Words(f"what `tuned` is in each row{asked and f' ({asked})'}", columns, lines)
+
+
+def _to_default(report: BenchReport) -> Words:
+    """The ratios of tuned columns to the column of the default design, with means over all rows of a column."""
+    lines = []
+    for column in report.columns:
+        cells = [(row.name, cell) for row in report.rows if (cell := row.cell(column.name))]
+        found = [(name, cell.to_default) for name, cell in cells if cell.to_default]
+        ratios = [(beside.cpu, beside.rss, beside.average) for _, beside in found]
+        shown = zip(found, ratios, strict=True)
+        lines += [(name, column.name, *(one.words() for one in its)) for (name, _), its in shown]
+        if found:
+            means = [geometric_mean([one.median for one in of]) for of in zip(*ratios, strict=True)]
+            lines.append((f"geometric mean of {len(found)}", column.name, *(f"{mean:.3f}" for mean in means)))
+    return Words("tuned to `default`", ("row", "<column", "CPU time", "peak RSS", "average RSS"), lines)
+
+
+def _rounds(report: BenchReport) -> str:
+    """The number of rounds, of which rows may have different ones."""
+    counts = sorted({row.rounds for row in report.rows})
+    return " to ".join(str(count) for count in dict.fromkeys([*counts[:1], *counts[-1:]])) or "no"
 
 
 def _asked(report: BenchReport) -> str:

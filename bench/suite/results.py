@@ -10,7 +10,7 @@ import msgspec
 from heapsmith.bench.common.ratios import Ratio, ratio
 from heapsmith.bench.common.rounds import UNRELIABLE, Figure
 from heapsmith.bench.common.stamps import LatencyFigures
-from heapsmith.bench.suite.columns import Column, Kind
+from heapsmith.bench.suite.columns import DEFAULT, Column, Kind
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.rows import Calls, Row, Sample
 from heapsmith.bench.suite.training import Tuning
@@ -40,13 +40,22 @@ class BenchColumn(msgspec.Struct, frozen=True):
     rows: int
 
 
+class ToDefault(msgspec.Struct, frozen=True):
+    """Ratios to the column `default` of the same row, round by round."""
+
+    cpu: Ratio
+    rss: Ratio
+    average: Ratio
+
+
 class BenchCell(msgspec.Struct, frozen=True):
     """A row under a column; times are of the row's whole work, `cpu_ns` of all threads together.
 
     Ratios are to glibc (`..._to_glibc`) and to the row's best peer by that quantity
     (`..._to_best`), round by round. `rss_to_lean`, `average_to_lean`: to the leanest of the three peers with the least
     CPU time. `instructions`: per operation, by callgrind. `end_rss_bytes`: resident a quiet second
-    after all was freed. `malloc_ns`, `free_ns`: single calls, of stamped runs. None: not measured.
+    after all was freed. `malloc_ns`, `free_ns`: single calls, of stamped runs. `to_default`: of tuned columns. None:
+    not measured.
     """
 
     column: str
@@ -68,10 +77,11 @@ class BenchCell(msgspec.Struct, frozen=True):
     end_to_lean: Ratio | None = None
     malloc_ns: LatencyFigures | None = None
     free_ns: LatencyFigures | None = None
+    to_default: ToDefault | None = None
 
 
 class BenchRow(msgspec.Struct, frozen=True):
-    """A row: `operations` units of work (pairs, appends, runs, calls) by `threads` threads.
+    """A row: `operations` units of work (pairs, appends, runs, calls) by `threads` threads, in `rounds` counted rounds.
 
     `best_cpu`, `best_wall`: the peers of least median time, including glibc. `lean`: the leanest of
     the three peers with the least CPU time. By column, `failed`: why it has no cell; `uncounted`:
@@ -86,6 +96,7 @@ class BenchRow(msgspec.Struct, frozen=True):
     shows: str
     threads: int
     operations: int
+    rounds: int
     best_cpu: str
     best_wall: str
     lean: str
@@ -104,14 +115,13 @@ class BenchRow(msgspec.Struct, frozen=True):
 
 
 class BenchReport(msgspec.Struct, frozen=True):
-    """The whole benchmark; each row has `rounds` counted rounds after a warm-up round.
+    """The whole benchmark; each row has a warm-up round before those that count.
 
     `skipped`: by name, why a row could not run even under glibc. `favour` and `limits`: what was
     asked of the search for `tuned`.
     """
 
     quick: bool
-    rounds: int
     processors: int
     columns: list[BenchColumn]
     rows: list[BenchRow]
@@ -165,7 +175,7 @@ def make_row(
 ) -> BenchRow:
     """The results of a row from its samples; the first of `across` is glibc."""
     series = {name: _Series.of(samples) for name, samples in runs.items()}
-    peers = [column.name for column in across if column.kind == "peer" and column.name in runs]
+    peers, tuned = ([one.name for one in across if one.kind == kind and one.name in runs] for kind in ("peer", "tuned"))
     fastest = sorted(peers, key=lambda name: median(series[name].cpu_ns))
     best_wall = min(peers, key=lambda name: median(series[name].wall_ns))
     lean = min(fastest[:FASTEST], key=lambda name: median(series[name].peak_rss_bytes))
@@ -191,6 +201,7 @@ def make_row(
             end_to_lean=_end(own, series[lean]),
             malloc_ns=extra.stamped(name, "malloc_ns"),
             free_ns=extra.stamped(name, "free_ns"),
+            to_default=_to_default(own, series.get(DEFAULT)) if name in tuned else None,
         )
         for name, own in series.items()
     ]
@@ -200,6 +211,7 @@ def make_row(
         shows=row.shows,
         threads=row.threads,
         operations=runs[across[0].name][0].operations,
+        rounds=len(runs[across[0].name]),
         best_cpu=fastest[0],
         best_wall=best_wall,
         lean=lean,
@@ -211,6 +223,14 @@ def make_row(
         note="; ".join(filter(None, [load.note(), _spreads(cells)])),
         tuning=tuning,
         unstamped=extra.unstamped,
+    )
+
+
+def _to_default(own: _Series, default: _Series | None) -> ToDefault | None:
+    return default and ToDefault(
+        ratio(own.cpu_ns, default.cpu_ns),
+        ratio(own.peak_rss_bytes, default.peak_rss_bytes),
+        ratio(own.average_rss_bytes, default.average_rss_bytes),
     )
 
 

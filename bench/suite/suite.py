@@ -1,13 +1,15 @@
 """The benchmark: runs rows in interleaved rounds; compares with glibc and the best peer."""
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.common.ratios import LEAST_ROUNDS, ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.programs.instructions import per_operation
-from heapsmith.bench.suite.columns import Column, columns
+from heapsmith.bench.suite.columns import DEFAULT, Column, columns
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, BenchRow, Extra, Runs, make_column, make_row
 from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Calls, Row, Runner, Sample, rows
@@ -25,8 +27,9 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of a benchmark.
 
     suites, only: its rows (rows.rows). libs, tuned: its columns (columns.columns). rounds: counted
-    rounds, None for the usual number. quick: fewer rows, less work. instructions: count them too.
-    latency: stamp single calls too, in as many rounds again.
+    rounds, None for the usual number. time_s: instead, rounds until the intervals of CPU time of what is no peer are
+    narrow (Ratio.is_narrow), for as many seconds a row at most. quick: fewer rows, less work.
+    instructions: count them too. latency: stamp single calls too, in as many rounds again.
     tune: one more column, TUNED, for the design that the tuner makes from another input of each
     row. search: what is asked of the tuner.
     """
@@ -36,6 +39,7 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     libs: list[str] = []
     tuned: list[str] = []
     rounds: int | None = None
+    time_s: float | None = None
     quick: bool = False
     instructions: bool = False
     latency: bool = False
@@ -50,7 +54,6 @@ def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
     BadInput for an invalid request, Missing without a compiler (or valgrind, with `instructions`),
     without room in the temporary directory and, with `tune`, where the recorder cannot run.
     """
-    rounds = asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
     with scratch() as folder:
         found = rows(asked.suites, asked.only, folder / "inputs", quick=asked.quick, tune=asked.tune)
         if not found:
@@ -62,13 +65,13 @@ def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
             own.mkdir()
             say = _within(progress, number, len(found))
             try:
-                done.append(_bench_row(row, own, across, rounds, asked, say))
+                done.append(_bench_row(row, own, across, asked, say))
             except CheckFailed as error:
                 skipped[row.name] = str(error)
     processors = len(os.sched_getaffinity(0))
     described = [make_column(one, done, across) for one in across]
     asked_for = (asked.search.favour, asked.search.limits)
-    return BenchReport(asked.quick, rounds, processors, described, done, skipped, *asked_for)
+    return BenchReport(asked.quick, processors, described, done, skipped, *asked_for)
 
 
 def _within(progress: Progress, number: int, rows: int) -> Progress:
@@ -76,9 +79,7 @@ def _within(progress: Progress, number: int, rows: int) -> Progress:
     return lambda what, done, total: progress(what, number * 1000 + 1000 * done // total, rows * 1000)
 
 
-def _bench_row(
-    row: Row, folder: Path, across: list[Column], rounds: int, asked: Request, progress: Progress
-) -> BenchRow:
+def _bench_row(row: Row, folder: Path, across: list[Column], asked: Request, progress: Progress) -> BenchRow:
     """One row under all columns; CheckFailed if its preparation fails or glibc fails in it."""
     tuning = None
     if any(column.is_by_row for column in across):
@@ -87,11 +88,33 @@ def _bench_row(
     progress(f"{row.name}: prepare", 0, 1)
     runner = row.prepare(folder)
     fit = [column for column in across if column.kind != "ceiling" or column.name in row.ceilings]
-    runs, failed, load = run_rounds(row.name, runner, fit, rounds, progress)
+    runs, failed, load = run_rounds(row.name, runner, fit, _stop(asked, fit), progress)
     alive = [column for column in fit if column.name in runs]
     counts, uncounted = _count(row, alive, progress) if asked.instructions else ({}, {})
-    stamps, unstamped = _stamp(row, folder, alive, rounds, progress) if asked.latency else ({}, {})
+    stamps, unstamped = _stamp(row, folder, alive, len(runs[fit[0].name]), progress) if asked.latency else ({}, {})
     return make_row(row, across, runs, failed, load, Extra(counts, uncounted, stamps, unstamped), tuning)
+
+
+def _stop(asked: Request, fit: list[Column]) -> Stop:
+    """When the rounds of a row under these columns end."""
+    if asked.time_s is None:
+        return Stop(asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS))
+    names = [column.name for column in fit]
+    own = [number for number, column in enumerate(fit) if column.kind in ("library", "tuned")]
+    pairs = [(one, 0) for one in own]
+    if DEFAULT in names:
+        pairs += [(one, names.index(DEFAULT)) for one in own if fit[one].kind == "tuned"]
+
+    def is_known(runs: list[list[Sample | None]]) -> bool:
+        return len(runs[0]) >= LEAST_ROUNDS and all(_is_narrow(runs[one], runs[other]) for one, other in pairs)
+
+    return Stop(limit_s=asked.time_s, enough=is_known)
+
+
+def _is_narrow(runs: Sequence[Sample | None], reference: Sequence[Sample | None]) -> bool:
+    """Whether the ratio of CPU times has a narrow interval; what failed will not have one."""
+    whole = [(one.cpu_ns, other.cpu_ns) for one, other in zip(runs, reference, strict=True) if one and other]
+    return len(whole) < len(runs) or ratio(*zip(*whole, strict=True)).is_narrow()
 
 
 def _count(row: Row, fit: list[Column], progress: Progress) -> tuple[dict[str, float], dict[str, str]]:
@@ -139,7 +162,7 @@ def _stamp(
 
 
 def run_rounds(
-    name: str, runner: Runner, fit: list[Column], rounds: int, progress: Progress
+    name: str, runner: Runner, fit: list[Column], stop: Stop, progress: Progress
 ) -> tuple[Runs, dict[str, str], Clocks]:
     """Interleaved rounds in shuffled order; a column that fails or changes the output is out.
 
@@ -168,7 +191,7 @@ def run_rounds(
             failed[column.name] = "its output differs from glibc's"
         return sample
 
-    taken = interleaved(name, [column.name for column in fit], Stop(rounds), run, progress)
+    taken = interleaved(name, [column.name for column in fit], stop, run, progress)
     whole = {
         column.name: [sample for sample in samples if sample]
         for column, samples in zip(fit, taken.runs, strict=True)

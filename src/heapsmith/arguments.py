@@ -208,6 +208,10 @@ BenchRounds = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, help="Counted rounds; each runs every library once. Default: 7, with --quick 3."),
 ]
+RowTime = Annotated[
+    str | None,
+    typer.Option("--time", metavar="TIME", help="Rounds until CPU time's intervals are under 2 %, a row TIME at most."),
+]
 Designs = Annotated[
     list[str] | None,
     typer.Option(

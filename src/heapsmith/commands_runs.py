@@ -237,6 +237,7 @@ def bench(
     max_time: take.MaxTime = None,
     max_rss: take.MaxRss = None,
     rounds: take.BenchRounds = None,
+    time: take.RowTime = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rows: under two minutes.")] = False,
     instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
     latency: Annotated[
@@ -271,6 +272,7 @@ def bench(
             libs=lib or [],
             tuned=tuned or [],
             rounds=rounds,
+            time_s=take.round_seconds(rounds, time),
             quick=quick,
             instructions=instructions,
             latency=latency,
