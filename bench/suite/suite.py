@@ -6,6 +6,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.common.backing import fetch
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.programs.instructions import per_operation
@@ -166,18 +167,21 @@ def run_rounds(
 ) -> tuple[Runs, dict[str, str], Clocks]:
     """Interleaved rounds in shuffled order; a column that fails or changes the output is out.
 
-    The first of `fit` is glibc, which runs first. Raises CheckFailed if glibc fails.
+    Before each run as much memory is fetched from a host as the column had in the round before. The
+    first of `fit` is glibc, which runs first. Raises CheckFailed if glibc fails.
     """
     failed = {column.name: column.unusable for column in fit if column.unusable}
     begun = Clocks.now()
     output: str | None = None
     limit_s = GLIBC_LIMIT_S
+    resident = dict.fromkeys(range(len(fit)), 0)
 
     def run(entry: int) -> Sample | None:
         nonlocal output, limit_s
         column = fit[entry]
         if column.name in failed:
             return None
+        fetch(resident[entry])
         try:
             sample = runner(column.library, limit_s)
         except CheckFailed as error:
@@ -189,6 +193,7 @@ def run_rounds(
             output, limit_s = sample.output, max(LEAST_LIMIT_S, TIMES_GLIBC * sample.wall_ns / 1e9)
         if sample.output != output:
             failed[column.name] = "its output differs from glibc's"
+        resident[entry] = max(sample.peak_rss_bytes, sample.average_rss_bytes)
         return sample
 
     taken = interleaved(name, [column.name for column in fit], stop, run, progress)
