@@ -3,7 +3,6 @@
 import json
 import math
 import os
-import resource
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -15,7 +14,6 @@ import pytest
 from bench_rows import ACROSS, FIGURES, calls_of, nothing, sample
 from conftest import Answer
 
-from heapsmith.bench.common.backing import fetch
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import Ratio, ratio
 from heapsmith.bench.common.rounds import Stop
@@ -30,7 +28,6 @@ from heapsmith.bench.suite.results import BenchReport, Extra, geometric_mean, ma
 from heapsmith.bench.suite.rows import SUITES, Row, Runner, Sample, environment, rows
 from heapsmith.bench.suite.suite import Request, bench, run_rounds
 from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
 
@@ -245,30 +242,6 @@ def test_rounds_until_the_intervals_are_narrow(monkeypatch: pytest.MonkeyPatch) 
     assert cell is not None
     assert cell.cpu_to_glibc.is_narrow()
     assert bench(Request(time_s=1e-9)).rows[0].rounds == 1
-
-
-def test_each_run_finds_the_memory_of_its_last_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    happened: list[str | int] = []
-
-    def run(library: Library, limit_s: float) -> Sample:
-        happened.append(library.name)
-        return sample(1, 1, {"glibc": 8 << 20, "quick": 40 << 20}[library.name])._replace(average_rss_bytes=16 << 20)
-
-    monkeypatch.setattr(suite, "fetch", happened.append)
-    run_rounds("row", run, ACROSS[:2], Stop(1), quietly)
-    assert happened[:4] == [0, "glibc", 0, "quick"]
-    assert sorted(zip(happened[5::2], happened[4::2], strict=True)) == [("glibc", 16 << 20), ("quick", 40 << 20)]
-
-
-def test_fetched_memory_is_free_again() -> None:
-    def seen() -> tuple[int, int]:
-        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt, int(Path("/proc/self/statm").read_text().split()[1])
-
-    faults, pages = seen()
-    fetch(64 << 20)
-    faults_after, pages_after = seen()
-    assert faults_after - faults >= 32, "one for each huge page, or for each small one"
-    assert pages_after - pages < (32 << 20) // PAGE
 
 
 @pytest.fixture

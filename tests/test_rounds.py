@@ -1,13 +1,17 @@
-"""Rounds: shuffled orders, which a seed repeats, and their end by number, by narrow intervals or by time."""
+"""Rounds: shuffled orders, which a seed repeats, their end by number, intervals or time, and the memory they find."""
 
+import resource
 from collections.abc import Callable
 from itertools import islice, pairwise
+from pathlib import Path
 
 import pytest
 
+from heapsmith.bench.common.backing import fetch
 from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Figure, Stop, Taken, interleaved, orders
+from heapsmith.bench.common.rounds import Figure, Stop, Taken, interleaved, orders, quiet
 from heapsmith.bench.programs.measure import Launched, Run, is_known, same_output
+from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
 
 
@@ -92,6 +96,30 @@ def test_the_warm_up_counts_if_there_is_no_time_for_more() -> None:
 def test_rounds_without_an_end_are_refused(stop: Stop, complaint: str) -> None:
     with pytest.raises(BadInput, match=complaint):
         rounds(stop, lambda entry: entry)
+
+
+def test_each_run_finds_the_memory_of_its_last_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    happened: list[int | str] = []
+
+    def run(entry: int) -> int:
+        happened.append("ab"[entry])
+        return (8 << 20, 40 << 20)[entry]
+
+    monkeypatch.setattr("heapsmith.bench.common.rounds.fetch", happened.append)
+    interleaved("x", ["a", "b"], Stop(1), run, quiet, resident=int)
+    assert happened[:4] == [0, "a", 0, "b"]
+    assert sorted(zip(happened[5::2], happened[4::2], strict=True)) == [("a", 8 << 20), ("b", 40 << 20)]
+
+
+def test_fetched_memory_is_free_again() -> None:
+    def seen() -> tuple[int, int]:
+        return resource.getrusage(resource.RUSAGE_SELF).ru_minflt, int(Path("/proc/self/statm").read_text().split()[1])
+
+    faults, pages = seen()
+    fetch(64 << 20)
+    faults_after, pages_after = seen()
+    assert faults_after - faults >= 32, "one for each huge page, or for each small one"
+    assert pages_after - pages < (32 << 20) // PAGE
 
 
 def test_figures() -> None:

@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
+from heapsmith.bench.common.backing import fetch
 from heapsmith.model.errors import BadInput
 
 Run = TypeVar("Run")
@@ -105,21 +106,28 @@ def interleaved(
     run: Callable[[int], Run],
     progress: Progress,
     groups: Sequence[Hashable] | None = None,
+    resident: Callable[[Run], int] = lambda _: 0,
 ) -> Taken[Run]:
     """Run every entry once per round; `run` is called with the index of the entry's name.
+
+    `resident` tells the bytes that a run had. Before the entry's next run as many are fetched from
+    the host.
 
     The first round warms up. It counts only if the time allows no other round. `groups`: as for
     `orders`; without it all entries are shuffled. Raises BadInput as Stop.check does.
     """
     stop.check()
     found: list[list[Run]] = [[] for _ in names]
+    had = [0] * len(names)
     begun = stop.clock()
     for number, order in enumerate(orders(what, groups or [0] * len(names))):
         taken: dict[int, Run] = {}
         round_begun = stop.clock()
         for place, entry in enumerate(order):
             progress(f"{what} under {names[entry]}", *_part(stop, number, place, len(names), begun))
+            fetch(had[entry])
             taken[entry] = run(entry)
+            had[entry] = resident(taken[entry])
         ended = _ended(stop, number, round_begun - begun, stop.clock() - round_begun)
         for entry, result in taken.items() if number > 0 or ended else ():
             found[entry].append(result)

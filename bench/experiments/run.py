@@ -214,6 +214,7 @@ def examine(
                 Stop(rounds, enough=partial(_is_known, one.claim.quantity)),
                 lambda entry, measure=measure, turns=turns: measure(Library(one.arms[entry].name, next(turns[entry]))),  # type: ignore[misc]
                 progress,
+                resident=lambda run: int(run.rss),
             ).runs
             found += _compared(name, one, workload, dict(zip(designs, told, strict=True)), runs)
     return found

@@ -315,7 +315,8 @@ def measure(
             return done
 
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
-        taken = interleaved(command[0], [library.name for library in libraries], known, run, progress)
+        names = [library.name for library in libraries]
+        taken = interleaved(command[0], names, known, run, progress, resident=_resident)
         truth = next((place for place, one in enumerate(libraries) if one.is_own), 0)
         wanted = [*taken.runs[truth]]
         if len(wanted) == 1 and not all(same_output(its, wanted) for its in taken.runs):  # perhaps it varies anyway
@@ -325,6 +326,10 @@ def measure(
         for one, its in zip(libraries, taken.runs, strict=True)
     ]
     return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
+
+
+def _resident(run: Run) -> int:
+    return max(run.used.peak_rss_bytes, run.used.average_rss_bytes)
 
 
 def _require_success(used: Launched, command: list[str], library: Library) -> None:

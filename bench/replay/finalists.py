@@ -10,7 +10,7 @@ from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, RESAMPLES, SEED
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay.replay import Replayed, replay_once
+from heapsmith.bench.replay.replay import Replayed, replay_once, resident
 from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import find_gcc
@@ -73,7 +73,8 @@ def replay_finalists(
 
         names = [library.name for _, library in entries]
         stop = Stop(MOST_ROUNDS, seconds, is_known)
-        runs, _ = interleaved("replay finalists", names, stop, run, progress, [trace for trace, _ in entries])
+        groups = [trace for trace, _ in entries]
+        runs, _ = interleaved("replay finalists", names, stop, run, progress, groups, resident)
     return [_shifts(row) for row in rows(runs)] if len(runs[0]) >= LEAST_ROUNDS else None
 
 

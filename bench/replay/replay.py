@@ -153,6 +153,11 @@ def replay_once(
     return msgspec.json.decode(done.stdout, type=Replayed)
 
 
+def resident(run: Replayed) -> int:
+    """The bytes of memory that a replay had at most."""
+    return run.peak_rss_bytes
+
+
 def glibc_bytes(trace: Path, progress: Progress = quiet) -> GlibcBytes:
     """What the bytes of glibc are for at the trace's peak of live bytes, by one replay.
 
@@ -254,7 +259,11 @@ def replay(
         counted = replay_once(script, glibc, count_bytes=True).bytes if count_bytes else None
         names = [library.name for library in libraries]
         known = stop if stop.rounds is not None else stop._replace(enough=_is_known)
-        runs, ended = interleaved("replay", names, known, lambda entry: replay_once(script, libraries[entry]), progress)
+
+        def plain(entry: int) -> Replayed:
+            return replay_once(script, libraries[entry])
+
+        runs, ended = interleaved("replay", names, known, plain, progress, resident=resident)
         stamped: list[list[Replayed]] = [[] for _ in libraries]
         if latency:
 

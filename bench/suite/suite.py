@@ -6,7 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.backing import fetch
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.programs.instructions import per_operation
@@ -167,21 +166,18 @@ def run_rounds(
 ) -> tuple[Runs, dict[str, str], Clocks]:
     """Interleaved rounds in shuffled order; a column that fails or changes the output is out.
 
-    Before each run as much memory is fetched from a host as the column had in the round before. The
-    first of `fit` is glibc, which runs first. Raises CheckFailed if glibc fails.
+    The first of `fit` is glibc, which runs first. Raises CheckFailed if glibc fails.
     """
     failed = {column.name: column.unusable for column in fit if column.unusable}
     begun = Clocks.now()
     output: str | None = None
     limit_s = GLIBC_LIMIT_S
-    resident = dict.fromkeys(range(len(fit)), 0)
 
     def run(entry: int) -> Sample | None:
         nonlocal output, limit_s
         column = fit[entry]
         if column.name in failed:
             return None
-        fetch(resident[entry])
         try:
             sample = runner(column.library, limit_s)
         except CheckFailed as error:
@@ -193,13 +189,16 @@ def run_rounds(
             output, limit_s = sample.output, max(LEAST_LIMIT_S, TIMES_GLIBC * sample.wall_ns / 1e9)
         if sample.output != output:
             failed[column.name] = "its output differs from glibc's"
-        resident[entry] = max(sample.peak_rss_bytes, sample.average_rss_bytes)
         return sample
 
-    taken = interleaved(name, [column.name for column in fit], stop, run, progress)
+    taken = interleaved(name, [column.name for column in fit], stop, run, progress, resident=_resident)
     whole = {
         column.name: [sample for sample in samples if sample]
         for column, samples in zip(fit, taken.runs, strict=True)
         if column.name not in failed
     }
     return whole, failed, Clocks.now().since(begun)
+
+
+def _resident(sample: Sample | None) -> int:
+    return max(sample.peak_rss_bytes, sample.average_rss_bytes) if sample else 0
