@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from replay_events import Event, random_events, write_trace
 
 from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.replay import script as scripts
 from heapsmith.bench.replay.replay import replay_once
-from heapsmith.bench.replay.script import EVENT, HEADER, JOIN, SPAWN, write_script
+from heapsmith.bench.replay.script import EVENT, HEADER, JOIN, SEGMENT, SPAWN, write_script
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.reader import Op
 
@@ -20,11 +21,15 @@ GLIBC = Library("glibc", None)
 
 
 class Script(NamedTuple):
-    """A script read back: its header, each stream's events, and how many of them come before the peak or reach it."""
+    """A script read back.
+
+    The header; of each stream the events, how many of them come before the peak or reach it, and their windows.
+    """
 
     header: np.void
     streams: list[list[tuple[int, ...]]]
     peaks: list[int]
+    windows: list[list[int]]
 
 
 def read_script(path: Path) -> Script:
@@ -34,12 +39,13 @@ def read_script(path: Path) -> Script:
     at = HEADER.itemsize + events.nbytes
     first = np.frombuffer(data, "u8", int(header["streams"]) + 1, at)
     peaks = np.frombuffer(data, "u8", int(header["streams"]), at + first.nbytes)
-    segments = np.frombuffer(data, "u8", 2 * int(header["segments"]), at + first.nbytes + peaks.nbytes).reshape(-1, 2)
-    streams = []
+    segments = np.frombuffer(data, SEGMENT, int(header["segments"]), at + first.nbytes + peaks.nbytes)
+    streams, windows = [], []
     for s in range(int(header["streams"])):
         rows = segments[int(first[s]) : int(first[s + 1])].tolist()
-        streams.append([event for begin, n in rows for event in events[begin : begin + n].tolist()])
-    return Script(header, streams, peaks.tolist())
+        streams.append([event for begin, n, _ in rows for event in events[begin : begin + n].tolist()])
+        windows.append([window for _, n, window in rows for _ in range(n)])
+    return Script(header, streams, peaks.tolist(), windows)
 
 
 def play(script: Script, rng: random.Random) -> list[list[tuple[int, int, int]]]:
@@ -50,8 +56,11 @@ def play(script: Script, rng: random.Random) -> list[list[tuple[int, int, int]]]
     made: list[list[tuple[int, int, int]]] = [[] for _ in script.streams]
     born = {0}
 
+    def earliest() -> int:
+        return min(script.windows[s][i] for s, i in enumerate(at) if i < len(script.streams[s]))
+
     def ready(s: int) -> bool:
-        if s not in born or at[s] == len(script.streams[s]):
+        if s not in born or at[s] == len(script.streams[s]) or script.windows[s][at[s]] > earliest() + 1:
             return False
         slot, after, *_, op = script.streams[s][at[s]]
         if op == JOIN:
@@ -84,13 +93,20 @@ def expected(events: list[Event], threads: int) -> list[list[tuple[int, int, int
 
 
 @settings(max_examples=40, deadline=None)
-@given(seed=st.integers(0, 10**6), threads=st.integers(1, 5), chunk=st.sampled_from([7, 64, 1000]))
+@given(
+    seed=st.integers(0, 10**6),
+    threads=st.integers(1, 5),
+    chunk=st.sampled_from([7, 64, 1000]),
+    window=st.sampled_from([1, 50, 1000]),
+)
 def test_any_order_the_script_allows_is_the_traces(
-    tmp_path_factory: pytest.TempPathFactory, seed: int, threads: int, chunk: int
+    tmp_path_factory: pytest.TempPathFactory, seed: int, threads: int, chunk: int, window: int
 ) -> None:
     folder = tmp_path_factory.mktemp("script")
     events = random_events(seed, 300, threads)
-    facts = write_script(write_trace(folder / "t.hst", events, chunk), folder / "script")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scripts, "WINDOW", window)
+        facts = write_script(write_trace(folder / "t.hst", events, chunk), folder / "script")
     script = read_script(folder / "script")
     assert play(script, random.Random(seed)) == expected(events, threads)
     assert facts.operations == int(script.header["operations"]) == 300
@@ -106,6 +122,17 @@ def test_any_order_the_script_allows_is_the_traces(
     before = [stream[:peak] for stream, peak in zip(script.streams, script.peaks, strict=True)]
     upto = play(script._replace(streams=before), random.Random(seed))
     assert sum(now - then for made in upto for _, then, now in made) == max(live)
+
+
+def test_threads_keep_near_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the trace all allocate before one frees, but no thread waits for a block of another."""
+    monkeypatch.setattr(scripts, "WINDOW", 1)
+    mib, threads = 1 << 20, range(1, 21)
+    events: list[Event] = [(Op.MALLOC, 0, 0, 16)]
+    events += [(Op.MALLOC, t, t, mib) for t in threads] + [(Op.FREE, t, t, 0) for t in threads]
+    write_script(write_trace(tmp_path / "t.hst", events, 1), tmp_path / "script")
+    assert [windows[-1] - windows[0] for windows in read_script(tmp_path / "script").windows[1:]] == [20] * 20
+    assert replay_once(tmp_path / "script", GLIBC).peak_rss_bytes >= 19 * mib
 
 
 def test_slots_freed_elsewhere_are_reused_and_bounded(tmp_path: Path) -> None:

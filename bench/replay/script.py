@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from numpy.lib.recfunctions import unstructured_to_structured
 
 from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.model.compile.kernel import (
@@ -37,13 +38,16 @@ HEADER.names = (
     *("peak_live_bytes", "peak_stream", "reserved"),
 )
 SLOT = record_type("next", "since", "owner", "operations", "last")
-VERSION = 2
+SEGMENT = np.dtype("u8,u4,u4")
+SEGMENT.names = ("first", "count", "window")
+VERSION = 3
 SPAWN, JOIN = 6, 7  # operations that only scripts have; 0 to 5 are the trace's
 
 REALLOC, FREE, THREAD_START, THREAD_EXIT = int(Op.REALLOC), int(Op.FREE), int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 RUN = 64  # fresh slots taken at once: streams share no cache lines of the driver's table
 REUSE_LAG = 4096  # events before another stream's freed slot is reused; that free is then long done
+WINDOW = 1 << 16  # events; how far threads may be from each other is two of these
 MAX_BYTES = (1 << 48) - 1
 
 
@@ -240,7 +244,7 @@ class _Writer:
         self.written = np.zeros(self.threads, dtype=np.int64)  # events per stream
         self.peak_stream = 0  # of the event that reaches the peak
         self.peak_positions = self.written.copy()  # events per stream up to and with that one
-        self.segments: list[Array] = []  # rows of stream, first event, count
+        self.segments: list[Array] = []  # rows of stream, first event, count, window
 
     def add(self, chunk: Chunk) -> None:
         """Append a chunk. Raises BadInput for a size that a script event cannot hold."""
@@ -249,6 +253,7 @@ class _Writer:
             raise BadInput(
                 f"{self.trace}: event {index}: {chunk.size.max()} bytes: a replay can ask for 2^48 - 1 at most"
             )
+        window = self.state.events // WINDOW
         stream, extra = self.lives.follow(chunk.op, chunk.thread)
         events = self._events(chunk, stream)
         kept = np.flatnonzero(chunk.op < THREAD_START)
@@ -263,7 +268,7 @@ class _Writer:
             upto = int(np.flatnonzero(kept == self.state.peak_index)[0])
             self.peak_stream = int(stream[upto])
             self.peak_positions = self.written + np.bincount(stream[: upto + 1], minlength=self.threads)
-        self._append(events, stream)
+        self._append(events, stream, window)
 
     def _events(self, chunk: Chunk, stream: Array) -> Array:
         """Convert the chunk's events to script events; starts and exits of threads mean nothing."""
@@ -283,14 +288,14 @@ class _Writer:
         _compiled(_name_slots)(state)
         return events
 
-    def _append(self, events: Array, stream: Array) -> None:
+    def _append(self, events: Array, stream: Array, window: int) -> None:
         counts = np.bincount(stream, minlength=self.threads)
         if np.count_nonzero(counts) > 1:
             narrow = stream.astype(np.uint16) if self.threads <= 0x10000 else stream  # radix sort
             events = events[np.argsort(narrow, kind="stable")]
         present = np.flatnonzero(counts)
         first = int(self.written.sum()) + np.cumsum(counts[present]) - counts[present]
-        self.segments.append(np.column_stack([present, first, counts[present]]))
+        self.segments.append(np.column_stack([present, first, counts[present], np.full(present.size, window)]))
         self.written += counts
         self._put(events)
 
@@ -299,11 +304,12 @@ class _Writer:
 
     def finish(self) -> ScriptFacts:
         """Write the segments behind the events, and the header before them."""
-        rows = np.concatenate([*self.segments, np.zeros((0, 3), dtype=np.int64)])
+        rows = np.concatenate([*self.segments, np.zeros((0, 4), dtype=np.int64)])
         rows = rows[np.argsort(rows[:, 0], kind="stable")]
+        _, rows[:, 3] = np.unique(rows[:, 3], return_inverse=True)  # a chunk may be longer than a window
         self._put(np.searchsorted(rows[:, 0], np.arange(self.threads + 1)).astype(np.uint64))
         self._put(self.peak_positions.astype(np.uint64))
-        self._put(rows[:, 1:].astype(np.uint64))
+        self._put(unstructured_to_structured(rows[:, 1:], SEGMENT))
         peak_bytes, operations, slots = self.state.peak_bytes, self.state.operations, self.state.slots_used
         header = np.zeros(1, dtype=HEADER)
         header[0] = (

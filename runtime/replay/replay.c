@@ -100,6 +100,8 @@ static void prepare(struct replay *r, const char *path)
     r->workers = reserve(r, h->streams * sizeof *r->workers);
     for (uint32_t t = 0; t < h->streams; t++)
         r->workers[t] = (struct worker){.replay = r, .stream = t, .next_sample = r->sample_period};
+    if (h->streams > 1)
+        pace_prepare(&r->pace, &r->script, reserve(r, h->segments * sizeof *r->pace.left));
     if (!r->stamped)
         return;
     struct latency *all = reserve(r, 2 * h->streams * sizeof *all);

@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "latency.h"
+#include "pace.h"
 #include "script.h"
 
 #define NEVER UINT64_MAX
@@ -66,6 +67,7 @@ struct replay {
     struct script script;
     struct block *table;
     struct worker *workers; /* one per stream */
+    struct pace pace;       /* of more than one */
     enum touch touch;
     uint32_t touched[TOUCHED_SIZES]; /* the shares of large blocks, from the first byte on */
     bool checked;

@@ -44,7 +44,8 @@ static bool segments_fit(const struct script *s)
         if (s->first_segment[t] > s->first_segment[t + 1])
             return false;
     for (uint64_t i = 0; i < h->segments; i++)
-        if (s->segments[i].first > h->events || s->segments[i].count > h->events - s->segments[i].first)
+        if (s->segments[i].first > h->events || s->segments[i].count > h->events - s->segments[i].first
+            || s->segments[i].window >= h->segments)
             return false;
     return s->first_segment[h->streams] == h->segments;
 }
@@ -61,7 +62,7 @@ struct script script_open(const char *path, uint64_t resident_limit_bytes)
     s.peak_positions = s.first_segment + s.header->streams + 1;
     s.segments = (const struct segment *)(s.peak_positions + s.header->streams);
     if (!segments_fit(&s))
-        fail(2, "replay: %s: a segment lies outside the events", path);
+        fail(2, "replay: %s: a segment lies outside the events or windows", path);
     s.resident = bytes <= resident_limit_bytes;
     if (s.resident)
         script_fetch(s.events, s.header->events);

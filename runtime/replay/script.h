@@ -33,10 +33,11 @@ struct event {
 
 struct segment {
     uint64_t first; /* number of its first event in the file */
-    uint64_t count;
+    uint32_t count;
+    uint32_t window; /* the trace's events lie in windows, numbered from 0 in the trace's order */
 };
 
-enum { SCRIPT_VERSION = 2, PAGE_BYTES = 4096 };
+enum { SCRIPT_VERSION = 3, PAGE_BYTES = 4096 };
 
 struct script_header {
     char magic[8]; /* "HSREPLAY" */

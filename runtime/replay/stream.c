@@ -350,21 +350,38 @@ static void run_window(struct worker *w, const struct event *events, uint64_t n)
     pause_end(w, begun);
 }
 
+static void run_segment(struct worker *w, const struct segment *segment)
+{
+    const struct event *events = w->replay->script.events + segment->first;
+    uint64_t left = segment->count;
+    while (left > 0) {
+        uint64_t n = events_to_stop(w, left);
+        run_window(w, events, n);
+        events += n;
+        left -= n;
+        if (w->replay->counts_bytes && w->position == peak_position(w))
+            peak_reached(w);
+    }
+}
+
+static void keep_pace(struct worker *w, uint32_t window)
+{
+    struct spent begun = pause_begin();
+    w->stalls += pace_begin(&w->replay->pace, window);
+    pause_end(w, begun);
+}
+
 void *stream_replay(void *worker)
 {
     struct worker *w = worker;
     const struct script *script = &w->replay->script;
+    bool shared = script->header->streams > 1;
     for (uint64_t s = script->first_segment[w->stream]; s < script->first_segment[w->stream + 1]; s++) {
-        const struct event *events = script->events + script->segments[s].first;
-        uint64_t left = script->segments[s].count;
-        while (left > 0) {
-            uint64_t n = events_to_stop(w, left);
-            run_window(w, events, n);
-            events += n;
-            left -= n;
-            if (w->replay->counts_bytes && w->position == peak_position(w))
-                peak_reached(w);
-        }
+        if (shared)
+            keep_pace(w, script->segments[s].window);
+        run_segment(w, &script->segments[s]);
+        if (shared)
+            pace_end(&w->replay->pace, script->segments[s].window);
     }
     return NULL;
 }
