@@ -14,9 +14,9 @@ from heapsmith.model.search.pareto import Floats
 Favour = Literal["balanced", "time", "memory"]
 
 WEIGHTS: dict[str, tuple[float, ...]] = {
-    "balanced": (0.5, 0.25, 0.2, 0.05),
-    "time": (0.8, 0.1, 0.08, 0.02),
-    "memory": (0.2, 0.4, 0.32, 0.08),
+    "balanced": (0.5, 0.25, 0.24, 0.01),
+    "time": (0.8, 0.1, 0.09, 0.01),
+    "memory": (0.2, 0.4, 0.38, 0.02),
 }
 """The weights of OBJECTIVES. The choice has the least weighted geometric mean of ratios to the base:
 where a step along the front gains as much in one as it loses in the others.
