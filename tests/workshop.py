@@ -281,7 +281,8 @@ def by_misuse(library: Path) -> str | None:
             status, said = -signal.SIGSEGV, ""
         if (done.returncode, done.stderr) != (status, said):
             return f"{name}: status {done.returncode}, {done.stderr!r}"
-    for name, *arguments in (("copies",), ("every_guard",), ("every_copy", "full"), ("every_byte", "8")):
+    for words in ("copies", "every_guard", "refused_moves", "every_copy full", "every_byte 8"):
+        name, *arguments = words.split()
         done = start([program(name), *arguments], library)
         if done.returncode:
             return f"{name}: {done.stderr or done.stdout!r}"
