@@ -102,7 +102,6 @@ static int64_t remember(struct born *block, void *start, size_t asked, size_t al
     if (start == NULL) {
         if (errno != ENOMEM)
             fail("a failed allocation leaves errno at %d, not ENOMEM", errno);
-        *block = (struct born){ 0 };
         return -1;
     }
     if (errno != 0)

@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 enum { PAGE = 4096, HUGE = 40 << 20, WIDE = 1 << 20 };
-enum how { NOT, BY_SYSTEM, STAYS, GONE, TAKEN, TAKEN_BEHIND, TAKEN_CLOSED };
-static const char *const name[] = { "", "by the system", "stays", "gone", "taken", "taken behind", "taken, closed" };
+enum how { NOT, BY_SYSTEM, STAYS, STAYS_BEFORE_A_HOLE, GONE, TAKEN, TAKEN_BEHIND, TAKEN_CLOSED };
+static const char *const name[] = { "", "by the system", "stays", "stays before a hole", "gone", "taken", "taken behind", "taken, closed" };
 
 /* Not static: realloc and free change these here, of which the C library's headers say that they call nothing of this file. */
 enum how refused; /* the next move */
@@ -48,7 +48,11 @@ void *mmap(void *start, size_t bytes, int protection, int flags, int file, off_t
         before_closing = NULL;
         first();
     }
-    return (void *)syscall(SYS_mmap, start, bytes, protection, flags, file, offset);
+    if (refused != STAYS_BEFORE_A_HOLE || start != NULL || bytes < HUGE)
+        return (void *)syscall(SYS_mmap, start, bytes, protection, flags, file, offset);
+    char *longer = (char *)syscall(SYS_mmap, start, bytes + PAGE, protection, flags, file, offset);
+    munmap(longer + bytes, PAGE);
+    return longer;
 }
 
 static void take(char *start, size_t bytes, int protection)
@@ -63,7 +67,7 @@ static void take(char *start, size_t bytes, int protection)
 /* Linux unmaps the place, then what a shorter block lacks, and only then may refuse. */
 static void refuse(char *start, size_t old_bytes, size_t new_bytes)
 {
-    if (refused == STAYS)
+    if (refused == STAYS || refused == STAYS_BEFORE_A_HOLE)
         return;
     munmap(place, new_bytes);
     if (old_bytes > new_bytes)
@@ -105,17 +109,17 @@ static void only_taken_is_mapped(const char *start, const char *end)
 }
 
 /* The block stays whole; of its new place and the guards there nothing stays, and nothing goes that is another's. */
-static void refused_to(size_t bytes, enum how how)
+static void refused_from(size_t old_bytes, size_t bytes, enum how how)
 {
-    char *block = malloc(HUGE);
-    block[0] = block[HUGE - 1] = 'a';
+    char *block = malloc(old_bytes);
+    block[0] = block[old_bytes - 1] = 'a';
     refused = how;
     taken = taken_end = NULL;
     if (how == BY_SYSTEM) /* it moves no mappings that differ, and resizes */
         mprotect(block + PAGE, PAGE, PROT_READ);
     demand(realloc(block, bytes) == NULL && errno == ENOMEM && no_more, "not refused", (ptrdiff_t)how);
-    demand(block[0] == 'a' && block[HUGE - 1] == 'a', "lost", (ptrdiff_t)how);
-    only_taken_is_mapped(place - WIDE, place + place_bytes + WIDE);
+    demand(block[0] == 'a' && block[old_bytes - 1] == 'a', "lost", (ptrdiff_t)how);
+    only_taken_is_mapped(place - WIDE, place + place_bytes + WIDE + (how == STAYS_BEFORE_A_HOLE ? PAGE : 0));
     if (taken != NULL) {
         demand(how == TAKEN_CLOSED || (*taken == 'b' && taken_end[-1] == 'b'), "written to", (ptrdiff_t)how);
         munmap(taken, (size_t)(taken_end - taken));
@@ -143,9 +147,9 @@ static void is_limited(void)
 int main(void)
 {
     for (enum how how = BY_SYSTEM; how <= TAKEN_CLOSED; how++)
-        refused_to(2 * HUGE, how);
+        refused_from(HUGE, 2 * HUGE, how);
     for (enum how how = STAYS; how <= TAKEN_CLOSED; how++)
-        refused_to(HUGE / 2, how);
+        refused_from(2 * HUGE, HUGE, how);
     char *block = malloc(HUGE);
     before_closing = is_limited;
     free(block);
