@@ -130,10 +130,6 @@ static int64_t resize(const struct event *event)
         watch(&old);
     errno = 0;
     void *start = call_from(event->group, (function *)library.realloc, (size_t)old.start, bytes);
-    if (bytes == 0 && old.start != NULL) {
-        *block = (struct born){ 0 };
-        return -1;
-    }
     if (start == NULL && old.start != NULL) {
         if (errno != ENOMEM)
             fail("a failed realloc leaves errno at %d, not ENOMEM", errno);
