@@ -53,7 +53,12 @@ KEEPS_HUGE = changed(load("huge-cache"), "keeps-huge", {"hardening": {"kind": "f
 BUDGETED = changed(
     next(design for design in DESIGNS if design.row("release").NAME == "budget"),
     "budgeted",
-    {"release": {"kind": "budget", "slab_budget_bytes": 0, "run_budget_bytes": 0, "most_budget_bytes": 24_000}},
+    {
+        "release": {
+            **{"kind": "budget", "slab_budget_bytes": 0, "run_budget_bytes": 0, "most_budget_bytes": 24_000},
+            **{"limit_percent": 0, "limit_bytes": 0},
+        }
+    },
 )
 """Its budgets grow from nothing to the most."""
 MODEL_OF_BUDGETED, BY_PROGRAMS = AgainstModel(BUDGETED), ByPrograms(PROGRAMS)
