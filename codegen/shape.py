@@ -70,7 +70,7 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         "hs_free_small": _plain(("free_small",), ()),
         "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | finds),
     }
-    table |= {name: _plain((calls,), ()) for name, calls in remote.emits}
+    table |= {name: _plain((calls,), ()) for name, calls in remote.emits if not plan.quarantine}
     if plan.dispatch == "table":
         table |= {"push": _plain(("free_of[]",), ()), "malloc": _plain(leaves["malloc"], (small,), by_table)}
         if plan.design.segregation:
@@ -135,7 +135,7 @@ def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
 
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     """The emitted C must hold exactly the hot functions and their helpers."""
-    wanted = hot | {"hs_become"} | header_calls(plan)
+    wanted = hot | header_calls(plan) | (set() if plan.design.heaps else {"hs_become"})
     wanted |= {"hs_stack_popped", "hs_stack_pushed"} if plan.dispatch == "stack" else set()
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]

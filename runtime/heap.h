@@ -128,7 +128,7 @@ extern struct heap hs_no_heap; /* of every thread that has none: always empty an
 extern struct heap *hs_abandoned; /* of threads that ended: a LIFO, under the pool lock */
 extern struct heap *hs_newest_heap; /* every heap ever created, under the pool lock */
 extern __thread struct heap *hs_self;
-void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted) */
+void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted where threads have heaps) */
 
 /* Emitted. */
 void hs_free_small(void *block); /* sections 4 and 7: into the thread's own front, or to the owner */

@@ -137,7 +137,7 @@ void *os_range(size_t bytes, size_t alignment)
 size_t os_unreserve(void)
 {
     struct os_part rest = { unplaced, (size_t)(unplaced_end - unplaced) };
-    os_reserving = false;
+    __atomic_store_n(&os_reserving, false, __ATOMIC_SEQ_CST);
     os_sparing = SPARES;
     return os_unmap_all(&rest, 1);
 }
@@ -183,13 +183,22 @@ bool os_commit(void *start, size_t bytes)
     return os_commit_all(&pages, 1);
 }
 
-bool os_decommit(void *start, size_t bytes)
+bool os_reserve(void *start, size_t bytes)
 {
     int saved = errno;
-    bool decommitted = os_reserving ? counted_mmap(start, bytes, PROT_NONE, RESERVED | MAP_FIXED) != MAP_FAILED
-                                    : counted_munmap(start, bytes);
+    bool reserved = counted_mmap(start, bytes, PROT_NONE, RESERVED | MAP_FIXED) != MAP_FAILED;
     errno = saved;
-    return decommitted;
+    return reserved;
+}
+
+bool os_decommit(void *start, size_t bytes)
+{
+    if (os_reserving)
+        return os_reserve(start, bytes);
+    int saved = errno;
+    bool unmapped = counted_munmap(start, bytes);
+    errno = saved;
+    return unmapped;
 }
 
 size_t os_unmap_all(const struct os_part *part, size_t parts)

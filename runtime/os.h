@@ -9,7 +9,7 @@
 /* The arena is address space for all ranges, far from where the system places mappings. While os_reserving it is mapped
  * without access, so that nobody else is placed there. A limit on address space (RLIMIT_AS) counts what is mapped, used or
  * not: under a limit only what is committed is mapped. Written before the library has started, and under the pool lock and
- * the large lock together. */
+ * the large lock together; who holds neither reads it atomically. */
 extern bool os_reserving;
 
 /* A limit counts what is writable: the first SPARED_BYTES of both spans become so a few pages at a time, and later ones where
@@ -51,6 +51,9 @@ bool os_commit(void *start, size_t bytes);
 /* Whole pages are address space only again, so that no limit counts them (a limit on address space: once that it is known);
  * false on failure. */
 bool os_decommit(void *start, size_t bytes);
+
+/* Whole pages are address space only again, and nobody else is placed there; false on failure. */
+bool os_reserve(void *start, size_t bytes);
 
 /* Unmaps parts that are reserved and not committed; bytes. */
 size_t os_unmap_all(const struct os_part *part, size_t parts);

@@ -228,9 +228,10 @@ void hs_forget_heaps(void)
         os_unmap(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0]);
     }
     hs_newest_heap = hs_abandoned = NULL;
-    hs_become(&hs_no_heap);
 #ifdef PROCESSOR_BATCH
     processors_forget();
+#else
+    hs_become(&hs_no_heap);
 #endif
     exits = 0;
     if (has_exit_key)

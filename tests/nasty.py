@@ -55,8 +55,7 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
     crowd: huge blocks that live at once; 280 are more than the library's table of them has room for at first.
     """
     writer = _Writer(plan, seed)
-    for thread in range(THREADS):
-        writer.birth(thread, 1)
+    _begin(writer)
     _huge_crowd(writer, crowd)
     _every_entry(writer)
     _without_a_heap(writer)
@@ -76,6 +75,14 @@ def nasty_trace(plan: Plan, seed: int = 1, waves: int = 60, crowd: int = 280) ->
     _fill_fronts(writer)  # last, so that batches wait in the transfer cache at the end
     columns = list(zip(*writer.events, strict=True))
     return Chunk.of(*columns, writer.times())
+
+
+def _begin(writer: _Writer) -> None:
+    """Threads appear. Each of them but the first frees a block of the first before it allocates."""
+    writer.birth(0, 1)
+    for thread in range(1, THREADS):
+        writer.death(thread, writer.birth(0, 1))
+        writer.birth(thread, 1)
 
 
 def exhausting_trace(plan: Plan, seed: int = 1) -> Chunk:

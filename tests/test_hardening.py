@@ -180,6 +180,12 @@ def test_guards_and_what_is_held_back(name: str) -> None:
     run_whole([program("every_guard")], unchecked_library(load(name)))
 
 
+@pytest.mark.parametrize("name", ["checks", "hardened"])
+def test_a_refused_move_leaves_the_mappings_of_others(name: str) -> None:
+    """A limit that is noticed while a block is freed lets go of it too."""
+    run_whole([program("refused_moves")], unchecked_library(load(name)))
+
+
 def faults_per_page(library: Path) -> float:
     """The page faults of a program that writes fresh blocks once, by page."""
     faults, pages = map(int, run_whole([program("fresh_blocks")], library).split())

@@ -6,10 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from heapsmith.bench.replay.callgrind import replay_counts
+from heapsmith.bench.replay.callgrind import Caches, replay_counts
 from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
+from heapsmith.model.memory.hardware import Level
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Chunk, Op
 from heapsmith.model.trace.writer import TraceWriter
@@ -18,6 +19,7 @@ SHORT, LONG = (2_000_000, 3_600_000), (5_000_000, 9_000_000)
 CASES = ((128, LONG), (512, LONG), (512, SHORT))
 """How many blocks are live at once, and from which to which size."""
 
+CACHES = Caches(Level(32_768, 8), Level(1 << 20, 16))
 ORDERS = 4
 WORK = ("run_links", "run_extents", "runs_looked_at")
 """What the model counts of the work on runs, besides calls."""
@@ -37,6 +39,11 @@ def trace(path: Path, count: int, sizes: tuple[int, int]) -> Path:
     for order in orders(count):
         rows += [(Op.MALLOC, block, size) for block, size in enumerate(asked)]
         rows += [(Op.FREE, block, 0) for block in order]
+    return written(path, rows)
+
+
+def written(path: Path, rows: list[tuple[Op, int, int]]) -> Path:
+    """The trace of one thread with these events: operation, block, bytes."""
     ops, blocks, wanted = zip(*rows, strict=True)
     zeros = [0] * len(rows)
     with TraceWriter(path, command=["test"], source="test") as writer:
@@ -66,3 +73,16 @@ def test_the_library_does_as_much_for_each_block(name: str, tmp_path: Path) -> N
         done.append(replay_counts(script, library).instructions / (ORDERS * count))
     assert done[1] == pytest.approx(done[0], rel=0.03)
     assert done[2] == pytest.approx(done[1], rel=0.05)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_calloc_does_not_write_fresh_pages(tmp_path: Path) -> None:
+    """Of runs at the top of their span, and of huge blocks: only the replay misses their lines, as after malloc."""
+    design = load("default")
+    sizes = [2_000_000] * 2 + [design.huge_bytes + 1]
+    missed = []
+    for op in (Op.MALLOC, Op.CALLOC):
+        script = tmp_path / op.name
+        write_script(written(script.with_suffix(".hst"), [(op, *row) for row in enumerate(sizes)]), script)
+        missed.append(replay_counts(script, library_of(design), CACHES).d1_misses)
+    assert missed[1] == pytest.approx(missed[0], rel=0.01)

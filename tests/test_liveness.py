@@ -4,6 +4,7 @@ import re
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 from covering import covering_designs, of_each_row, soon
 from loaded import FAST_TO_BUILD
@@ -20,6 +21,7 @@ from heapsmith.codegen.driver import Driver
 from heapsmith.codegen.generate import HEADER, generate
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS
 from heapsmith.model.memory.layout import WORD
 
 DESIGNS = [*map(load, builtin_names()), *covering_designs()]
@@ -73,7 +75,7 @@ def unreached(plan: Plan, emitted: Path) -> list[str]:
     built = build_emitted(emitted, emitted / "watched.so", flags=FAST_TO_BUILD)
     chunk = nasty_trace(plan, waves=10, crowd=2)
     with Driver(built, plan.grain, len(counter_names(plan))) as driver:
-        driver.send(chunk)
+        driver.send(chunk, processors=chunk.thread.astype(np.int64) % ASSUMED_PROCESSORS)
         driver.receive(len(chunk.op))
         process = Process(driver._process.pid, built)
         start = process.symbols["hs_reached"].at

@@ -1,5 +1,6 @@
 """Heaps of processors against docs/machine.md section 3, by hand; and threads that share them in real programs."""
 
+import json
 import shutil
 from collections.abc import Mapping
 from pathlib import Path
@@ -79,6 +80,14 @@ def test_no_block_is_handed_out_twice(environment: Mapping[str, str]) -> None:
     design = load("processor")
     assert storm(library_of(design), environment) is None
     assert storm(checked_library(design), {"HEAPSMITH": "check", **environment}) is None
+
+
+def test_stacks_serve_without_sequences(tmp_path: Path) -> None:
+    """Under locks, a block that was freed is the next one, so that few calls refill."""
+    environment = {"HEAPSMITH": f"stats={tmp_path / 's.json'}", **NO_SEQUENCES}
+    assert storm(checked_library(load("processor")), environment) is None
+    rows = json.loads((tmp_path / "s.json").read_text())["classes"]
+    assert sum(row["hit0"] for row in rows) > sum(row["refill"] for row in rows) > 0
 
 
 def slow_library(folder: Path, *, described: bool) -> Path:

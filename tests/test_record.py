@@ -211,7 +211,9 @@ def test_short_threads_share_streams(program: Program, tmp_path: Path, monkeypat
     found = stories(trace, range(6700, 6701))
     assert sorted(story[0][1] for story in found) == list(range(1, 2001))
     assert all([event[0] for event in story] == [M, F] for story in found)
-    assert Counter(op for op, _ in thread_events(trace))[Op.THREAD_EXIT] == 2000
+    beside = Counter(story[0][1] for story in stories(trace, range(6701, 6702)))
+    assert sorted(beside.items()) == [(thread, 1000) for thread in range(2001, 2009)]
+    assert Counter(op for op, _ in thread_events(trace))[Op.THREAD_EXIT] == 2008
     (spool,) = tmp_path.glob(".t.hst.*.spool/*")
     assert spool.stat().st_size < 50 * 8 * UNIT_WORDS
 

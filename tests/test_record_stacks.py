@@ -64,8 +64,9 @@ def test_every_path_is_exact(recorded: RecordResult) -> None:
     ways = found(parent)
     assert ways[101] == {"direct main": 1}
     assert ways[102] == {"recurse " * 6 + "main": 1}
-    assert ways[103] == {"leaf left main": 1000}
-    assert ways[104] == {"leaf right main": 1000}
+    assert ways[103] == {"leaf left main": 5000}
+    assert ways[104] == {"leaf right main": 5000}
+    assert ways[113] == {"leaf late main": 1}
     assert ways[110] == {"leaf wobble main": 50}
     assert ways[111] == {"main": 1}
     assert ways[112] == {"grow main": 1}
@@ -79,6 +80,13 @@ def test_every_path_is_exact(recorded: RecordResult) -> None:
     assert found(child)[106] == {"leaf in_child main": 1}
 
 
+def test_what_is_remembered_is_checked(recorded: RecordResult) -> None:
+    """About every 4,000th site that was found without unwinding is unwound as well."""
+    parent = recorded.traces[0]
+    assert parent.sites_checked >= 2
+    assert parent.sites_wrong == 0
+
+
 def test_libraries_at_one_address_are_told_apart(recorded: RecordResult) -> None:
     ways = found(recorded.traces[0])
     assert ways[108] == {"plugin_one allocate in_plugin main": 1}
@@ -89,7 +97,7 @@ def test_a_depth_keeps_the_innermost_frames(built: Path, tmp_path: Path) -> None
     command = [str(built / name) for name in ("stacks", "one.so", "two.so")]
     ways = found(record(command, tmp_path / "t.hst", all_processes=False, stacks=3).traces[0])
     assert ways[102] == {"recurse recurse recurse": 1}
-    assert ways[104] == {"leaf right main": 1000}
+    assert ways[104] == {"leaf right main": 5000}
 
 
 def test_operator_new(tmp_path: Path) -> None:

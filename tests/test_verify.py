@@ -17,10 +17,12 @@ from workshop import Workshop
 from heapsmith.codegen.difference import by_address, counted, counter_names, counter_row, place
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import changed as changed_design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DESIGN: Design = next(design for design in covering_designs() if not design.row("counting").COUNTS_HITS)
@@ -75,6 +77,30 @@ def test_agreement(trace: Path) -> None:
     assert again.runs == report.runs
 
 
+GROWN = changed_design(
+    load("unmap"),
+    "grown",
+    {
+        **{"classifier": "class_region", "empties": "dedicated", "sizes": [64, 1024], "slab_span_bytes": 1 << 30},
+        **{"thp": "grown", "thp_slabs_from_bytes": 1 << 21, "slab_bytes": 65_536, "superslab_bytes": 1 << 21},
+        **{"front": {"kind": "none"}, "transfer_bytes": 0, "unmapping": {"kind": "superslabs", "keep": 0}},
+    },
+)
+
+
+def test_a_superslab_comes_back_on_the_pages_that_it_had(tmp_path: Path) -> None:
+    """The first lies on small pages, also when it is mapped again after one on huge pages."""
+    blocks = (1 << 21) // 1024
+    births = [(Op.MALLOC, block, 1024) for block in range(blocks)]
+    rows = [*births, (Op.MALLOC, blocks, 64), *((Op.FREE, block, 0) for block in range(blocks)), *births]
+    ops, numbers, sizes = zip(*rows, strict=True)
+    zeros = [0] * len(rows)
+    trace = written(tmp_path / "t.hst", Chunk.of(ops, zeros, numbers, sizes, zeros, range(len(rows))))
+    totals = simulate(trace, [GROWN]).rows[0].counters.totals
+    assert (totals["superslabs"], totals["superslabs_unmapped"], totals["superslabs_reused"]) == (2, 1, 1)
+    assert [row.difference for row in verify(GROWN, [trace]).runs] == [None, None]
+
+
 def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
     row = run(
         shop,
@@ -103,7 +129,9 @@ def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, tr
     assert row.difference.event == first - 1
 
 
-def test_bytes_that_differ_name_the_event_that_moved_them(shop: Workshop, trace: Path) -> None:
+def test_bytes_that_differ_name_the_event_that_moved_them(shop: Workshop, tmp_path: Path) -> None:
+    """Bytes are compared after each chunk: at the end of some, huge blocks live."""
+    trace = written(tmp_path / "short.hst", nasty_trace(PLAN, seed=4, waves=20), chunk_events=100)
     row = run(shop, trace, "huge.c", "table[slot].pages * PAGE_BYTES : 0;", "table[slot].pages * PAGE_BYTES + 1 : 0;")
     assert row.difference is not None
     assert row.difference.what == "bytes of live blocks"

@@ -187,10 +187,14 @@ class AgainstModel:
         return expect(short, exhausting_trace(short))
 
     def __call__(self, library: Path, file: str | None) -> str | None:
-        """The trace, and after a reset again; then one in short space."""
+        """The trace, and after a reset again; then one in short space.
+
+        Where a prewarm maps superslabs of several regions, their numbers do not tell in which order.
+        """
         short = self.expected_in_short_space
         found = self._perform(library, self.expected) or self._perform(library, short, SHORT_SPAN)
-        return found or (wrong_advice(library, self.plan) if file is None or file in ADVISES else None)
+        tells = (file is None or file in ADVISES) and not (self.plan.regions > 1 and self.plan.design.prewarm)
+        return found or (wrong_advice(library, self.plan) if tells else None)
 
     def _perform(self, library: Path, expected: Expected, span_bytes: int | None = None) -> str | None:
         driver = Driver(
@@ -281,7 +285,8 @@ def by_misuse(library: Path) -> str | None:
             status, said = -signal.SIGSEGV, ""
         if (done.returncode, done.stderr) != (status, said):
             return f"{name}: status {done.returncode}, {done.stderr!r}"
-    for name, *arguments in (("copies",), ("every_guard",), ("every_copy", "full"), ("every_byte", "8")):
+    for words in ("copies", "every_guard", "refused_moves", "every_copy full", "every_byte 8"):
+        name, *arguments = words.split()
         done = start([program(name), *arguments], library)
         if done.returncode:
             return f"{name}: {done.stderr or done.stdout!r}"

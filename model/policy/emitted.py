@@ -77,7 +77,8 @@ class Question(NamedTuple):
     """The questions that free() asks about a block, and the slow path of each unusual answer.
 
     ranged: loads in `hit` that serve only the comparison with the span's bounds. emits: the functions
-    that the template emits besides, each with the function that it calls.
+    that the template emits besides, each with the function that it calls; none with a quarantine,
+    for which each thread that frees has a heap, or gets none.
     """
 
     hit: Hit

@@ -8,6 +8,7 @@
 #include "hardening/hardening.h"
 #include "os.h"
 
+#include <errno.h>
 #include <sys/mman.h>
 
 /* FIFO of the freed mappings that are address space still: number of the first page << PAGES_BITS | pages; 0: none. Any
@@ -16,21 +17,26 @@ enum { HELD = 64, PAGES_BITS = 20 };
 static uint64_t held_back[HELD];
 static unsigned oldest_held_back;
 
+static bool is_reserving(void)
+{
+    return __atomic_load_n(&os_reserving, __ATOMIC_SEQ_CST);
+}
+
 static size_t guard_of(bool narrow)
 {
     return narrow ? PAGE_BYTES : HUGE_GUARD_BYTES;
 }
 
-/* Address space for a block between two guards, which no access may touch; the block's place, or NULL. */
-static char *guarded(size_t bytes, size_t alignment, bool *narrow)
+/* Address space for a block between two guards, which no access may touch; the block's place, or NULL. flags: of mmap. */
+static char *guarded(size_t bytes, size_t alignment, int flags, bool *narrow)
 {
-    *narrow = !os_reserving || os_limited();
+    *narrow = !is_reserving() || os_limited();
     size_t slack = alignment > PAGE_BYTES ? alignment : 0, guard = guard_of(*narrow);
     size_t room = bytes + slack + 2 * guard;
     if (room < bytes) /* each of the first two is 2^63 at most, so it wraps once */
         return NULL;
     count_system(COUNT_MMAP);
-    char *start = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    char *start = mmap(NULL, room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
     os_refused = start == MAP_FAILED;
     if (os_refused)
         return NULL;
@@ -57,31 +63,34 @@ static size_t let_go(uint64_t held)
     return bytes + 2 * HUGE_GUARD_BYTES;
 }
 
-/* Longer mappings go at once, and all under a limit on address space. */
+/* Longer mappings go at once, and all under a limit on address space. One that is held back just when the limit is noticed
+ * goes too: either hardening_vacate finds it, or it finds that nothing is reserved any more. */
 void hardening_unmap(void *start, size_t bytes, bool narrow)
 {
     uint64_t pages = bytes / PAGE_BYTES;
-    bool goes = pages >> PAGES_BITS != 0 || narrow || os_limited() || !os_reserving;
-    if (goes || (pages > 0 && !os_decommit(start, bytes))) {
+    bool goes = pages >> PAGES_BITS != 0 || narrow || os_limited() || !is_reserving();
+    if (goes || (pages > 0 && !os_reserve(start, bytes))) {
         unmap_guarded((uintptr_t)start, bytes, narrow);
         return;
     }
     unsigned place = __atomic_fetch_add(&oldest_held_back, 1, __ATOMIC_RELAXED) % HELD;
     uint64_t held_now = (uintptr_t)start / PAGE_BYTES << PAGES_BITS | pages;
-    let_go(__atomic_exchange_n(&held_back[place], held_now, __ATOMIC_RELAXED));
+    let_go(__atomic_exchange_n(&held_back[place], held_now, __ATOMIC_SEQ_CST));
+    if (!is_reserving())
+        hardening_vacate();
 }
 
 size_t hardening_vacate(void)
 {
     size_t bytes = 0;
     for (unsigned place = 0; place < HELD; place++)
-        bytes += let_go(__atomic_exchange_n(&held_back[place], 0, __ATOMIC_RELAXED));
+        bytes += let_go(__atomic_exchange_n(&held_back[place], 0, __ATOMIC_SEQ_CST));
     return bytes;
 }
 
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
 {
-    char *start = guarded(bytes, alignment, narrow);
+    char *start = guarded(bytes, alignment, 0, narrow);
     if (start == NULL)
         return NULL;
     count_system(COUNT_MPROTECT);
@@ -92,21 +101,38 @@ void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
     return NULL;
 }
 
-/* The pages move between two new guards. */
+/* The place of a move that was refused. The system may have unmapped it between its guards, and another thread's mapping may
+ * lie there by now. It is all ours if it is one mapping still: else the system does not grow it by a page, but says EFAULT.
+ * A mapping of hardening_map does not become one with the guards, which have MAP_NORESERVE. */
+static void unmap_refused(char *block, size_t bytes, bool narrow)
+{
+    size_t guard = guard_of(narrow), room = bytes + 2 * guard;
+    char *start = block - guard;
+    count_system(COUNT_MREMAP);
+    bool grew = mremap(start, room, room + PAGE_BYTES, 0) != MAP_FAILED;
+    if (!grew && errno == EFAULT) {
+        os_unmap(start, guard);
+        os_unmap(block + bytes, guard);
+        return;
+    }
+    os_unmap(start, grew ? room + PAGE_BYTES : room);
+}
+
+/* The pages move between two new guards. Those that a shorter block lacks stay, until the others have moved. */
 void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow)
 {
     bool now_narrow;
-    size_t old_guard = guard_of(*narrow);
-    char *moved = guarded(new_bytes, PAGE_BYTES, &now_narrow);
+    size_t old_guard = guard_of(*narrow), moving = old_bytes < new_bytes ? old_bytes : new_bytes;
+    char *moved = guarded(new_bytes, PAGE_BYTES, MAP_NORESERVE, &now_narrow);
     if (moved == NULL)
         return NULL;
     count_system(COUNT_MREMAP);
-    if (mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == MAP_FAILED) {
-        unmap_guarded((uintptr_t)moved, new_bytes, now_narrow);
+    if (mremap(start, moving, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == MAP_FAILED) {
+        unmap_refused(moved, new_bytes, now_narrow);
         return NULL;
     }
     os_unmap((char *)start - old_guard, old_guard);
-    os_unmap((char *)start + old_bytes, old_guard);
+    os_unmap((char *)start + moving, old_bytes - moving + old_guard);
     *narrow = now_narrow;
     return moved;
 }

@@ -103,10 +103,11 @@ static __attribute__((noinline)) void end_parcel(struct place *place, unsigned c
         hand_over(place, class);
 }
 
-/* For a thread without a heap, which gets one now if it can. Then the block may be its own. */
+/* For a thread without a heap, which gets one now if it can. Then the block may be its own.
+ * With a quarantine free() has asked for one already. */
 static __attribute__((noinline)) void free_without_heap(struct heap *owner, unsigned class, struct block *block)
 {
-    if (hs_heap_to_free() != &hs_no_heap) {
+    if (QUARANTINE == 0 && hs_heap_to_free() != &hs_no_heap) {
         hs_free_small(block);
         return;
     }

@@ -4,4 +4,6 @@
 #include "heap.h"
 
 void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */
-struct heap *hs_heap_to_free(void); /* emitted: the calling thread's heap, which it gets now if it has none */
+
+/* Emitted: the calling thread's heap, which it gets now if it has none. With a quarantine it has been asked for already. */
+struct heap *hs_heap_to_free(void);

@@ -102,7 +102,6 @@ static int64_t remember(struct born *block, void *start, size_t asked, size_t al
     if (start == NULL) {
         if (errno != ENOMEM)
             fail("a failed allocation leaves errno at %d, not ENOMEM", errno);
-        *block = (struct born){ 0 };
         return -1;
     }
     if (errno != 0)
@@ -131,10 +130,6 @@ static int64_t resize(const struct event *event)
         watch(&old);
     errno = 0;
     void *start = call_from(event->group, (function *)library.realloc, (size_t)old.start, bytes);
-    if (bytes == 0 && old.start != NULL) {
-        *block = (struct born){ 0 };
-        return -1;
-    }
     if (start == NULL && old.start != NULL) {
         if (errno != ENOMEM)
             fail("a failed realloc leaves errno at %d, not ENOMEM", errno);

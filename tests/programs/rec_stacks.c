@@ -31,7 +31,7 @@ APART static void leaf(size_t bytes)
     kept = NULL;
 }
 
-/* Both ways to `leaf` have one return address there and one height of the stack. */
+/* All ways from main to `leaf` have one return address there and one height of the stack. */
 APART static void left(void)
 {
     leaf(103);
@@ -41,6 +41,12 @@ APART static void left(void)
 APART static void right(void)
 {
     leaf(104);
+    kept = NULL;
+}
+
+APART static void late(void)
+{
+    leaf(113);
     kept = NULL;
 }
 
@@ -97,12 +103,14 @@ int main(int count, char **arguments)
 {
     pthread_t threads[2];
     (void)count;
+    alarm(60); /* a look at what is remembered may have no end */
     direct();
     recurse(5);
-    for (int i = 0; i < 1000; i++) {
+    for (int i = 0; i < 5000; i++) {
         left();
         right();
     }
+    late();
     for (int i = 0; i < 2; i++)
         pthread_create(&threads[i], NULL, in_thread, NULL);
     for (int i = 0; i < 2; i++)
