@@ -33,6 +33,9 @@ MAX_LINES = 14
 INLINED = ("pop", "push", "free_small", "malloc_from")
 """Parts of malloc and free that the compiler must inline into them."""
 
+WITHIN = {"hs_malloc_large": "hs_large_alloc"}
+"""What is left of a slow path that link-time optimisation inlines: the function that it calls."""
+
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
     "plan.h": {"#pragma once", *(f"#define {name} {name}" for name in map(str.upper, (*policy.NUMBERS, "bounded")))},
@@ -129,6 +132,7 @@ def _machine_row(name: str, claims: dict[str, Hit | None], listing: Listing, pla
     leaves = exits(plan)
     leaving = (name, *INLINED) if plan.class_count > 1 else leaves
     may_leave = frozenset(slow for part in leaving for slow in leaves.get(part, ()))
+    may_leave |= {WITHIN[slow] for slow in may_leave & {*WITHIN}}
     try:
         ways = paths(listing, name, may_leave, frozenset(leaves))
         ends = {"ret"} if plan.dispatch != "table" else {"dispatch", "ret"}
