@@ -132,7 +132,7 @@ def test_no_more_is_replayed_than_the_time_allows(trace: Path) -> None:
 
 
 def test_a_trace_that_does_not_fit_the_memory_is_not_replayed(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(confirm, "_free_bytes", lambda: 1 << 20)
+    monkeypatch.setattr(confirm, "free_bytes", lambda: 1 << 20)
     found = searched(trace, replays_of(lambda _: Shift(0.0, 1.0)))
     assert found.why_not_replayed is not None
     assert "1,048,576 are free" in found.why_not_replayed

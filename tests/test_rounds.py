@@ -122,6 +122,13 @@ def test_fetched_memory_is_free_again() -> None:
     assert pages_after - pages < (32 << 20) // PAGE
 
 
+def test_no_more_is_fetched_than_half_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("heapsmith.bench.common.backing.free_bytes", lambda: 127 << 20)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    fetch(64 << 20)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 32
+
+
 def test_figures() -> None:
     assert Figure.of([4.0]) == Figure(4.0, 4.0, 0.0)
     assert Figure.of([1.0, 2.0, 3.0, 4.0, 9.0]) == Figure(1.0, 3.0, 2 / 3)

@@ -243,6 +243,12 @@ def here() -> Hardware:
         return nearest()
 
 
+def free_bytes() -> int:
+    """Return the bytes of memory that this machine can still give (proc(5), MemAvailable)."""
+    with Path("/proc/meminfo").open() as lines:
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+
+
 def _number(file: Path) -> int:
     """Return the number in a file, in bytes if it ends in K or M."""
     text = file.read_text().strip()

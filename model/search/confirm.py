@@ -8,6 +8,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.design.design import Design
+from heapsmith.model.memory.hardware import free_bytes
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.worth import Worth, put_back, weigh
 
@@ -134,15 +135,9 @@ def _why_not(base: Known, found: Known, explorer: Explorer) -> str | None:
     if found.design.hash() == base.design.hash():
         return "the base stays"
     most = max(one.committed_peak for one in [*base.outcomes, *found.outcomes])
-    if most > MEMORY_SHARE * _free_bytes():
-        return f"a replay would take {most:,} bytes, and {_free_bytes():,} are free"
+    if most > MEMORY_SHARE * free_bytes():
+        return f"a replay would take {most:,} bytes, and {free_bytes():,} are free"
     return None
-
-
-def _free_bytes() -> int:
-    """Return the bytes that this machine can still give (proc(5), MemAvailable)."""
-    with Path("/proc/meminfo").open() as lines:
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
 
 
 def _corrected(what: str, one: Known, shifts: Sequence[Shift], explorer: Explorer) -> tuple[Finalist, Known]:
