@@ -10,6 +10,7 @@ from heapsmith.model.memory.hardware import (
     BUILTIN,
     Hardware,
     Level,
+    _group_limits,
     detected,
     here,
     load_hardware,
@@ -26,6 +27,16 @@ def test_every_built_in_machine_is_valid() -> None:
     assert "default" in names
     for name in names:
         assert load_hardware(name).name == name
+
+
+def test_limits_of_control_groups(tmp_path: Path) -> None:
+    groups, root = tmp_path / "cgroup", tmp_path / "fs"
+    assert list(_group_limits(groups, root)) == []
+    groups.write_text("4:memory:/a/b\n1:cpu:/c\n0::/d/e\n")
+    for name, text in (("memory/a/memory.limit_in_bytes", "500\n"), ("d/memory.max", "max"), ("d/e/memory.max", "70")):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    assert list(_group_limits(groups, root)) == [500, 70]
 
 
 def test_costs_without_instruction_constants_take_those_of_the_default() -> None:

@@ -18,11 +18,12 @@ def fetch(size: int) -> None:
 
     A guest may report its free blocks of 2 MiB and more to the host, which takes their memory
     (free page reporting of virtio-balloon). The next process that writes there waits for the host,
-    up to 30 times as long as for a huge page that the guest has. Does nothing before Linux 5.14, nor
-    for more than half of the free memory.
+    up to 30 times as long as for a huge page that the guest has. Does nothing before Linux 5.14, for
+    more than half of the free memory, and where the system refuses.
     """
     if not 0 < size <= FREE_SHARE * free_bytes():
         return
-    with mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory, suppress(OSError):
-        memory.madvise(mmap.MADV_HUGEPAGE)
+    with suppress(OSError), mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
+        with suppress(OSError):  # a system without huge pages
+            memory.madvise(mmap.MADV_HUGEPAGE)
         memory.madvise(MADV_POPULATE_WRITE)

@@ -110,8 +110,8 @@ def interleaved(
 ) -> Taken[Run]:
     """Run every entry once per round; `run` is called with the index of the entry's name.
 
-    `resident` tells the bytes that a run had. Before the entry's next run as many are fetched from
-    the host.
+    `resident` tells the bytes that a run had. Before each run as many are fetched from the host as
+    any entry had in its last run, so that no entry finds other memory than the others.
 
     The first round warms up. It counts only if the time allows no other round. `groups`: as for
     `orders`; without it all entries are shuffled. Raises BadInput as Stop.check does.
@@ -125,7 +125,7 @@ def interleaved(
         round_begun = stop.clock()
         for place, entry in enumerate(order):
             progress(f"{what} under {names[entry]}", *_part(stop, number, place, len(names), begun))
-            fetch(had[entry])
+            fetch(max(had))
             taken[entry] = run(entry)
             had[entry] = resident(taken[entry])
         ended = _ended(stop, number, round_begun - begun, stop.clock() - round_begun)

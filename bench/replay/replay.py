@@ -270,7 +270,8 @@ def replay(
             def stamp(entry: int) -> Replayed:
                 return replay_once(script, libraries[entry], latency=True)
 
-            stamped = interleaved("stamp operations", names, Stop(len(runs[0])), stamp, progress).runs
+            rounds = Stop(len(runs[0]))
+            stamped = interleaved("stamp operations", names, rounds, stamp, progress, resident=resident).runs
     rows = [_row(*each, runs[0], check) for each in zip(libraries, runs, stamped, strict=True)]
     scale = (facts.operations, facts.threads, facts.peak_live_bytes)
     return ReplayTable(str(trace), *scale, len(runs[0]), ended, rows, counted)

@@ -27,8 +27,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     """The parameters of a benchmark.
 
     suites, only: its rows (rows.rows). libs, tuned: its columns (columns.columns). rounds: counted
-    rounds, None for the usual number. time_s: instead, rounds until the intervals of CPU time of what is no peer are
-    narrow (Ratio.is_narrow), for as many seconds a row at most. quick: fewer rows, less work.
+    rounds, None for the usual number. time_s: instead, rounds until the intervals of CPU time of designs (or peers
+    without them) are narrow (Ratio.is_narrow), for as many seconds a row at most. quick: fewer rows, less work.
     instructions: count them too. latency: stamp single calls too, in as many rounds again.
     tune: one more column, TUNED, for the design that the tuner makes from another input of each
     row. search: what is asked of the tuner.
@@ -91,7 +91,8 @@ def _bench_row(row: Row, folder: Path, across: list[Column], asked: Request, pro
     runs, failed, load = run_rounds(row.name, runner, fit, _stop(asked, fit), progress)
     alive = [column for column in fit if column.name in runs]
     counts, uncounted = _count(row, alive, progress) if asked.instructions else ({}, {})
-    stamps, unstamped = _stamp(row, folder, alive, len(runs[fit[0].name]), progress) if asked.latency else ({}, {})
+    rounds = min(len(runs[fit[0].name]), asked.rounds or ROUNDS)
+    stamps, unstamped = _stamp(row, folder, alive, rounds, progress) if asked.latency else ({}, {})
     return make_row(row, across, runs, failed, load, Extra(counts, uncounted, stamps, unstamped), tuning)
 
 
@@ -100,7 +101,8 @@ def _stop(asked: Request, fit: list[Column]) -> Stop:
     if asked.time_s is None:
         return Stop(asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS))
     names = [column.name for column in fit]
-    own = [number for number, column in enumerate(fit) if column.kind in ("library", "tuned")]
+    others = [number for number, column in enumerate(fit) if number > 0 and column.kind != "ceiling"]
+    own = [number for number in others if fit[number].kind != "peer"] or others
     pairs = [(one, 0) for one in own]
     if DEFAULT in names:
         pairs += [(one, names.index(DEFAULT)) for one in own if fit[one].kind == "tuned"]

@@ -2,6 +2,8 @@
 
 import math
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -244,9 +246,22 @@ def here() -> Hardware:
 
 
 def free_bytes() -> int:
-    """Return the bytes of memory that this machine can still give (proc(5), MemAvailable)."""
+    """Return the bytes of memory that are free (proc(5)), or the limit of a control group if that is less."""
     with Path("/proc/meminfo").open() as lines:
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+        available = next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    return min([available, *_group_limits(Path("/proc/self/cgroup"), Path("/sys/fs/cgroup"))])
+
+
+def _group_limits(groups: Path, root: Path) -> Iterator[int]:
+    """Yield the limits of the control groups that `groups` names and of those around them (cgroups(7))."""
+    for line in groups.read_text().splitlines() if groups.exists() else []:
+        _, controllers, path = line.split(":", 2)
+        if controllers not in ("", "memory"):
+            continue
+        own = root / controllers / path.lstrip("/")
+        for folder in (own, *own.parents):
+            with suppress(OSError, ValueError):  # "max" is no limit
+                yield int((folder / ("memory.limit_in_bytes" if controllers else "memory.max")).read_text())
 
 
 def _number(file: Path) -> int:

@@ -103,7 +103,8 @@ void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
 
 /* The place of a move that was refused. The system may have unmapped it between its guards, and another thread's mapping may
  * lie there by now. It is all ours if it is one mapping still: else the system does not grow it by a page, but says EFAULT.
- * A mapping of hardening_map does not become one with the guards, which have MAP_NORESERVE. */
+ * A mapping of hardening_map does not become one with the guards, which have MAP_NORESERVE, unless the system ignores that
+ * (overcommit 2). Nor can it be told from ours what fills the hole exactly in between and is as inaccessible as guards. */
 static void unmap_refused(char *block, size_t bytes, bool narrow)
 {
     size_t guard = guard_of(narrow), room = bytes + 2 * guard;

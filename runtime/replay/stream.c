@@ -371,6 +371,13 @@ static void keep_pace(struct worker *w, uint32_t window)
     pause_end(w, begun);
 }
 
+static void end_window(struct worker *w, uint32_t window)
+{
+    struct spent begun = pause_begin();
+    pace_end(&w->replay->pace, window);
+    pause_end(w, begun);
+}
+
 void *stream_replay(void *worker)
 {
     struct worker *w = worker;
@@ -381,7 +388,7 @@ void *stream_replay(void *worker)
             keep_pace(w, script->segments[s].window);
         run_segment(w, &script->segments[s]);
         if (shared)
-            pace_end(&w->replay->pace, script->segments[s].window);
+            end_window(w, script->segments[s].window);
     }
     return NULL;
 }
