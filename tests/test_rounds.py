@@ -1,9 +1,11 @@
 """Rounds: shuffled orders, which a seed repeats, their end by number, intervals or time, and the memory they find."""
 
+import platform
 import resource
 from collections.abc import Callable
 from itertools import islice, pairwise
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -13,6 +15,8 @@ from heapsmith.bench.common.rounds import Figure, Stop, Taken, interleaved, orde
 from heapsmith.bench.programs.measure import Launched, Run, is_known, same_output
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
+
+KERNEL = tuple(map(int, platform.release().split("-")[0].split(".")[:2]))
 
 
 def first(what: str, groups: list[str], rounds: int) -> list[list[int]]:
@@ -111,6 +115,7 @@ def test_each_run_finds_the_memory_of_the_last_runs(monkeypatch: pytest.MonkeyPa
     assert [happened[4], happened[6]] == [40 << 20] * 2
 
 
+@pytest.mark.skipif(KERNEL < (5, 14), reason=f"Linux {platform.release()} has no MADV_POPULATE_WRITE")
 def test_fetched_memory_is_free_again() -> None:
     def seen() -> tuple[int, int]:
         return resource.getrusage(resource.RUSAGE_SELF).ru_minflt, int(Path("/proc/self/statm").read_text().split()[1])
@@ -120,6 +125,14 @@ def test_fetched_memory_is_free_again() -> None:
     faults_after, pages_after = seen()
     assert faults_after - faults >= 32, "one for each huge page, or for each small one"
     assert pages_after - pages < (32 << 20) // PAGE
+
+
+def test_refused_memory_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_: object, **__: object) -> NoReturn:
+        raise OSError(12, "Cannot allocate memory")
+
+    monkeypatch.setattr("heapsmith.bench.common.backing.mmap.mmap", refused)
+    fetch(64 << 20)
 
 
 def test_no_more_is_fetched_than_half_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:

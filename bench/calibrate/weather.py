@@ -10,9 +10,10 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
+from heapsmith.bench.common.backing import resident
 from heapsmith.bench.common.rounds import Figure, Progress, Stop, interleaved
 from heapsmith.bench.peers.peers import Library, find_library
-from heapsmith.bench.replay.replay import Replayed, replay_once, resident
+from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.script import write_script
 
 YARDSTICK_EVENTS = 600_000
@@ -59,10 +60,6 @@ def yardsticks(folder: Path) -> list[Path]:
     return scripts
 
 
-def _resident(found: tuple[Replayed, int]) -> int:
-    return resident(found[0])
-
-
 def times(
     replays: Sequence[Replay], sticks: Sequence[Path], rounds: int, progress: Progress
 ) -> tuple[list[Timed], Yards]:
@@ -83,7 +80,9 @@ def times(
         return replay_once(replays[entry].script, replays[entry].library), len(yards)
 
     names, scripts = [replay.library.name for replay in replays], [replay.script for replay in replays]
-    taken = interleaved("time replays", names, Stop(rounds), run, progress, scripts, _resident).runs
+    taken = interleaved(
+        "time replays", names, Stop(rounds), run, progress, scripts, lambda found: resident(found[0])
+    ).runs
     yards.append(_measured(sticks, plain))
     middle = Yards(median(yard.core for yard in yards), median(yard.memory for yard in yards))
 

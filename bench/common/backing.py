@@ -2,15 +2,27 @@
 
 import mmap
 from contextlib import suppress
+from typing import Protocol
 
 from heapsmith.model.constants import HUGE_PAGE
-from heapsmith.model.memory.hardware import free_bytes
-
-FREE_SHARE = 0.5
-"""The most of the free memory that is fetched: more could make the system kill a process."""
+from heapsmith.model.memory.hardware import SPARE_SHARE, free_bytes
 
 MADV_POPULATE_WRITE = 23
 """madvise(2), from Linux 5.14 on; Python has no name for it."""
+
+
+class Measured(Protocol):
+    """A run that tells its memory."""
+
+    @property
+    def peak_rss_bytes(self) -> int: ...
+    @property
+    def average_rss_bytes(self) -> int: ...
+
+
+def resident(run: Measured | None) -> int:
+    """The bytes that a run had; 0 for a run that failed. Its peak is of one process, its average of all together."""
+    return max(run.peak_rss_bytes, run.average_rss_bytes) if run else 0
 
 
 def fetch(size: int) -> None:
@@ -21,7 +33,7 @@ def fetch(size: int) -> None:
     up to 30 times as long as for a huge page that the guest has. Does nothing before Linux 5.14, for
     more than half of the free memory, and where the system refuses.
     """
-    if not 0 < size <= FREE_SHARE * free_bytes():
+    if not 0 < size <= SPARE_SHARE * free_bytes():
         return
     with suppress(OSError), mmap.mmap(-1, size + HUGE_PAGE, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as memory:
         with suppress(OSError):  # a system without huge pages

@@ -1,6 +1,6 @@
 """Ratios of two series of rounds, with bootstrap intervals, and what the intervals decide."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 import numpy as np
@@ -65,3 +65,8 @@ def ratio(values: Sequence[float], reference: Sequence[float]) -> Ratio:
     with np.errstate(invalid="ignore"):  # a quotient may be infinite
         found = bootstrap((each,), np.median, n_resamples=RESAMPLES, method="percentile", rng=SEED)
     return Ratio(middle, float(found.confidence_interval.low), float(found.confidence_interval.high))
+
+
+def are_known(rounds: int, pairs: Iterable[tuple[Sequence[float], Sequence[float]]]) -> bool:
+    """Whether further rounds would tell little of the ratios of these pairs of series: all intervals are narrow."""
+    return rounds >= LEAST_ROUNDS and all(ratio(values, first).is_narrow() for values, first in pairs)

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from heapsmith.bench.common.backing import resident
 from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
+from heapsmith.bench.common.ratios import Ratio, are_known, ratio
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.peers.peers import (
     Library,
@@ -204,14 +205,9 @@ def ratios(its: Sequence[Launched], first: Sequence[Launched]) -> Ratios:
 
 def is_known(runs: Sequence[Sequence[Run]], *, pivot: int) -> bool:
     """Whether the intervals of CPU time and peak RSS to the entry `pivot` are all narrow."""
-    if len(runs[0]) < LEAST_ROUNDS:
-        return False
-    for name in ("cpu_ns", "peak_rss_bytes"):
-        series = [[getattr(run.used, name) for run in its] for its in runs]
-        reference = series.pop(pivot)
-        if not all(ratio(values, reference).is_narrow() for values in series):
-            return False
-    return True
+    series = [[[getattr(run.used, name) for run in its] for its in runs] for name in ("cpu_ns", "peak_rss_bytes")]
+    pairs = ((its, of[pivot]) for of in series for entry, its in enumerate(of) if entry != pivot)
+    return are_known(len(runs[0]), pairs)
 
 
 def same_output(runs: Sequence[Run], wanted: Sequence[Run]) -> bool | None:
@@ -316,7 +312,7 @@ def measure(
 
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
         names = [library.name for library in libraries]
-        taken = interleaved(command[0], names, known, run, progress, resident=_resident)
+        taken = interleaved(command[0], names, known, run, progress, resident=lambda run: resident(run.used))
         truth = next((place for place, one in enumerate(libraries) if one.is_own), 0)
         wanted = [*taken.runs[truth]]
         if len(wanted) == 1 and not all(same_output(its, wanted) for its in taken.runs):  # perhaps it varies anyway
@@ -326,10 +322,6 @@ def measure(
         for one, its in zip(libraries, taken.runs, strict=True)
     ]
     return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
-
-
-def _resident(run: Run) -> int:
-    return max(run.used.peak_rss_bytes, run.used.average_rss_bytes)
 
 
 def _require_success(used: Launched, command: list[str], library: Library) -> None:

@@ -6,11 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
+from heapsmith.bench.common.backing import resident
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, RESAMPLES, SEED
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay.replay import Replayed, replay_once, resident
+from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import find_gcc

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.common.backing import resident
 from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
+from heapsmith.bench.common.ratios import Ratio, are_known, ratio
 from heapsmith.bench.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.common.stamps import LatencyFigures, Stamped
 from heapsmith.bench.peers.peers import (
@@ -153,11 +154,6 @@ def replay_once(
     return msgspec.json.decode(done.stdout, type=Replayed)
 
 
-def resident(run: Replayed) -> int:
-    """The bytes of memory that a replay had at most."""
-    return run.peak_rss_bytes
-
-
 def glibc_bytes(trace: Path, progress: Progress = quiet) -> GlibcBytes:
     """What the bytes of glibc are for at the trace's peak of live bytes, by one replay.
 
@@ -204,14 +200,17 @@ def _row(
 
 
 def _ratio(name: str, runs: list[Replayed], first: list[Replayed]) -> Ratio:
-    return ratio([getattr(run, name) for run in runs], [getattr(run, name) for run in first])
+    return ratio(*_series(name, runs, first))
+
+
+def _series(name: str, *entries: list[Replayed]) -> tuple[list[float], ...]:
+    return tuple([getattr(run, name) for run in runs] for runs in entries)
 
 
 def _is_known(runs: list[list[Replayed]]) -> bool:
     """Whether the intervals of CPU time and peak RSS to the first library are all narrow."""
-    return len(runs[0]) >= LEAST_ROUNDS and all(
-        _ratio(name, its, runs[0]).is_narrow() for its in runs[1:] for name in ("cpu_ns", "peak_rss_bytes")
-    )
+    series = (_series(name, *runs) for name in ("cpu_ns", "peak_rss_bytes"))
+    return are_known(len(runs[0]), ((its, of[0]) for of in series for its in of[1:]))
 
 
 def _notes(runs: list[Replayed]) -> list[str]:

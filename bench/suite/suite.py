@@ -1,12 +1,12 @@
 """The benchmark: runs rows in interleaved rounds; compares with glibc and the best peer."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.ratios import LEAST_ROUNDS, ratio
+from heapsmith.bench.common.backing import resident
+from heapsmith.bench.common.ratios import are_known
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.programs.instructions import per_operation
 from heapsmith.bench.suite.columns import DEFAULT, Column, columns
@@ -91,7 +91,7 @@ def _bench_row(row: Row, folder: Path, across: list[Column], asked: Request, pro
     runs, failed, load = run_rounds(row.name, runner, fit, _stop(asked, fit), progress)
     alive = [column for column in fit if column.name in runs]
     counts, uncounted = _count(row, alive, progress) if asked.instructions else ({}, {})
-    rounds = min(len(runs[fit[0].name]), asked.rounds or ROUNDS)
+    rounds = min(len(runs[fit[0].name]), _usual(asked))
     stamps, unstamped = _stamp(row, folder, alive, rounds, progress) if asked.latency else ({}, {})
     return make_row(row, across, runs, failed, load, Extra(counts, uncounted, stamps, unstamped), tuning)
 
@@ -99,7 +99,7 @@ def _bench_row(row: Row, folder: Path, across: list[Column], asked: Request, pro
 def _stop(asked: Request, fit: list[Column]) -> Stop:
     """When the rounds of a row under these columns end."""
     if asked.time_s is None:
-        return Stop(asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS))
+        return Stop(_usual(asked))
     names = [column.name for column in fit]
     others = [number for number, column in enumerate(fit) if number > 0 and column.kind != "ceiling"]
     own = [number for number in others if fit[number].kind != "peer"] or others
@@ -108,15 +108,16 @@ def _stop(asked: Request, fit: list[Column]) -> Stop:
         pairs += [(one, names.index(DEFAULT)) for one in own if fit[one].kind == "tuned"]
 
     def is_known(runs: list[list[Sample | None]]) -> bool:
-        return len(runs[0]) >= LEAST_ROUNDS and all(_is_narrow(runs[one], runs[other]) for one, other in pairs)
+        times = [[sample.cpu_ns for sample in its if sample] for its in runs]
+        whole = {entry for entry, its in enumerate(times) if len(its) == len(times[0])}  # what failed tells no more
+        return are_known(len(runs[0]), ((times[one], times[other]) for one, other in pairs if whole >= {one, other}))
 
     return Stop(limit_s=asked.time_s, enough=is_known)
 
 
-def _is_narrow(runs: Sequence[Sample | None], reference: Sequence[Sample | None]) -> bool:
-    """Whether the ratio of CPU times has a narrow interval; what failed will not have one."""
-    whole = [(one.cpu_ns, other.cpu_ns) for one, other in zip(runs, reference, strict=True) if one and other]
-    return len(whole) < len(runs) or ratio(*zip(*whole, strict=True)).is_narrow()
+def _usual(asked: Request) -> int:
+    """The number of rounds without a time."""
+    return asked.rounds or (QUICK_ROUNDS if asked.quick else ROUNDS)
 
 
 def _count(row: Row, fit: list[Column], progress: Progress) -> tuple[dict[str, float], dict[str, str]]:
@@ -193,14 +194,10 @@ def run_rounds(
             failed[column.name] = "its output differs from glibc's"
         return sample
 
-    taken = interleaved(name, [column.name for column in fit], stop, run, progress, resident=_resident)
+    taken = interleaved(name, [column.name for column in fit], stop, run, progress, resident=resident)
     whole = {
         column.name: [sample for sample in samples if sample]
         for column, samples in zip(fit, taken.runs, strict=True)
         if column.name not in failed
     }
     return whole, failed, Clocks.now().since(begun)
-
-
-def _resident(sample: Sample | None) -> int:
-    return max(sample.peak_rss_bytes, sample.average_rss_bytes) if sample else 0

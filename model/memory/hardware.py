@@ -21,6 +21,9 @@ HERE = "here"
 SYSTEM = Path("/sys/devices/system/cpu/cpu0/cache")
 CPUINFO = Path("/proc/cpuinfo")
 
+SPARE_SHARE = 0.5
+"""The most of the free memory that a measurement takes: more could make the system kill a process."""
+
 MAX_CORES = 62
 """The mask of a line's cores fits in a word."""
 MAX_WAYS = 1024

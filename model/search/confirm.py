@@ -8,7 +8,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.design.design import Design
-from heapsmith.model.memory.hardware import free_bytes
+from heapsmith.model.memory.hardware import SPARE_SHARE, free_bytes
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.worth import Worth, put_back, weigh
 
@@ -31,9 +31,6 @@ LEAST_RATIO = 0.05
 
 REPLAYER_NS, START_NS = 15, 60e6
 """What a replay takes beside the allocator: for each operation, and to start; roughly, to see how many fit the time."""
-
-MEMORY_SHARE = 0.5
-"""The most of the memory that is free, which a replay may take: it touches what the program touched."""
 
 
 class Shift(NamedTuple):
@@ -135,7 +132,7 @@ def _why_not(base: Known, found: Known, explorer: Explorer) -> str | None:
     if found.design.hash() == base.design.hash():
         return "the base stays"
     most = max(one.committed_peak for one in [*base.outcomes, *found.outcomes])
-    if most > MEMORY_SHARE * free_bytes():
+    if most > SPARE_SHARE * free_bytes():
         return f"a replay would take {most:,} bytes, and {free_bytes():,} are free"
     return None
 
