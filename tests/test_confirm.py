@@ -18,7 +18,7 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.application import TOUCHED_FROM, WHOLE_SHARE
 from heapsmith.model.search import confirm
 from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
-from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift
+from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift, base_runs
 from heapsmith.model.search.tune import Asked, Tuned, tune
 
 DEFAULT = load("default")
@@ -160,6 +160,24 @@ def test_shifts_are_medians_of_rounds(trace: Path, monkeypatch: pytest.MonkeyPat
     assert 0 <= varying.ns <= 6
     assert 0 < varying.error_ns < 3
     assert max(rounds.values()) == LEAST_ROUNDS  # beside one to warm up: each is known by then
+
+
+def test_the_base_is_replayed_as_often_as_the_root_of_the_others(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shift is the difference to the mean of the base's runs of a round; the time has room for them."""
+    assert [base_runs(others) for others in (0, 1, 2, 4, 6, 9)] == [1, 1, 1, 2, 2, 3]
+    others = [msgspec.structs.replace(DEFAULT, run_cache_bytes=65_536 * number) for number in range(1, 5)]
+    base, runs = [1000, 1020], list[str]()
+
+    def replayed(script: Path, library: Library, *, touched: Sequence[int]) -> Replayed:
+        once, again = replay_once(script, library, touched=touched), library.name == DEFAULT.hash()
+        ns = base[runs.count(library.name) % 2] if again else 1015
+        runs.append(library.name)
+        return msgspec.structs.replace(once, operations=10, cpu_ns=10 * ns)
+
+    monkeypatch.setattr(bench, "replay_once", replayed)
+    found = replay_finalists([trace], [DEFAULT, *others], 60.0)
+    assert found == [[Shift(5.0, 0.0)] * 4]
+    assert runs.count(DEFAULT.hash()) == 2 * runs.count(others[0].hash())
 
 
 def test_too_little_time_gives_no_shifts(trace: Path) -> None:

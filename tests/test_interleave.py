@@ -226,7 +226,7 @@ CASES = [
 BIG_CASES = [
     ("lock", "lock_3x2", [6], 12_000_000),
     ("queue", "list_own", [0, 1, 2, 3], 2_100_000),
-    ("queue", "list_twice", [0, 1, 2, 3], 1_600_000),
+    ("queue", "list_twice", [0, 1, 2, 3], 1_500_000),
     ("peak", "peak_3x2", [2 << 16 | peak for peak in (16, 17, 18, 20, 21, 22)], 260_000),
     ("life", "live_3", [1, 2, 3], 8_000_000),
 ]

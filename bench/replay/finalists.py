@@ -19,7 +19,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import program_of
-from heapsmith.model.search.confirm import Replays, Shift
+from heapsmith.model.search.confirm import Replays, Shift, base_runs
 
 NARROW = 0.0025
 """The standard error of CPU time, in parts of the base's, from which on further rounds would tell little."""
@@ -52,7 +52,8 @@ def replay_finalists(
     they are too short for LEAST_ROUNDS. Raises as `replay` does.
     """
     paths = in_parallel("build finalists", library_of, designs, progress)
-    libraries = [Library(design.hash(), path, design.hash()) for design, path in zip(designs, paths, strict=True)]
+    base, *others = [Library(one.hash(), path, one.hash()) for one, path in zip(designs, paths, strict=True)]
+    libraries = [*[base] * base_runs(len(others)), *others]
     with scratch() as folder:
         scripts = [folder / f"script-{number}" for number in range(len(traces))]
         for trace, script in zip(traces, scripts, strict=True):
@@ -69,25 +70,27 @@ def replay_finalists(
 
         def is_known(runs: list[list[Replayed]]) -> bool:
             return len(runs[0]) >= LEAST_ROUNDS and all(
-                shift.error_ns <= NARROW * _ns(row[0])[0] for row in rows(runs) for shift in _shifts(row)
+                shift.error_ns <= NARROW * _ns(row[0])[0] for row in rows(runs) for shift in _shifts(row, len(others))
             )
 
         names = [library.name for _, library in entries]
         stop = Stop(MOST_ROUNDS, seconds, is_known)
         groups = [trace for trace, _ in entries]
         runs, _ = interleaved("replay finalists", names, stop, run, progress, groups, resident)
-    return [_shifts(row) for row in rows(runs)] if len(runs[0]) >= LEAST_ROUNDS else None
+    return [_shifts(row, len(others)) for row in rows(runs)] if len(runs[0]) >= LEAST_ROUNDS else None
 
 
 def _ns(runs: Sequence[Replayed]) -> list[float]:
     return [run.cpu_ns / max(1, run.operations) for run in runs]
 
 
-def _shifts(row: Sequence[Sequence[Replayed]]) -> list[Shift]:
-    """The shift of each design to the first: the median over the rounds, and its standard error by the bootstrap.
+def _shifts(row: Sequence[Sequence[Replayed]], others: int) -> list[Shift]:
+    """The shift of the `others` to the base's mean in each round: the median over the rounds, and its standard error.
 
-    Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 6.
+    The error is that of the bootstrap: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 6.
     """
-    base, *others = np.array([_ns(runs) for runs in row])
-    drawn = np.random.default_rng(SEED).integers(0, len(base), (RESAMPLES, len(base)))
-    return [Shift(float(np.median(ns - base)), float(np.median((ns - base)[drawn], axis=1).std())) for ns in others]
+    every = np.array([_ns(runs) for runs in row])
+    differences = every[-others:] - every[:-others].mean(axis=0)
+    rounds = differences.shape[1]
+    drawn = np.random.default_rng(SEED).integers(0, rounds, (RESAMPLES, rounds))
+    return [Shift(float(np.median(one)), float(np.median(one[drawn], axis=1).std())) for one in differences]

@@ -13,14 +13,16 @@ from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.memory.hardware import here
+from heapsmith.model.search.confirm import Finalist
 from heapsmith.model.search.tune import Asked, tune
 
 
 class Tuning(msgspec.Struct, frozen=True):
     """The design of a row's column `tuned`: tuned `on` the training input, which has `operations`.
 
-    `kept_base`: the search found no better design than the default. `why_not`: why there is no
-    design; `design` is then None and the other fields are empty.
+    `kept_base`: the search found no better design than the default. `finalists`: the designs that
+    it replayed beside the default. `why_not`: why there is no design; `design` is then None and the
+    other fields are empty.
     """
 
     on: str = ""
@@ -29,6 +31,7 @@ class Tuning(msgspec.Struct, frozen=True):
     hash: str = ""
     kept_base: bool = False
     why_not: str = ""
+    finalists: list[Finalist] = []
 
 
 def train(row: Row, folder: Path, asked: Asked, progress: Progress) -> Tuning:
@@ -52,7 +55,8 @@ def train(row: Row, folder: Path, asked: Asked, progress: Progress) -> Tuning:
     finally:
         shutil.rmtree(folder)
     design = base if found.kept_base else found.design
-    return Tuning(training.on, found.before.operations, design, design.hash(), found.kept_base)
+    operations, kept_base = found.before.operations, found.kept_base
+    return Tuning(training.on, operations, design, design.hash(), kept_base, finalists=found.finalists)
 
 
 def with_library(column: Column, tuning: Tuning) -> Column:

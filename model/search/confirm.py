@@ -1,5 +1,6 @@
 """Confirmation: replays of the finalists correct their predicted times, and the best by that is the choice."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -72,6 +73,14 @@ class Confirmed(NamedTuple):
     why_not: str | None
 
 
+def base_runs(others: int) -> int:
+    """Return how often the base is replayed in a round: with the root of the number of the `others`, all of which are
+    compared with it, the differences have the least variance (Dunnett, A multiple comparison procedure for comparing
+    several treatments with a control, JASA 50, 1955).
+    """
+    return max(1, round(math.sqrt(others)))
+
+
 def confirm(
     found: Known, worth: list[Worth], explorer: Explorer, replays: Replays, seconds: float
 ) -> Iterator[Confirmed]:
@@ -87,9 +96,10 @@ def confirm(
     yield Confirmed(found, worth, [], why_not)
     for _ in range(0 if why_not else TURNS):
         seconds /= 2
-        room = min(FINALISTS, int(seconds / (ROUNDS * _replay_s(base)))) - 1
+        runs = int(seconds / (ROUNDS * _replay_s(base)))
+        room = max((others for others in range(FINALISTS) if others + base_runs(others) <= runs), default=0)
         new = {name: pair for name, pair in _finalists(found, explorer).items() if name not in known}
-        some = [*new.values()][: max(0, room)]
+        some = [*new.values()][:room]
         shifts = replays(paths, [explorer.base, *(one.design for _, one in some)], seconds) if some else None
         if shifts is None:
             if not told:
