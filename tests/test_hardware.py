@@ -41,7 +41,11 @@ def test_limits_of_control_groups(tmp_path: Path) -> None:
 
 def test_costs_without_instruction_constants_take_those_of_the_default() -> None:
     assert not parse_hardware(SMALLEST, "x").instructions
-    assert parse_hardware(SMALLEST + "[costs]\nhit = 1.5\n", "x").instructions == load_hardware().instructions
+    usual = load_hardware().instructions
+    assert parse_hardware(SMALLEST + "[costs]\nhit = 1.5\n", "x").instructions == usual
+    old = parse_hardware(SMALLEST + "[costs]\nhit = 1.5\n[instructions]\nstart = 2.0\n", "x")
+    assert old.instructions == usual | {"start": 2.0}
+    assert all(load_hardware(path.stem).instructions.keys() == usual.keys() for path in BUILTIN.glob("*.toml"))
 
 
 def test_a_file_states_what_differs(tmp_path: Path) -> None:

@@ -160,14 +160,21 @@ def _is_power(number: int) -> bool:
 def parse_hardware(text: str, source: str) -> Hardware:
     """Return the hardware of a TOML text; BadInput names `source`, field and expectation.
 
-    Instruction constants depend on the compiler more than on the machine: with costs and without
-    constants, those of the default hardware stand in.
+    Instruction constants depend on the compiler more than on the machine: with costs, those of the
+    default hardware stand in where constants are missing. A file that is older than a policy has none of it.
     """
+    hardware = _parsed(text, source)
+    if not hardware.costs:
+        return hardware
+    path = BUILTIN / f"{DEFAULT}.toml"
+    usual = _parsed(read_text(path, DEFAULT), DEFAULT).instructions
+    return msgspec.structs.replace(hardware, instructions=usual | hardware.instructions)
+
+
+def _parsed(text: str, source: str) -> Hardware:
     hardware = from_toml(text, source, Hardware, _in_words)
     if reason := hardware.why_not_valid():
         raise BadInput(f"{source}: {reason}")
-    if hardware.costs and not hardware.instructions:
-        return msgspec.structs.replace(hardware, instructions=load_hardware().instructions)
     return hardware
 
 

@@ -39,8 +39,8 @@ LEAST_SECONDS, MOST_SECONDS = 6.0, 120.0
 SEARCH_SHARE = 0.8
 """The search's share of the time; the rest is for what each choice is worth."""
 
-REPLAY_SHARE = 0.5
-"""The time for replays beyond that, in parts of it."""
+REPLAY_SHARE, LEAST_REPLAY_SECONDS = 0.5, 10.0
+"""The time for replays beyond that, in parts of it; and where no budget is given the least: fewer rounds tell little."""
 
 
 class Asked(NamedTuple):
@@ -53,7 +53,7 @@ class Asked(NamedTuple):
     latency: p99.9 is an objective of the front too, as with a limit of p99.9. patient: Ctrl-C ends
     the search with the best so far. resume: begin with the outcomes of earlier searches.
     replays: what replays designs to confirm the choice; it takes as long again as REPLAY_SHARE of the
-    search's time, and that of building libraries.
+    search's time, LEAST_REPLAY_SECONDS without `seconds`, and that of building libraries.
     """
 
     favour: Favour = "balanced"
@@ -219,7 +219,9 @@ def _settled(
     if asked.replays is None or interrupted:
         yield Confirmed(found, worth, [], "the search was interrupted" if interrupted else None)
         return
-    yield from confirm(found, worth, explorer, asked.replays, REPLAY_SHARE * _seconds(asked, explorer.sources))
+    seconds = REPLAY_SHARE * _seconds(asked, explorer.sources)
+    seconds = max(LEAST_REPLAY_SECONDS, seconds) if asked.seconds is None else seconds
+    yield from confirm(found, worth, explorer, asked.replays, seconds)
 
 
 def _reasons(explorer: Explorer, exact: Exact, design: Design, asked: Asked, confirmed: Confirmed) -> list[Reason]:

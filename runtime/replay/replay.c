@@ -48,8 +48,8 @@ _Noreturn void fail_event(const struct worker *w, const struct event *event, con
     fail_with(1, prefix, format, arguments);
 }
 
-/* The line "RssAnon: N kB" of /proc/self/status, proc_pid_status(5). */
-uint64_t rss_anon_bytes(void)
+/* A line as "RssAnon: N kB" of /proc/self/status, proc_pid_status(5). */
+static uint64_t status_bytes(const char *field)
 {
     char text[4096];
     int file = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -58,10 +58,32 @@ uint64_t rss_anon_bytes(void)
         fail(2, "replay: /proc/self/status: %s", strerror(errno));
     close(file);
     text[n] = '\0';
-    const char *line = strstr(text, "\nRssAnon:");
+    const char *line = strstr(text, field);
     if (line == NULL)
-        fail(2, "replay: /proc/self/status has no RssAnon (Linux 4.5 or later has)");
-    return strtoull(line + strlen("\nRssAnon:"), NULL, 10) * 1024;
+        fail(2, "replay: /proc/self/status has no %s (Linux 4.5 or later has)", field);
+    return strtoull(line + strlen(field), NULL, 10) * 1024;
+}
+
+uint64_t rss_anon_bytes(void)
+{
+    return status_bytes("RssAnon:");
+}
+
+/* Let the kernel note the peak RSS from here on; proc_pid_clear_refs(5), Linux 4.0. */
+static bool note_peak(void)
+{
+    int file = open("/proc/self/clear_refs", O_WRONLY | O_CLOEXEC);
+    bool noted = file >= 0 && write(file, "5", 1) == 1;
+    if (file >= 0)
+        close(file);
+    return noted;
+}
+
+/* What the noted peak says of RssAnon between two samples: at least this, since the pages of files only become more. */
+static uint64_t noted_peak_bytes(void)
+{
+    uint64_t peak = status_bytes("VmHWM:"), files = status_bytes("RssFile:") + status_bytes("RssShmem:");
+    return peak > files ? peak - files : 0;
 }
 
 static uint64_t clock_ns(int clock)
@@ -257,8 +279,11 @@ int main(int argc, char **argv)
     uint64_t start = rss_anon_bytes();
     r.rss_peak_bytes = start;
     r.rss_peak_live_bytes = start;
+    bool noted = r.script.resident && r.sample_period != NEVER && note_peak();
     uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
     struct spent sum = measure(&r);
+    if (noted && noted_peak_bytes() > r.rss_peak_bytes)
+        r.rss_peak_bytes = noted_peak_bytes();
     double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);
     sum.cpu_ns -= (uint64_t)((double)spins(&r) * spin_ticks() * tick_ns);
     report(&r, sum, start, rss_anon_bytes(), tick_ns);
