@@ -18,7 +18,7 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.application import TOUCHED_FROM, WHOLE_SHARE
 from heapsmith.model.search import confirm
 from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
-from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift, base_runs
+from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift, _mended, base_runs
 from heapsmith.model.search.tune import Asked, Tuned, tune
 
 DEFAULT = load("default")
@@ -103,16 +103,41 @@ def test_slower_designs_within_the_limits_may_stay(trace: Path, predicted: Tuned
 
 
 def test_times_are_means_by_their_errors(trace: Path, predicted: Tuned) -> None:
+    """One finalist alone: its replays are trusted by their error and by that of a prediction."""
     base_ns, memory = predicted.before.allocator_ns_per_op, list[float]()
     for error, trust in ((1e-6, 1.0), (PREDICTION_ERROR, 0.5), (1e3, 0.0)):
         replays = replays_of(lambda _, error=error: Shift(-0.1 * base_ns, error * 0.9 * base_ns))  # type: ignore[misc]
-        one = searched(trace, replays).finalists[0]
+        one = searched(trace, replays, seconds=4.0).finalists[0]
         assert one.hash == predicted.design.hash()
         assert one.error == pytest.approx(error)
         assert one.replayed == pytest.approx(0.9)
         assert one.time == pytest.approx(np.exp(trust * np.log(0.9) + (1 - trust) * np.log(one.predicted)), rel=1e-6)
         memory.append(one.score / one.time ** WEIGHTS["balanced"][0])
     assert memory == pytest.approx([memory[0]] * 3)
+
+
+def test_what_all_finalists_share_is_told_from_what_is_their_own() -> None:
+    """Replays within their errors of predictions and a shared part say nothing of one design; far beyond them, all."""
+    predicted = np.log([0.9, 0.92, 0.95, 0.96])
+    by_chance = predicted + np.array([-0.03, -0.08, -0.04, -0.05])
+    found = _mended(predicted, by_chance, np.full(4, 0.03))
+    assert np.diff(found) == pytest.approx(np.diff(predicted))
+    assert by_chance.mean() < found.mean() < predicted.mean()
+    outlier = predicted + np.array([0.0, 0.0, 0.4, 0.0])
+    found = _mended(predicted, outlier, np.full(4, 0.01))
+    assert found == pytest.approx(outlier, abs=0.01)
+    assert _mended(predicted, outlier, np.zeros(4)) == pytest.approx(outlier, abs=1e-6)
+
+
+def test_the_luckiest_of_many_replays_is_not_believed() -> None:
+    """Ten designs that take the same time, replayed with an error: the least corrected time is near the truth."""
+    drawn, luckiest, corrected = np.random.default_rng(1), list[float](), list[float]()
+    for _ in range(200):
+        replayed = drawn.normal(-0.1, 0.03, 10)
+        luckiest.append(replayed.min())
+        corrected.append(_mended(np.full(10, -0.1), replayed, np.full(10, 0.03)).min())
+    assert np.mean(luckiest) < -0.14
+    assert abs(np.mean(corrected) + 0.1) < 0.01
 
 
 def test_no_more_is_replayed_than_the_time_allows(trace: Path) -> None:

@@ -11,12 +11,16 @@ import numpy as np
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import SPARE_SHARE, free_bytes
 from heapsmith.model.search.explore import Explorer, Known
+from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.worth import Worth, put_back, weigh
 
 PREDICTION_ERROR = 0.05
-"""What counts as the standard error of a predicted ratio of times, in logarithms: the median error of a predicted time
-(`time_median_error` of the machines).
+"""What counts as the standard error of predicted ratios of times, in logarithms, as far as all of a turn share it: the
+median error of a predicted time (`time_median_error` of the machines).
 """
+
+LEAST_ERROR = 1e-6
+"""The least standard error of a replayed ratio, in logarithms."""
 
 FINALISTS = 10
 """The most designs that are replayed beside each other, the base among them."""
@@ -52,7 +56,7 @@ class Finalist(msgspec.Struct, frozen=True):
     """A design that was replayed beside the base. Times are those of the allocator, in parts of the base's.
 
     what: which design it is. replayed, error: by the replays, and the standard error of that. time: the mean of
-    predicted and replayed, each by its error. score: with that time, by the favour.
+    predicted and replayed, each by its error (`_mended`). score: with that time, by the favour.
     """
 
     hash: str
@@ -105,9 +109,8 @@ def confirm(
             if not told:
                 yield Confirmed(found, worth, [], "enough rounds of replays take too long")
             return
-        for number, (what, one) in enumerate(some):
-            name = one.design.hash()
-            told[name], known[name] = _corrected(what, one, [row[number] for row in shifts], explorer)
+        for finalist, one in _corrected(some, shifts, explorer):
+            told[finalist.hash], known[finalist.hash] = finalist, one
         allowed = [name for name, one in known.items() if explorer.allowed(one)]
         best = min(allowed, key=lambda name: explorer.score(known[name]))
         yield Confirmed(found, worth, [*told.values()], None)
@@ -147,18 +150,41 @@ def _why_not(base: Known, found: Known, explorer: Explorer) -> str | None:
     return None
 
 
-def _corrected(what: str, one: Known, shifts: Sequence[Shift], explorer: Explorer) -> tuple[Finalist, Known]:
-    """Return a finalist by its shift on each trace, and the design with its corrected time."""
-    base = explorer.known[explorer.base.hash()].outcomes
-    before = np.array([outcome.allocator_ns_per_op for outcome in base])
-    after = np.maximum(before + [shift.ns for shift in shifts], LEAST_RATIO * before)
-    weights = np.array([source.weight for source in explorer.sources])
+def _corrected(
+    some: Sequence[tuple[str, Known]], shifts: Sequence[Sequence[Shift]], explorer: Explorer
+) -> Iterator[tuple[Finalist, Known]]:
+    """Yield the finalists of a turn by their shifts on each trace, and the designs with their corrected times."""
+    before = np.array([[one.allocator_ns_per_op] for one in explorer.known[explorer.base.hash()].outcomes])
+    after = np.maximum(before + [[shift.ns for shift in row] for row in shifts], LEAST_RATIO * before)
+    weights = np.array([[source.weight] for source in explorer.sources])
     weights /= weights.sum()
-    replayed = float(weights @ np.log(after / before))
-    error = float(np.linalg.norm(weights * [shift.error_ns for shift in shifts] / after))
-    predicted = float(one.ratios[0])
-    trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + error**2)
-    time = float(np.exp(trust * replayed + (1 - trust) * np.log(predicted)))
-    known = one._replace(ratios=np.array([time, *one.ratios[1:]]))
-    figures = predicted, float(np.exp(replayed)), error, time, explorer.score(known)
-    return Finalist(one.design.hash(), what, *figures), known
+    replayed = (weights * np.log(after / before)).sum(axis=0)
+    errors = np.linalg.norm(weights * [[shift.error_ns for shift in row] for row in shifts] / after, axis=0)
+    predicted = np.log([one.ratios[0] for _, one in some])
+    times = np.exp(_mended(predicted, replayed, errors))
+    for number, (what, one) in enumerate(some):
+        known = one._replace(ratios=np.array([times[number], *one.ratios[1:]]))
+        ratio, error = float(np.exp(replayed[number])), float(errors[number])
+        figures = float(one.ratios[0]), ratio, error, float(times[number]), explorer.score(known)
+        yield Finalist(one.design.hash(), what, *figures), known
+
+
+def _mended(predicted: Floats, replayed: Floats, errors: Floats) -> Floats:
+    """Return the corrected ratios of times of a turn, all in logarithms.
+
+    The replays differ from the predictions by a part that all share, since all are compared with the same runs of
+    the base and priced alike, and by parts of their own. The shared part is trusted by PREDICTION_ERROR and the least
+    error of a replay. How much the own parts vary beyond the errors says how far they are trusted: the best of many
+    noisy replays is mostly the luckiest. (DerSimonian and Laird, Meta-analysis in clinical trials, Controlled Clinical
+    Trials 7, 1986; Efron and Morris, Data analysis using Stein's estimator, JASA 70, 1975.)
+    """
+    variances = np.maximum(errors, LEAST_ERROR) ** 2
+    differences, precisions = replayed - predicted, 1 / variances
+    shared = (precisions @ differences) / precisions.sum()
+    spread = precisions @ (differences - shared) ** 2 - (len(errors) - 1)
+    room = precisions.sum() - (precisions @ precisions) / precisions.sum()
+    own = max(0.0, spread / room) if room > 0 else 0.0
+    weights = 1 / (variances + own)
+    shared = (weights @ differences) / weights.sum()
+    trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + variances.min())
+    return np.asarray(predicted + trust * shared + own / (own + variances) * (differences - shared))

@@ -40,7 +40,7 @@ SEARCH_SHARE = 0.8
 """The search's share of the time; the rest is for what each choice is worth."""
 
 REPLAY_SHARE, LEAST_REPLAY_SECONDS = 0.5, 10.0
-"""The time for replays beyond that, in parts of it; and where no budget is given the least: fewer rounds tell little."""
+"""The time for replays beyond that, in parts of it, and the least where no budget is given."""
 
 
 class Asked(NamedTuple):
