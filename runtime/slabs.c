@@ -124,13 +124,14 @@ static bool commit_superslabs(size_t offset, size_t bytes, bool sealed)
 }
 
 /* Makes the region's next superslab usable, with others behind it if they grow together and the system grants that. Under a
- * limit, the first superslabs are sealed, and those that the system refuses as a whole. */
+ * limit, those are sealed that come before SPARED_BYTES of slabs are handed out, and those that the system refuses as a whole:
+ * where classes have superslabs of their own, many are mapped for few slabs. */
 static bool make_usable(size_t region)
 {
     size_t from = mapped[region], offset = region * REGION_BYTES + from;
     if (growth_usable(region, from) > from)
         return true;
-    bool sparing = os_sparing && hs_count.superslabs * SUPERSLAB_BYTES < SPARED_BYTES;
+    bool sparing = os_sparing && __atomic_load_n(&hs_count.slabs, __ATOMIC_RELAXED) * SLAB_BYTES < SPARED_BYTES;
     size_t bytes = sparing ? SUPERSLAB_BYTES : growth_step(region), room = region_room - from;
     if ((bytes > SUPERSLAB_BYTES && bytes > room) || !commit_superslabs(offset, bytes, sparing)) {
         bool one = bytes > SUPERSLAB_BYTES && commit_superslabs(offset, SUPERSLAB_BYTES, false);
