@@ -258,14 +258,13 @@ size_t huge_trim(bool all)
     return unmap_waiting((struct huge){ 0 }, all);
 }
 
-size_t huge_narrow(void)
+void huge_narrow(void)
 {
-    size_t bytes = 0;
     for (struct huge *block = table; block < table + slots; block++) {
-        bytes += block->start != NULL && !block->narrow ? hardening_narrow(block->start, block->pages * PAGE_BYTES) : 0;
+        if (block->start != NULL && !block->narrow)
+            hardening_narrow(block->start, block->pages * PAGE_BYTES);
         block->narrow = block->start != NULL;
     }
-    return bytes;
 }
 
 size_t huge_pages(const void *block)

@@ -68,13 +68,14 @@ static void vacate(bool locking)
     hs_lock_pool();
     hs_lock_large();
     if (os_reserving && (locking || os_limited())) {
-        size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate() + hardening_vacate() + huge_narrow();
+        size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate() + hardening_vacate();
         if (!locking)
             os_hold(bytes);
     }
     if (locking) {
         slabs_shrink();
         pages_shrink();
+        huge_narrow();
     }
     hs_unlock_large();
     hs_unlock_pool();

@@ -56,9 +56,8 @@ size_t hardening_vacate(void)
     return 0;
 }
 
-size_t hardening_narrow(char *start, size_t bytes)
+void hardening_narrow(char *start, size_t bytes)
 {
-    return 0;
 }
 
 void hardening_empty(struct heap *heap)
