@@ -38,7 +38,7 @@ RUNTIME_ORDER = (
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
     *("shards", "remote", "pool", "unmapping"),
-    *("rounding", "slabs", "slab_census", "store", "transfer"),
+    *("rounding", "slabs", "slabs_back", "slab_census", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
     *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "view", "options"),

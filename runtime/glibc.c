@@ -1,6 +1,7 @@
 /* What glibc adds to the malloc family: mallinfo(3), malloc_stats(3), malloc_info(3), malloc_trim(3), mallopt(3); mlockall(2). */
 #include "large.h"
 #include "slabs.h"
+#include "slabs_back.h"
 #include "text.h"
 #include "thread.h"
 #include "transfer.h"

@@ -14,10 +14,8 @@ enum { FIRST_SLOTS = 256, NEW = -1 };
 
 /* The table is open-addressed by the block's page, linear probing, half full until it cannot grow; where there is no block,
  * all of the entry is zero. Under the large lock. entries < slots: a search ends. Every mapping ever lay in [lowest, highest). */
-static struct huge first_table[FIRST_SLOTS];
-static struct huge *table = first_table;
-static size_t slots = FIRST_SLOTS; /* a power of two */
-static size_t entries;
+static struct huge first_table[FIRST_SLOTS], *table = first_table;
+static size_t entries, slots = FIRST_SLOTS; /* a power of two */
 static uintptr_t lowest = UINTPTR_MAX, highest;
 
 static size_t slot_of(const void *start)
@@ -60,8 +58,7 @@ static bool table_has_room(void)
 
 static void insert(struct huge entry)
 {
-    uintptr_t start = (uintptr_t)entry.start;
-    uintptr_t end = start + entry.pages * PAGE_BYTES;
+    uintptr_t start = (uintptr_t)entry.start, end = start + entry.pages * PAGE_BYTES;
     *find(entry.start) = entry;
     entries++;
     lowest = start < lowest ? start : lowest;
@@ -115,9 +112,7 @@ static bool remapped(struct huge *block, size_t pages)
     char *start = hardening_remap(block->start, block->pages * PAGE_BYTES, pages * PAGE_BYTES, &narrow);
     if (start == NULL)
         return false;
-    block->start = start;
-    block->pages = pages;
-    block->narrow = narrow;
+    *block = (struct huge){ start, pages, block->ordinal, narrow, block->mark, block->slack };
     return true;
 }
 
@@ -258,14 +253,18 @@ bool huge_free(void *block)
     return true;
 }
 
-void huge_release(void)
+size_t huge_trim(bool all)
 {
-    unmap_waiting((struct huge){ 0 }, false);
+    return unmap_waiting((struct huge){ 0 }, all);
 }
 
-size_t huge_trim(void)
+void huge_narrow(void)
 {
-    return unmap_waiting((struct huge){ 0 }, true);
+    for (struct huge *block = table; block < table + slots; block++) {
+        if (block->start != NULL && !block->narrow)
+            hardening_narrow(block->start, block->pages * PAGE_BYTES);
+        block->narrow = block->start != NULL;
+    }
 }
 
 size_t huge_pages(const void *block)

@@ -11,8 +11,8 @@ bool huge_free(void *block);                      /* false: no huge block */
 size_t huge_pages(const void *block);             /* 0: no huge block, or one of no bytes */
 size_t huge_bytes(const void *block);             /* that the program may use; likewise */
 void *huge_resize(void *block, size_t bytes);      /* moved, perhaps; NULL: left as it was, or no huge block */
-void huge_release(void);                         /* mappings that waited long enough are unmapped */
-size_t huge_trim(void);                           /* mappings that wait for another request are unmapped; bytes */
+size_t huge_trim(bool all);                       /* mappings that wait go, all or those that waited long enough; bytes */
+void huge_narrow(void);                           /* all blocks' guards are narrow from now on; under the large lock */
 int64_t huge_ordinal(const void *block);          /* -1: no huge block */
 bool huge_holds(const void *address);             /* in a huge block, at its start or not; false unless hardened or checked */
 uint8_t huge_mark(const void *block);             /* 0: no huge block, or nobody marked it */

@@ -15,6 +15,7 @@
 #include "run_pages.h"
 #include "runs.h"
 #include "slabs.h"
+#include "slabs_back.h"
 #include "thread.h"
 #include "transfer.h"
 
@@ -71,8 +72,11 @@ static void vacate(bool locking)
         if (!locking)
             os_hold(bytes);
     }
-    if (locking)
+    if (locking) {
+        slabs_shrink();
         pages_shrink();
+        huge_narrow();
+    }
     hs_unlock_large();
     hs_unlock_pool();
 }
@@ -96,7 +100,7 @@ static void recover(size_t bytes)
         return;
     size_t wanted = bytes + bytes / TABLES + LEAST;
     run_cache_empty(hs_self);
-    size_t found = huge_trim();
+    size_t found = huge_trim(true);
     hs_lock_large();
     found += ages_reclaim(wanted);
     hs_unlock_large();
@@ -227,7 +231,7 @@ size_t hs_large_trim(struct heap *heap)
     hs_lock_large();
     size_t bytes = ages_trim();
     hs_unlock_large();
-    return bytes + huge_trim();
+    return bytes + huge_trim(true);
 }
 
 int64_t hs_large_locate(const void *block)

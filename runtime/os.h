@@ -12,8 +12,8 @@
  * the large lock together; who holds neither reads it atomically. */
 extern bool os_reserving;
 
-/* A limit counts what is writable: the first SPARED_BYTES of both spans become so a few pages at a time, and later ones where
- * the system refuses more. Written as os_reserving is. */
+/* A limit counts what is writable: the first SPARED_BYTES of slabs, and of runs, become so a few pages at a time,
+ * and later ones where the system refuses more. Written as os_reserving is. */
 extern bool os_sparing;
 enum { SPARED_BYTES = 1 << 24 };
 

@@ -93,7 +93,8 @@ static size_t vacate_sealed(size_t from, size_t end)
 
 size_t slabs_vacate(void)
 {
-    size_t bytes = 0;
+    struct os_part before_map = { (char *)hs_span - MAP_SPACE, MAP_SPACE - SLAB_CLASSES_BYTES };
+    size_t bytes = os_unmap_all(&before_map, 1);
     for (size_t region = 0; region < REGIONS; region++) {
         struct os_part part[SPAN_PARTS];
         size_t start = region * REGION_BYTES, usable = growth_usable(region, mapped[region]);
@@ -124,13 +125,14 @@ static bool commit_superslabs(size_t offset, size_t bytes, bool sealed)
 }
 
 /* Makes the region's next superslab usable, with others behind it if they grow together and the system grants that. Under a
- * limit, the first superslabs are sealed, and those that the system refuses as a whole. */
+ * limit, those are sealed that come before SPARED_BYTES of slabs are handed out, and those that the system refuses as a whole:
+ * where classes have superslabs of their own, many are mapped for few slabs. */
 static bool make_usable(size_t region)
 {
     size_t from = mapped[region], offset = region * REGION_BYTES + from;
     if (growth_usable(region, from) > from)
         return true;
-    bool sparing = os_sparing && hs_count.superslabs * SUPERSLAB_BYTES < SPARED_BYTES;
+    bool sparing = os_sparing && __atomic_load_n(&hs_count.slabs, __ATOMIC_RELAXED) * SLAB_BYTES < SPARED_BYTES;
     size_t bytes = sparing ? SUPERSLAB_BYTES : growth_step(region), room = region_room - from;
     if ((bytes > SUPERSLAB_BYTES && bytes > room) || !commit_superslabs(offset, bytes, sparing)) {
         bool one = bytes > SUPERSLAB_BYTES && commit_superslabs(offset, SUPERSLAB_BYTES, false);
@@ -263,8 +265,7 @@ struct slab *slabs_acquire(struct heap *heap, unsigned class)
     return slab;
 }
 
-/* An empty slab's pages went back. */
-static void count_release(struct slab *slab)
+void slab_count_release(struct slab *slab)
 {
     hardening_released(slab_offset(slab));
     count_shared(&hs_count.releases, 1);
@@ -273,11 +274,11 @@ static void count_release(struct slab *slab)
     word_set(&slab->committed, 0);
 }
 
-static bool give_pages_back(struct slab *slab, bool lazily)
+bool slab_give_back(struct slab *slab, bool lazily)
 {
     if (!os_release(slab_start(slab), SLAB_BYTES, lazily))
         return false;
-    count_release(slab);
+    slab_count_release(slab);
     return true;
 }
 
@@ -285,7 +286,7 @@ static bool give_pages_back(struct slab *slab, bool lazily)
 static void release_slabs(void)
 {
     uint32_t gone = 0;
-    for (struct slab *due = release_due(gone); due != NULL && give_pages_back(due, RELEASE_LAZILY); due = release_due(gone))
+    for (struct slab *due = release_due(gone); due != NULL && slab_give_back(due, RELEASE_LAZILY); due = release_due(gone))
         gone++;
 }
 
@@ -315,48 +316,6 @@ void slabs_age(void)
     hs_unlock_pool();
 }
 #endif
-
-/* An empty slab's pages go back now, whatever the policy says; those that went lazily before as well. */
-static size_t trim(struct slab *slab)
-{
-    size_t committed = slab->committed;
-    if (committed == 0 && RELEASE_LAZILY)
-        os_release(slab_start(slab), SLAB_BYTES, false);
-    if (committed == 0)
-        return 0;
-    release_reused(slab);
-    return give_pages_back(slab, false) ? committed : 0;
-}
-
-static size_t seal(struct slab *slab)
-{
-    if (slab->sealed || !os_decommit(slab_start(slab), SLAB_BYTES))
-        return 0;
-    release_reused(slab);
-    if (slab->committed > 0)
-        count_release(slab);
-    slab->sealed = true;
-    return SLAB_BYTES;
-}
-
-/* To the slabs in the pools, until this gave `wanted` bytes. */
-static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
-{
-    hs_lock_pool();
-    size_t bytes = pool_act(action, wanted, __atomic_load_n(&hs_last_slab, __ATOMIC_ACQUIRE));
-    hs_unlock_pool();
-    return bytes;
-}
-
-size_t slabs_trim(void)
-{
-    return to_pooled(trim, SIZE_MAX);
-}
-
-size_t slabs_reclaim(size_t wanted)
-{
-    return to_pooled(seal, wanted);
-}
 
 static void check_freed(const struct slab *slab)
 {

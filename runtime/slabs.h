@@ -14,9 +14,8 @@ void slabs_retire(struct heap *heap, struct slab *slab);       /* it is empty */
 #ifdef RELEASE_LOOKS
 void slabs_age(void); /* the pages of empty slabs that are due go back */
 #endif
-/* Both return bytes. The transfer cache's blocks keep their slabs from being empty. */
-size_t slabs_trim(void);             /* the pages of all empty slabs go back */
-size_t slabs_reclaim(size_t wanted); /* empty slabs become address space: at least `wanted` bytes, if there are */
+bool slab_give_back(struct slab *slab, bool lazily); /* an empty one's pages; false: the system refuses. Under the pool lock */
+void slab_count_release(struct slab *slab);          /* they went back */
 void slabs_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 void slabs_check(void);              /* checked build */
 void slabs_reset(size_t span_bytes); /* checked build */

@@ -61,7 +61,7 @@ void hs_look(void)
     if (!release_near_limit())
         return;
     run_cache_spill(hs_self);
-    huge_release();
+    huge_trim(false);
 }
 #endif
 

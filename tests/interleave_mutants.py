@@ -152,6 +152,7 @@ MUTANTS = [
     Mutant("pool", "claim_3", CLAIMS, "1 + next, __ATOMIC_RELEASE", "1 + next, 0", RACE),
     Mutant("pool", "claim_3", CLAIMS, "after, true, __ATOMIC_ACQUIRE", "after, true, 0", RACE),
     Mutant("pool", "claim_walk", CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
+    Mutant("pool", "claim_close", CLAIMS, "exchange_n(&superslab->next, 0, ", "load_n(&superslab->next, ", RACE),
     Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
     Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
     Mutant(

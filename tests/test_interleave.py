@@ -204,6 +204,7 @@ CASES = [
     ("pool", "claim_2", [1 << 4 | 2], 900),
     ("pool", "claim_3", [1 << 4 | 3], 270_000),
     ("pool", "claim_walk", [1 << 4 | 2], 47_000),
+    ("pool", "claim_close", [1 << 4 | 2], 120_000),
     ("peak", "peak_2x1", [3 << 16 | 3], 320),
     ("peak", "peak_3x1", [7 << 16 | 7], 23_000),
     ("peak", "peak_2x2", [2 << 16 | peak for peak in (4, 5, 6)], 1_100),

@@ -22,6 +22,7 @@
 #include "release/budget.c"
 #include "remote/local_cache.c"
 #include "slabs.c"
+#include "slabs_back.c"
 #include "slab_census.c"
 #include "store.c"
 #include "transfer.c"

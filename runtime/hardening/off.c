@@ -56,6 +56,10 @@ size_t hardening_vacate(void)
     return 0;
 }
 
+void hardening_narrow(char *start, size_t bytes)
+{
+}
+
 void hardening_empty(struct heap *heap)
 {
 }

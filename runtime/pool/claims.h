@@ -2,9 +2,10 @@
  *
  * Protocol. `next` alone is shared: 0 (no slab is left), or 1 + the offset of the next slab. Claim: compare-and-swap
  * with acquire to the next slab, or to 0 with the last, which the address tells. Open: store with release under the pool
- * lock, when no slab is left and all that the new slabs need has been written. `next` only rises between zeros, and a claim
- * expects no zero (no ABA). `end` is written and read under the lock. The list of all slabs: push with release; others walk
- * it under the lock (acquire). */
+ * lock, when no slab is left and all that the new slabs need has been written. Close: exchange with 0 under the lock;
+ * what is left is opened again in the same hold. `next` only rises between zeros, and a claim expects no zero (no ABA). Where a
+ * superslab was closed and opened since a claim's load, the slab is still the next, and the claim sees what became of it. `end`
+ * is written and read under the lock. The list of all slabs: push with release; others walk it under the lock (acquire). */
 #pragma once
 
 #include "ownership/ownership.h"
@@ -19,6 +20,13 @@ static inline void superslab_open(struct superslab *superslab, size_t next, size
 {
     superslab->end = end;
     __atomic_store_n(&superslab->next, 1 + next, __ATOMIC_RELEASE);
+}
+
+/* No slab is left until it is opened again; the offset of the next slab that it had. Under the pool lock. */
+static inline size_t superslab_close(struct superslab *superslab)
+{
+    size_t next = __atomic_exchange_n(&superslab->next, 0, __ATOMIC_RELAXED);
+    return next > 0 ? next - 1 : superslab->end;
 }
 
 /* The next slab, which then begins the list of all slabs; NULL: none is left. */

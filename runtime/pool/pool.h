@@ -98,6 +98,14 @@ static inline void superslab_open(struct superslab *superslab, size_t next, size
     *superslab = (struct superslab){ next, end };
 }
 
+/* No slab is left until it is opened again; the offset of the next slab that it had. Under the pool lock. */
+static inline size_t superslab_close(struct superslab *superslab)
+{
+    size_t next = superslab->next;
+    superslab->next = superslab->end;
+    return next;
+}
+
 /* The next slab, which then begins the list of all slabs; NULL: none is left. Under the pool lock. */
 static inline struct slab *superslab_claim(struct superslab *superslab, struct slab **newest)
 {

@@ -176,6 +176,23 @@ static void claim_and_walk(int thread)
     hs_unlock_pool();
 }
 
+/* A thread writes to the slabs that are left, as slabs_back.c: seal_rest. */
+static void claim_and_close(int thread)
+{
+    if (thread < 2) {
+        claim(thread);
+        return;
+    }
+    struct superslab *superslab = &hs_vacancy[0].superslab;
+    hs_lock_pool();
+    size_t next = superslab_close(superslab), end = superslab->end;
+    if (next < end) {
+        slabs[next / SLAB_BYTES].carved++;
+        superslab_open(superslab, next, end);
+    }
+    hs_unlock_pool();
+}
+
 static uint64_t each_has_one(void)
 {
     uint64_t listed = 0;
@@ -196,6 +213,7 @@ static const struct explored all[] = {
     { "claim_2", 2, 0, setup_superslab, claim, 0, each_has_one },
     { "claim_3", 3, 0, setup_superslab, claim, 0, each_has_one },
     { "claim_walk", 3, 0, setup_superslab, claim_and_walk, 0, each_has_one },
+    { "claim_close", 3, 0, setup_superslab, claim_and_close, 0, each_has_one },
     { 0 },
 };
 const struct explored *const cases = all;
