@@ -86,3 +86,16 @@ def test_a_look_without_caches_knows_the_bytes_and_the_order_of_instructions(tmp
         times.append((glance.figures[0], whole.allocator_ns_per_op))
     assert times[0][0] < times[1][0]
     assert times[0][1] < times[1][1]
+
+
+def test_the_last_huge_page_counts_as_half_empty(tmp_path: Path) -> None:
+    """Half a huge page for slabs, and half for runs, where these reach the bytes from which they have huge pages."""
+    trace = random_trace(tmp_path / "t.hst", 4000, 5, threads=1, max_size=100_000, live=100)
+    bench = Bench([Source(trace)], load_hardware())
+    slabs = msgspec.structs.replace(DEFAULT, thp_slabs_from_bytes=0)
+    both = msgspec.structs.replace(slabs, thp_runs_from_bytes=0)
+    for design, huge_pages in ((DEFAULT, 0), (slabs, 1), (both, 2), (msgspec.structs.replace(both, thp="never"), 0)):
+        outcome = measured(bench, Task(design, 0, "outcome"))
+        assert isinstance(outcome, Outcome)
+        assert outcome.huge_ahead == huge_pages << 20
+        assert outcome.figures()[1] == outcome.resident_peak + outcome.huge_ahead

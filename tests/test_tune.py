@@ -280,7 +280,7 @@ def test_huge_pages_only_where_the_program_is_said_to_touch_all(tmp_path: Path) 
     """Twenty runs of 1 MB lie on huge pages, whose first touches cost less, if they are said to be touched."""
     sizes = [1_000_000] * 20
     path = trace_of(tmp_path / "t.hst", sizes, freed=True, event_ns=250_000)
-    limits = Limits(rss=1.1)
+    limits = Limits(rss=1.2)
     plain, dense = (
         tune(
             path,

@@ -59,7 +59,7 @@ class Limits(msgspec.Struct, frozen=True):
         time = self.time if self.time is not None else _time_slack(base, weights)
         peak = self.rss if self.rss is not None else SLACK
         if self.rss_bytes is not None:
-            bounds = [ratios([0.0, self.rss_bytes], [0.0, one.resident_peak]) for one in base]
+            bounds = [ratios([0.0, self.rss_bytes], [0.0, one.figures()[1]]) for one in base]
             peak = float(combined(bounds, weights)[1])
         return np.array([time, peak, max(SLACK, peak), np.inf])
 

@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """A design on a trace, simulated with caches and pages; bytes unless the name says otherwise.
 
     The averages are over the trace's time, by the points of the time line. The fragmentations are
-    of the committed peak.
+    of the committed peak. huge_ahead: half a huge page for each region that has huge pages.
     """
 
     design: str
@@ -41,6 +41,7 @@ class Outcome(msgspec.Struct, frozen=True):
     resident_peak: int
     resident_average: float
     resident_end: int
+    huge_ahead: int
     committed_peak: int
     committed_peak_event: int
     committed_average: float
@@ -52,8 +53,12 @@ class Outcome(msgspec.Struct, frozen=True):
     run_ns: int
 
     def figures(self) -> tuple[float, ...]:
-        """Return the figures of OBJECTIVES."""
-        return self.allocator_ns_per_op, self.resident_peak, self.resident_average, self.resident_end
+        """Return the figures of OBJECTIVES, with `huge_ahead`.
+
+        How full the last huge page is depends on the input. No design is better because it is full on this one.
+        """
+        sizes = self.resident_peak, self.resident_average, self.resident_end
+        return self.allocator_ns_per_op, *(size + self.huge_ahead for size in sizes)
 
     def run_share(self) -> float | None:
         """Return the allocator's share of the recorded run's time; None of a trace without times."""
@@ -70,7 +75,7 @@ class Glance(NamedTuple):
     """The share of the small allocations that each kind of front serves."""
 
 
-def outcome_of(simulation: Simulation, source: Source, operations: int) -> Outcome:
+def outcome_of(plan: Plan, simulation: Simulation, source: Source, operations: int) -> Outcome:
     """Return the outcome of a simulation with caches and costs."""
     assert simulation.price is not None
     assert simulation.touches is not None
@@ -84,6 +89,7 @@ def outcome_of(simulation: Simulation, source: Source, operations: int) -> Outco
         resident_peak=simulation.touches.resident_peak,
         resident_average=average(statistics, 3, source),
         resident_end=simulation.touches.resident_bytes,
+        huge_ahead=HUGE_PAGE // 2 * sum(size > 0 for size in _beyond_small_pages(plan, simulation)),
         committed_peak=simulation.committed_peak,
         committed_peak_event=peak.event,
         committed_average=average(statistics, 2, source),
@@ -118,15 +124,19 @@ def rough_ns(plan: Plan, simulation: Simulation, hardware: Hardware, operations:
     own = {name: count for name, count in spent.items() if not name.startswith("replay.")}
     totals, peak = simulation.counters.totals, simulation.committed_peak
     committed = max(peak, totals["committed"] + totals["released_bytes"])
-    huge = 0
-    if plan.thp_asked:
-        slabs = totals["superslabs"] * plan.superslab_bytes
-        huge = max(0, slabs - plan.thp_slabs_from_bytes)
-        huge += max(0, simulation.statistics.run_span_bytes - plan.thp_runs_from_bytes)
-    huge = min(huge, peak)
+    huge = min(sum(_beyond_small_pages(plan, simulation)), peak)
     own["fault.4k"] = (committed - huge) / PAGE
     own["fault.2m"] = huge / HUGE_PAGE
     return price(own, hardware.costs) / max(1, operations)
+
+
+def _beyond_small_pages(plan: Plan, simulation: Simulation) -> tuple[int, int]:
+    """Return the bytes of slabs and of runs beyond the design's bounds for small pages."""
+    if not plan.thp_asked:
+        return 0, 0
+    slabs = simulation.counters.totals["superslabs"] * plan.superslab_bytes
+    runs = simulation.statistics.run_span_bytes
+    return max(0, slabs - plan.thp_slabs_from_bytes), max(0, runs - plan.thp_runs_from_bytes)
 
 
 def average(statistics: Statistics, field: int, source: Source) -> float:
