@@ -299,7 +299,8 @@ def budget(design: Design) -> int:
     fronts = sum((row.room + row.front.list_capacity) * row.stride for row in rows)
     transfer = sum(row.transfer * row.front.flush * row.stride for row in rows)
     kept = design.release.slab_budget_bytes + design.release.run_budget_bytes
-    return kept + design.run_cache_bytes + fronts + transfer
+    mappings = make_plan(design).numbers.get("huge_kept_bytes", 0)
+    return kept + design.run_cache_bytes + mappings + fronts + transfer
 
 
 def tables(design: Design, small_bytes: int) -> int:
