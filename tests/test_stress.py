@@ -23,6 +23,7 @@ from sanitized import (
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.release import budget as release_budget
@@ -293,14 +294,19 @@ def spike(design: Design, form: str, remainder: str, mib: int) -> Spike:
 
 
 def budget(design: Design) -> int:
-    """Bytes that a design says it may keep of what was freed: by its release policy and in its caches, full."""
+    """Bytes that a design says it may keep of what was freed: by its release policy and in its caches, full.
+
+    Where each class has a region, the last huge page of each may hold nothing but slabs that nobody took.
+    """
     assert isinstance(design.release, release_budget.Params)
-    rows = [row for row in make_plan(design).classes if row.front.kind != "none"]
+    plan = make_plan(design)
+    ahead = HUGE_PAGE * len(plan.classes) if plan.thp_asked and design.classifier == "class_region" else 0
+    rows = [row for row in plan.classes if row.front.kind != "none"]
     fronts = sum((row.room + row.front.list_capacity) * row.stride for row in rows)
     transfer = sum(row.transfer * row.front.flush * row.stride for row in rows)
     kept = design.release.slab_budget_bytes + design.release.run_budget_bytes
-    mappings = make_plan(design).numbers.get("huge_kept_bytes", 0)
-    return kept + design.run_cache_bytes + mappings + fronts + transfer
+    mappings = plan.numbers.get("huge_kept_bytes", 0)
+    return kept + design.run_cache_bytes + mappings + fronts + transfer + ahead
 
 
 def tables(design: Design, small_bytes: int) -> int:
