@@ -90,7 +90,8 @@ def _shifts(row: Sequence[Sequence[Replayed]], others: int) -> list[Shift]:
     The error is that of the bootstrap: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 6.
     """
     every = np.array([_ns(runs) for runs in row])
-    differences = every[-others:] - every[:-others].mean(axis=0)
+    bases = len(every) - others
+    differences = every[bases:] - every[:bases].mean(axis=0)
     rounds = differences.shape[1]
     drawn = np.random.default_rng(SEED).integers(0, rounds, (RESAMPLES, rounds))
     return [Shift(float(np.median(one)), float(np.median(one[drawn], axis=1).std())) for one in differences]

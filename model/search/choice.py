@@ -65,7 +65,7 @@ class Limits(msgspec.Struct, frozen=True):
 
     def allow_bytes(self, outcomes: Sequence[Outcome]) -> bool:
         """Say whether the bytes at the peak of each trace are within `rss_bytes`."""
-        return self.rss_bytes is None or all(one.resident_peak <= self.rss_bytes for one in outcomes)
+        return self.rss_bytes is None or all(one.figures()[1] <= self.rss_bytes for one in outcomes)
 
     def allow_p999(self, p999_ns: Sequence[float]) -> bool:
         """Say whether p99.9 of each trace is within its limit; without a limit it need not be known."""

@@ -55,8 +55,8 @@ None where the time is too short for enough rounds.
 class Finalist(msgspec.Struct, frozen=True):
     """A design that was replayed beside the base. Times are those of the allocator, in parts of the base's.
 
-    what: which design it is. replayed, error: by the replays, and the standard error of that. time: the mean of
-    predicted and replayed, each by its error (`_mended`). score: with that time, by the favour.
+    what: which design it is. replayed, error: by the replays, and the standard error of that. time:
+    predicted, corrected by the replays (`_mended`). score: with that time, by the favour.
     """
 
     hash: str
@@ -95,7 +95,7 @@ def confirm(
     finalist within the limits has a better score. The first turn has half of the time.
     """
     base, paths = explorer.known[explorer.base.hash()], [source.path for source in explorer.sources]
-    known, told = {explorer.base.hash(): base}, dict[str, Finalist]()
+    known, told, measured = {explorer.base.hash(): base}, dict[str, Finalist](), list[_Measured]()
     why_not = _why_not(base, found, explorer)
     yield Confirmed(found, worth, [], why_not)
     for _ in range(0 if why_not else TURNS):
@@ -109,10 +109,11 @@ def confirm(
             if not told:
                 yield Confirmed(found, worth, [], "enough rounds of replays take too long")
             return
-        for finalist, one in _corrected(some, shifts, explorer):
+        measured += _measured(some, shifts, explorer)
+        for finalist, one in _corrected(measured, explorer):
             told[finalist.hash], known[finalist.hash] = finalist, one
         allowed = [name for name, one in known.items() if explorer.allowed(one)]
-        best = min(allowed, key=lambda name: explorer.score(known[name]))
+        best = min(allowed, key=lambda name: explorer.score(known[name]), default=found.design.hash())
         yield Confirmed(found, worth, [*told.values()], None)
         if best == found.design.hash():
             return
@@ -150,41 +151,58 @@ def _why_not(base: Known, found: Known, explorer: Explorer) -> str | None:
     return None
 
 
-def _corrected(
+class _Measured(NamedTuple):
+    """A replayed design: the logarithm of the ratio of times, its error, and the base's runs in a round beside it."""
+
+    what: str
+    one: Known
+    replayed: float
+    error: float
+    base_runs: int
+
+
+def _measured(
     some: Sequence[tuple[str, Known]], shifts: Sequence[Sequence[Shift]], explorer: Explorer
-) -> Iterator[tuple[Finalist, Known]]:
-    """Yield the finalists of a turn by their shifts on each trace, and the designs with their corrected times."""
+) -> Iterator[_Measured]:
+    """Yield what a turn measured, by the shifts on each trace."""
     before = np.array([[one.allocator_ns_per_op] for one in explorer.known[explorer.base.hash()].outcomes])
     after = np.maximum(before + [[shift.ns for shift in row] for row in shifts], LEAST_RATIO * before)
     weights = np.array([[source.weight] for source in explorer.sources])
     weights /= weights.sum()
     replayed = (weights * np.log(after / before)).sum(axis=0)
     errors = np.linalg.norm(weights * [[shift.error_ns for shift in row] for row in shifts] / after, axis=0)
-    predicted = np.log([one.ratios[0] for _, one in some])
-    times = np.exp(_mended(predicted, replayed, errors))
-    for number, (what, one) in enumerate(some):
-        known = one._replace(ratios=np.array([times[number], *one.ratios[1:]]))
-        ratio, error = float(np.exp(replayed[number])), float(errors[number])
-        figures = float(one.ratios[0]), ratio, error, float(times[number]), explorer.score(known)
-        yield Finalist(one.design.hash(), what, *figures), known
+    for (what, one), ratio, error in zip(some, replayed, errors, strict=True):
+        yield _Measured(what, one, float(ratio), float(error), base_runs(len(some)))
 
 
-def _mended(predicted: Floats, replayed: Floats, errors: Floats) -> Floats:
-    """Return the corrected ratios of times of a turn, all in logarithms.
+def _corrected(measured: Sequence[_Measured], explorer: Explorer) -> Iterator[tuple[Finalist, Known]]:
+    """Yield all finalists so far, and the designs with their corrected times."""
+    predicted = np.log([found.one.ratios[0] for found in measured])
+    replayed, errors, runs = (np.array([found[field] for found in measured]) for field in (2, 3, 4))
+    for found, time in zip(measured, np.exp(_mended(predicted, replayed, errors, runs)), strict=True):
+        known = found.one._replace(ratios=np.array([time, *found.one.ratios[1:]]))
+        figures = float(found.one.ratios[0]), math.exp(found.replayed), found.error, float(time), explorer.score(known)
+        yield Finalist(found.one.design.hash(), found.what, *figures), known
 
-    The replays differ from the predictions by a part that all share, since all are compared with the same runs of
-    the base and priced alike, and by parts of their own. The shared part is trusted by PREDICTION_ERROR and the least
-    error of a replay. How much the own parts vary beyond the errors says how far they are trusted: the best of many
-    noisy replays is mostly the luckiest. (DerSimonian and Laird, Meta-analysis in clinical trials, Controlled Clinical
-    Trials 7, 1986; Efron and Morris, Data analysis using Stein's estimator, JASA 70, 1975.)
+
+def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -> Floats:
+    """Return the corrected ratios of times, all in logarithms; runs: those of the base beside each.
+
+    The replays differ from the predictions by a part that all share, since all are compared with the base and priced
+    alike, and by parts of their own. The shared part is trusted by PREDICTION_ERROR and the least error of a replay.
+    How much the own parts vary beyond the designs' own errors, which are without that of the base, says how far they
+    are trusted: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird, Meta-analysis in
+    clinical trials, Controlled Clinical Trials 7, 1986; Efron and Morris, Data analysis using Stein's estimator, JASA
+    70, 1975.)
     """
-    variances = np.maximum(errors, LEAST_ERROR) ** 2
+    errors = np.maximum(errors, LEAST_ERROR)
+    variances = errors**2 * runs / (runs + 1)
     differences, precisions = replayed - predicted, 1 / variances
     shared = (precisions @ differences) / precisions.sum()
     spread = precisions @ (differences - shared) ** 2 - (len(errors) - 1)
     room = precisions.sum() - (precisions @ precisions) / precisions.sum()
-    own = max(0.0, spread / room) if room > 0 else 0.0
+    own = max(0.0, spread / room) if len(errors) > 1 else 0.0
     weights = 1 / (variances + own)
     shared = (weights @ differences) / weights.sum()
-    trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + variances.min())
+    trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + errors.min() ** 2)
     return np.asarray(predicted + trust * shared + own / (own + variances) * (differences - shared))

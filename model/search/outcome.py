@@ -31,7 +31,7 @@ class Outcome(msgspec.Struct, frozen=True):
     """A design on a trace, simulated with caches and pages; bytes unless the name says otherwise.
 
     The averages are over the trace's time, by the points of the time line. The fragmentations are
-    of the committed peak. huge_ahead: half a huge page for each region that has huge pages.
+    of the committed peak. huge_ahead: half a huge page for slabs, and half for runs, if they have some.
     """
 
     design: str
@@ -52,13 +52,17 @@ class Outcome(msgspec.Struct, frozen=True):
     operations: int
     run_ns: int
 
+    def predicted(self) -> tuple[float, ...]:
+        """Return the predicted figures of OBJECTIVES."""
+        return self.allocator_ns_per_op, self.resident_peak, self.resident_average, self.resident_end
+
     def figures(self) -> tuple[float, ...]:
-        """Return the figures of OBJECTIVES, with `huge_ahead`.
+        """Return the figures of OBJECTIVES that the search compares: bytes with `huge_ahead`.
 
         How full the last huge page is depends on the input. No design is better because it is full on this one.
         """
-        sizes = self.resident_peak, self.resident_average, self.resident_end
-        return self.allocator_ns_per_op, *(size + self.huge_ahead for size in sizes)
+        time, *sizes = self.predicted()
+        return time, *(size + self.huge_ahead for size in sizes)
 
     def run_share(self) -> float | None:
         """Return the allocator's share of the recorded run's time; None of a trace without times."""
@@ -89,7 +93,7 @@ def outcome_of(plan: Plan, simulation: Simulation, source: Source, operations: i
         resident_peak=simulation.touches.resident_peak,
         resident_average=average(statistics, 3, source),
         resident_end=simulation.touches.resident_bytes,
-        huge_ahead=HUGE_PAGE // 2 * sum(size > 0 for size in _beyond_small_pages(plan, simulation)),
+        huge_ahead=huge_ahead(plan, simulation),
         committed_peak=simulation.committed_peak,
         committed_peak_event=peak.event,
         committed_average=average(statistics, 2, source),
@@ -130,13 +134,22 @@ def rough_ns(plan: Plan, simulation: Simulation, hardware: Hardware, operations:
     return price(own, hardware.costs) / max(1, operations)
 
 
+def huge_ahead(plan: Plan, simulation: Simulation) -> int:
+    """Return half a huge page for slabs, and half for runs, if they have some."""
+    return HUGE_PAGE // 2 * sum(size > 0 for size in _beyond_small_pages(plan, simulation))
+
+
 def _beyond_small_pages(plan: Plan, simulation: Simulation) -> tuple[int, int]:
-    """Return the bytes of slabs and of runs beyond the design's bounds for small pages."""
+    """Return the bytes of slabs and of runs beyond the design's bounds for small pages.
+
+    A superslab has huge pages if as many bytes as the bound were mapped before it.
+    """
     if not plan.thp_asked:
         return 0, 0
-    slabs = simulation.counters.totals["superslabs"] * plan.superslab_bytes
+    small = -(-plan.thp_slabs_from_bytes // plan.superslab_bytes)
+    slabs = (simulation.counters.totals["superslabs"] - small) * plan.superslab_bytes
     runs = simulation.statistics.run_span_bytes
-    return max(0, slabs - plan.thp_slabs_from_bytes), max(0, runs - plan.thp_runs_from_bytes)
+    return max(0, slabs), max(0, runs - plan.thp_runs_from_bytes)
 
 
 def average(statistics: Statistics, field: int, source: Source) -> float:

@@ -21,7 +21,7 @@ from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Follower, Operations, Progress, feed_chunks, simulation, warmed
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search.choice import scores
-from heapsmith.model.search.outcome import OBJECTIVES, ratios
+from heapsmith.model.search.outcome import OBJECTIVES, huge_ahead, ratios
 from heapsmith.model.trace.reader import TraceReader
 
 ARMS = 16
@@ -88,7 +88,9 @@ class Arm:
         assert found.touches is not None
         before, memory = self.figures[0], found.touches
         ns = found.price.allocator_ns_per_op * operations
-        self.figures = (ns, memory.resident_peak, memory.resident_average, memory.resident_bytes)
+        sizes = memory.resident_peak, memory.resident_average, memory.resident_bytes
+        ahead = huge_ahead(self.simulator.plan, found)
+        self.figures = (ns, *(size + ahead for size in sizes))
         self.peak = found.committed_peak
         return ns - before
 

@@ -51,7 +51,7 @@ def why_design(sources: Sequence[Source], base: Known, found: Known, finalists: 
         + "Values without a comment are those of the base."
     )
     figures: Figures = {}
-    for name, now, then in zip(OBJECTIVES, after.figures(), before.figures(), strict=True):
+    for name, now, then in zip(OBJECTIVES, after.predicted(), before.predicted(), strict=True):
         figures |= {name: now, f"base_{name}": then}
     return Reason("design", after.hash, why, figures)
 

@@ -79,10 +79,18 @@ static bool note_peak(void)
     return noted;
 }
 
-/* What the noted peak says of RssAnon between two samples: at least this, since the pages of files only become more. */
-static uint64_t noted_peak_bytes(void)
+/* The pages of files, which are in the RSS too. */
+static uint64_t rss_file_bytes(void)
 {
-    uint64_t peak = status_bytes("VmHWM:"), files = status_bytes("RssFile:") + status_bytes("RssShmem:");
+    return status_bytes("RssFile:") + status_bytes("RssShmem:");
+}
+
+/* What the noted peak says of RssAnon between two samples; `files` were resident when the kernel began to note it. They
+ * become more as the library runs, and less only if the kernel needs the script's pages. */
+static uint64_t noted_peak_bytes(uint64_t files)
+{
+    uint64_t peak = status_bytes("VmHWM:"), now = rss_file_bytes();
+    files = now > files ? now : files;
     return peak > files ? peak - files : 0;
 }
 
@@ -279,11 +287,12 @@ int main(int argc, char **argv)
     uint64_t start = rss_anon_bytes();
     r.rss_peak_bytes = start;
     r.rss_peak_live_bytes = start;
+    uint64_t files = rss_file_bytes(), peak = 0;
     bool noted = r.script.resident && r.sample_period != NEVER && note_peak();
     uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
     struct spent sum = measure(&r);
-    if (noted && noted_peak_bytes() > r.rss_peak_bytes)
-        r.rss_peak_bytes = noted_peak_bytes();
+    if (noted && (peak = noted_peak_bytes(files)) > r.rss_peak_bytes)
+        r.rss_peak_bytes = peak;
     double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);
     sum.cpu_ns -= (uint64_t)((double)spins(&r) * spin_ticks() * tick_ns);
     report(&r, sum, start, rss_anon_bytes(), tick_ns);

@@ -80,7 +80,7 @@ struct replay {
     uint64_t resident_limit_bytes;   /* of the script */
     uint64_t sample_period;          /* events of a stream between two samples of RSS; NEVER: none is taken */
     uint64_t own_bytes;              /* of the tables above: resident throughout, no part of what is reported */
-    _Atomic uint64_t rss_peak_bytes; /* largest sample */
+    _Atomic uint64_t rss_peak_bytes; /* largest sample, or the noted peak */
     _Atomic uint64_t rss_sum_bytes;  /* of the samples taken every sample_period events, and how many those are */
     _Atomic uint64_t rss_samples;
     uint64_t rss_peak_live_bytes;    /* the sample at the trace's peak, written by the thread that reaches it */
