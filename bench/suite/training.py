@@ -55,8 +55,14 @@ def train(row: Row, folder: Path, asked: Asked, progress: Progress) -> Tuning:
     finally:
         shutil.rmtree(folder)
     design = base if found.kept_base else found.design
-    operations, kept_base = found.before.operations, found.kept_base
-    return Tuning(training.on, operations, design, design.hash(), kept_base, finalists=found.finalists)
+    return Tuning(
+        on=training.on,
+        operations=found.before.operations,
+        design=design,
+        hash=design.hash(),
+        kept_base=found.kept_base,
+        finalists=found.finalists,
+    )
 
 
 def with_library(column: Column, tuning: Tuning) -> Column:

@@ -4,6 +4,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -166,9 +167,12 @@ def parse_hardware(text: str, source: str) -> Hardware:
     hardware = _parsed(text, source)
     if not hardware.costs:
         return hardware
-    path = BUILTIN / f"{DEFAULT}.toml"
-    usual = _parsed(read_text(path, DEFAULT), DEFAULT).instructions
-    return msgspec.structs.replace(hardware, instructions=usual | hardware.instructions)
+    return msgspec.structs.replace(hardware, instructions=_usual_instructions() | hardware.instructions)
+
+
+@cache
+def _usual_instructions() -> dict[str, float]:
+    return _parsed(read_text(BUILTIN / f"{DEFAULT}.toml", DEFAULT), DEFAULT).instructions
 
 
 def _parsed(text: str, source: str) -> Hardware:

@@ -15,8 +15,8 @@ from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.worth import Worth, put_back, weigh
 
 PREDICTION_ERROR = 0.05
-"""What counts as the standard error of predicted ratios of times, in logarithms, as far as all of a turn share it: the
-median error of a predicted time (`time_median_error` of the machines).
+"""What counts as the standard error of predicted ratios of times, in logarithms, as far as all finalists share it:
+the median error of a predicted time (`time_median_error` of the machines).
 """
 
 LEAST_ERROR = 1e-6
@@ -178,7 +178,7 @@ def _measured(
 def _corrected(measured: Sequence[_Measured], explorer: Explorer) -> Iterator[tuple[Finalist, Known]]:
     """Yield all finalists so far, and the designs with their corrected times."""
     predicted = np.log([found.one.ratios[0] for found in measured])
-    replayed, errors, runs = (np.array([found[field] for found in measured]) for field in (2, 3, 4))
+    replayed, errors, runs = np.array([(found.replayed, found.error, found.base_runs) for found in measured]).T
     for found, time in zip(measured, np.exp(_mended(predicted, replayed, errors, runs)), strict=True):
         known = found.one._replace(ratios=np.array([time, *found.one.ratios[1:]]))
         figures = float(found.one.ratios[0]), math.exp(found.replayed), found.error, float(time), explorer.score(known)
