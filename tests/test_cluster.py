@@ -128,6 +128,36 @@ def test_a_cluster_loses_nothing_and_counts_nothing_twice(
     assert not (tmp_path / "again.parquet").exists()
 
 
+def test_the_scheduler_ends_before_it_hands_over_a_result(
+    tmp_path: Path, cluster: tuple[str, dict[str, subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from distributed import Future
+    from distributed.comm import CommClosedError
+
+    address, processes = cluster
+    asked = request(tmp_path, traces=1)
+
+    def reset(self: Future) -> object:
+        raise CommClosedError("Connection reset by peer")  # what dask says if it has not noticed the end yet
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Future, "result", reset)
+        with pytest.raises(Missing, match="the scheduler ended"):
+            fleet.sweep(asked, tmp_path / "r.parquet", fleet.executor(1, address), silent)
+    exception = Future.exception
+
+    def ends(self: Future) -> object:
+        said = exception(self)
+        processes["scheduler"].kill()
+        processes["scheduler"].wait()
+        return said
+
+    monkeypatch.setattr(Future, "exception", ends)
+    with pytest.raises(Missing, match="the scheduler ended"):
+        fleet.sweep(asked, tmp_path / "r.parquet", fleet.executor(1, address), silent)
+    assert not (tmp_path / "r.parquet").exists()
+
+
 def test_schedulers_that_are_none(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from heapsmith.bench.sweep import cluster as dask
 

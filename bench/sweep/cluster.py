@@ -113,10 +113,8 @@ class Cluster:
 
     def _result(self, call: Call, future: Any) -> Any:
         """Return what an ended call returned, or raise what ended it."""
-        from distributed import KilledWorker
+        from distributed import CancelledError, KilledWorker
 
-        if future.status in ("cancelled", "lost"):
-            raise Missing(f"--scheduler: {self._address}: the scheduler ended; what is finished is kept")
         error = future.exception()
         if isinstance(error, KilledWorker):
             raise Missing(f"{call.trace}: workers of {self._address} end while they simulate it; have they the memory?")
@@ -124,4 +122,7 @@ class Cluster:
             raise Missing(f"--scheduler: {self._address}: a worker lacks a package: {error}")
         if error is not None:
             raise error
-        return future.result()
+        try:
+            return future.result()
+        except (CancelledError, OSError):  # what the call raised itself has been raised
+            raise Missing(f"--scheduler: {self._address}: the scheduler ended; what is finished is kept") from None
