@@ -75,11 +75,11 @@ static bool write_stats(int fd)
     enum { ROOM = 1 << 18 };
     char spare[TEXT_LINE];
     char *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    bool mapped = room != MAP_FAILED;
-    struct text out = mapped ? text_to(fd, room, ROOM) : text_to(fd, spare, sizeof spare);
+    bool is_mapped = room != MAP_FAILED;
+    struct text out = is_mapped ? text_to(fd, room, ROOM) : text_to(fd, spare, sizeof spare);
     stats_json(&out);
     bool written = text_end(&out);
-    if (mapped)
+    if (is_mapped)
         munmap(room, ROOM);
     return written;
 }

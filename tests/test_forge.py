@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -77,12 +78,22 @@ def test_the_share_of_malloc_is_sampled() -> None:
 
 
 @pytest.mark.big
-def test_forge_as_json(call: Call, tmp_path: Path) -> None:
-    answer = call(
-        "forge", "-o", tmp_path, "--rounds", "1", "--budget", "4s", "--name", "tiny", "--json", "--", *COMMAND
-    )
-    assert json.loads(answer.out) == json.loads((tmp_path / "report.json").read_text())
-    assert json.loads(answer.out)["tuned"]["design"]["name"] == "tiny"
+def test_forge_for_a_command_of_two_programs_as_json(call: Call, tmp_path: Path) -> None:
+    (pair,) = [row for row in MICRO if row.name == "mixed"]
+    other = [str(program(pair.program)), "20000", *pair.arguments.split()]
+    both = ["sh", "-c", f"{shlex.join(COMMAND)} && {shlex.join(other)}"]
+    (tmp_path / "trace.1.0.hst").write_text("stale")
+    answer = call("forge", "-o", tmp_path, "--rounds", "1", "--budget", "4s", "--name", "tiny", "--json", "--", *both)
+    report = json.loads(answer.out)
+    assert report == json.loads((tmp_path / "report.json").read_text())
+    assert report["tuned"]["design"]["name"] == "tiny"
+    names = [one["trace"] for one in report["tuned"]["traces"]]
+    assert names[0] == "trace.hst"
+    assert len(names) == 2
+    assert sum(one["weight"] for one in report["tuned"]["traces"]) == pytest.approx(1)
+    assert sorted(names) == sorted(path.name for path in tmp_path.glob("*.hst"))
+    assert [run["trace"] for run in report["verified"]["runs"][::2]] == [str(tmp_path / name) for name in names]
+    assert "the heap on each trace, predicted" in (tmp_path / "report.md").read_text()
 
 
 @pytest.mark.big

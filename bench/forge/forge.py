@@ -14,6 +14,7 @@ from heapsmith.bench.page.page import write_page
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
+from heapsmith.bench.record.shares import shares
 from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.built import library_of
@@ -32,6 +33,9 @@ STEPS = 9
 
 RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 """The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
+
+Shares = list[tuple[Path, float]]
+"""The traces to tune on, and what they count."""
 
 Say = Callable[[int, str], None]
 """Called with the number of the step that begins, from 1 to STEPS, and its description."""
@@ -57,15 +61,17 @@ def forge(
     """
     check_arguments(base, asked, name)
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
-    for stale in ("report.json", "report.md", "report.html"):
-        (out / stale).unlink(missing_ok=True)
+    reports = [out / f"report.{kind}" for kind in ("md", "html", "json")]
+    for stale in (*reports, *out.glob("trace.*.hst")):
+        stale.unlink(missing_ok=True)
 
     say(1, f"record {' '.join(command)}")
-    recorded = _record(command, trace, progress)
-    say(2, "; ".join([f"read the trace: {recorded.traces[0].events:,} events", *recorded.warnings()]))
+    recorded, traces = _record(command, trace, progress)
+    others = [f"{path.name} counts {share:.0%}" for path, share in traces[1:]]
+    say(2, "; ".join([f"read the trace: {recorded.traces[0].events:,} events", *others, *recorded.warnings()]))
     info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
-    tuned = tune(trace, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+    tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
     write_design(toml, tuned.design, tuned.reasons)
     say(4, f"simulate {base.name} and {name}")
     simulated = simulate(trace, [base, tuned.design], progress=progress)
@@ -74,7 +80,7 @@ def forge(
     say(6, f"build {library}")
     build_emitted(emitted, library, own=tuned.design.compile_flags)
     say(7, "verify: audit the C, hold the library against the model")
-    verified = verify(tuned.design, [trace], release=library, progress=progress)
+    verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
     say(8, f"run the command under glibc, {base.name} and {name}")
@@ -88,7 +94,7 @@ def forge(
     share = malloc_share(command, library_of(base), to_glibc, _part(stop, SHARE), progress)
     found = verdict(measured, kept_base=tuned.kept_base)
 
-    files = [trace, toml, emitted, library, *(out / f"report.{kind}" for kind in ("md", "html", "json"))]
+    files = [*(path for path, _ in traces), toml, emitted, library, *reports]
     results = (info, tuned, simulated, verified, measured, replayed, share, found, [str(file) for file in files])
     report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
     write_text(out / "report.md", markdown(report))
@@ -102,10 +108,10 @@ def _part(stop: Stop, part: float) -> Stop:
     return stop if stop.limit_s is None else stop._replace(limit_s=part * stop.limit_s)
 
 
-def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult:
-    """Record the command; its busiest process must have lost no event."""
+def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:
+    """Record the command; its busiest process must have lost no event. Traces of no share are removed."""
     void = subprocess.DEVNULL
-    result = record(command, trace, all_processes=False, stdin=void, stdout=void, progress=progress)
+    result = record(command, trace, stdin=void, stdout=void, progress=progress)
     killed = result.exit_status - 128
     if killed == signal.SIGINT:
         raise KeyboardInterrupt
@@ -113,7 +119,10 @@ def _record(command: list[str], trace: Path, progress: Progress) -> RecordResult
         raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
     if drops := result.traces[0].drops:
         raise CheckFailed(f"{trace}: {drops} events were dropped while recording; free some room there")
-    return result
+    traces = shares(result)
+    for unused in {Path(one.path) for one in result.traces} - {path for path, _ in traces}:
+        unused.unlink()
+    return result, traces
 
 
 def _require(verified: VerifyReport) -> None:

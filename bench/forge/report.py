@@ -36,10 +36,11 @@ class ForgeReport(msgspec.Struct, frozen=True):
 
 
 def summary(report: ForgeReport) -> list[Words]:
-    """The tables that end a forge: proof, prediction, bytes saved, finalists, replay, latency, measurement."""
+    """The tables that end a forge: proof, predictions, bytes saved, finalists, replay, latency, measurement."""
     return [
         measurements.verified(report.verified),
         predictions.simulated(report.simulated),
+        *([searched.on_traces(report.tuned)] if len(report.tuned.traces) > 1 else []),
         *searched.saved(report.tuned),
         *searched.finalists(report.tuned),
         *measured_bytes(report.replayed),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heapsmith.bench.programs import inputs
-from heapsmith.bench.record.record import record
+from heapsmith.bench.record.record import RecordResult, record
 from heapsmith.model.errors import CheckFailed
 
 JOBS = Path(__file__).resolve().parent / "jobs"
@@ -95,16 +95,25 @@ def job(name: str, *arguments: object) -> list[str]:
     return [str(JOBS / name), *map(str, arguments)]
 
 
-def trace_of(program: Program, folder: Path) -> Path:
-    """Record the trace of the program's image into the new folder; other traces lie beside it.
+def record_program(program: Program, folder: Path) -> RecordResult:
+    """Record all processes of the program into the new folder.
 
-    Raises what `record` raises, and CheckFailed if the command failed or never ran the image.
+    Raises what `record` raises, and CheckFailed if the command failed.
     """
     folder.mkdir(parents=True)
     void = subprocess.DEVNULL
     run = record(program.command, folder / f"{program.name}.hst", stdin=void, stdout=void, stderr=void)
     if run.exit_status != 0:
         raise CheckFailed(f"{program.name}: exit status {run.exit_status} under the recorder, 0 was expected")
+    return run
+
+
+def trace_of(program: Program, folder: Path) -> Path:
+    """Record the trace of the program's image into the new folder; other traces lie beside it.
+
+    Raises as `record_program` does, and CheckFailed if the command never ran the image.
+    """
+    run = record_program(program, folder)
     for trace in run.traces:
         if Path(trace.program[0]).name == program.image:
             return Path(trace.path)

@@ -16,9 +16,10 @@ from heapsmith.bench.programs.measure import Run, find_program, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, Took, program, took
 from heapsmith.bench.programs.micro_rows import MICRO, SERVERS, THREADS, MicroRow
 from heapsmith.bench.programs.own_malloc import own_malloc
-from heapsmith.bench.programs.programs import Program, programs, trace_of
+from heapsmith.bench.programs.programs import Program, programs, record_program, trace_of
 from heapsmith.bench.programs.servers import servers
 from heapsmith.bench.record.record import record
+from heapsmith.bench.record.shares import shares
 from heapsmith.bench.replay.replay import replay_command, replay_once
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -70,9 +71,9 @@ Runner = Callable[[Library, float], Sample]
 
 
 class Training(NamedTuple):
-    """Traces of another input of a row's work, and a description of that input."""
+    """Traces of another input of a row's work with their weights, and a description of that input."""
 
-    traces: Sequence[Path]
+    traces: Sequence[tuple[Path, float]]
     on: str
 
 
@@ -154,7 +155,7 @@ def _micro_row(row: MicroRow, suite: str, quick: bool) -> Row:
         command = [str(program(row.program, seed=TRAINING_SEED)), *words]
         trace = folder / f"{row.name}.hst"
         _record(command, trace, row.program)
-        return Training([trace], f"{row.program} {' '.join(words)}, another seed")
+        return Training([(trace, 1.0)], f"{row.program} {' '.join(words)}, another seed")
 
     def stamp(folder: Path) -> Stamper:
         path = str(program(row.program, stamped=True))
@@ -238,8 +239,8 @@ def _trainer(other: Program | None) -> Trainer | None:
         return None
 
     def train(folder: Path) -> Training:
-        traces = [trace_of(other, folder / f"recorded{number}") for number in _recordings(other)]
-        return Training(traces, _training_input(other))
+        runs = [record_program(other, folder / f"recorded{number}") for number in _recordings(other)]
+        return Training([one for run in runs for one in shares(run)], _training_input(other))
 
     return train
 
@@ -259,7 +260,7 @@ def _replay_trainer(other: Program | None) -> Trainer | None:
         for trace in traces:
             _record(replay_command(script), recorded, f"the replay of {other.name}")
             _write_without_times(recorded, trace)
-        return Training(traces, f"the replay of {_training_input(other)}")
+        return Training([(trace, 1.0) for trace in traces], f"the replay of {_training_input(other)}")
 
     return train
 

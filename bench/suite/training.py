@@ -46,10 +46,9 @@ def train(row: Row, folder: Path, asked: Asked, progress: Progress) -> Tuning:
     try:
         progress(f"{row.name}: record another input", 0, 1)
         training = row.train(folder)
-        traces = [(trace, 1.0) for trace in training.traces]
         base = load(DEFAULT)
         name = f"{TUNED}-{row.name}"
-        found = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+        found = tune(training.traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
     except (BadInput, CheckFailed) as error:
         return Tuning(why_not=str(error).replace(f"{folder}/", ""))
     finally:

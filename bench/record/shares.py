@@ -1,0 +1,34 @@
+"""What each program of a recorded command counts in a search for the command's malloc."""
+
+from collections import defaultdict
+from pathlib import Path
+
+from heapsmith.bench.record.record import RecordedTrace, RecordResult
+from heapsmith.model.trace.stats import trace_info
+
+LEAST_SHARE = 0.02
+"""Programs with a smaller share are left out of a search, but for the one of the record's first trace."""
+
+
+def shares(recorded: RecordResult) -> list[tuple[Path, float]]:
+    """Return the traces to tune on and their weights, which sum to 1; the record's first trace comes first.
+
+    All processes of a command have one malloc. The share of a process is the mean of its part of all
+    events, for time, and its part of the bytes live at the processes' peaks, for memory. A program has
+    the share of all its processes, and its first trace in the record, the longest, stands for it.
+    Traces that lost events are left out, but for the record's first. Raises BadInput for a trace that
+    cannot be read.
+    """
+    first, *others = recorded.traces
+    of: dict[str, list[RecordedTrace]] = defaultdict(list)
+    for trace in [first, *(trace for trace in others if trace.max_blocks and not trace.drops)]:
+        of["".join(trace.program[:1]).rpartition("/")[2]].append(trace)
+    events = {program: sum(trace.events for trace in traces) for program, traces in of.items()}
+    live = {
+        program: sum(trace_info(Path(trace.path)).peak_live_bytes for trace in traces) for program, traces in of.items()
+    }
+    most = max(1, sum(events.values())), max(1, sum(live.values()))
+    share = [(Path(of[name][0].path), (events[name] / most[0] + live[name] / most[1]) / 2) for name in of]
+    kept = [share[0], *(one for one in share[1:] if one[1] >= LEAST_SHARE)]
+    whole = sum(part for _, part in kept)
+    return [(path, part / whole) for path, part in kept]
