@@ -162,11 +162,12 @@ def test_a_process_locks_its_memory(design: str) -> None:
     ("base", "fields"),
     [
         ("hardened", {"huge_cache": {"kind": "delayed"}}),
+        ("growth", {"growth": {"kind": "doubling", "initial_bytes": 16 * MIB}}),
     ],
-    ids=["mappings that wait"],
+    ids=["mappings that wait", "superslabs that are only usable"],
 )
 def test_a_process_locks_nothing_that_waits_for_its_use(base: str, fields: dict[str, Any]) -> None:
-    """Six mappings with guards of 1 MiB on both sides are more than the limit."""
+    """Six mappings with guards of 1 MiB on both sides, and a step of 16 MiB, are more than the limit."""
     check_locked(unchecked_library(changed(load(base), "waits", fields)), freed=6)
 
 
