@@ -84,8 +84,10 @@ static void vacate(bool locking)
 void hs_large_prepare_locking(void)
 {
     int saved = errno;
-    if (hs_started())
+    if (hs_started()) {
         vacate(true);
+        huge_trim(true);
+    }
     errno = saved;
 }
 

@@ -104,6 +104,19 @@ size_t slabs_vacate(void)
     return bytes + unmapping_vacate();
 }
 
+void slabs_unmap_ahead(void)
+{
+    for (size_t region = 0; region < REGIONS; region++) {
+        struct os_part part[SPAN_PARTS];
+        size_t from = mapped[region], ahead = growth_usable(region, from) - from;
+        if (ahead == 0)
+            continue;
+        span_parts(region * REGION_BYTES + from, ahead, part);
+        os_unmap_all(part, SPAN_PARTS);
+        growth_fell(region, from);
+    }
+}
+
 /* Huge pages or small ones, where the design does not leave it to the system. */
 static void advise_slabs(void *start, size_t bytes, bool huge)
 {

@@ -63,6 +63,7 @@ static void seal_rest(struct superslab *superslab)
 
 void slabs_shrink(void)
 {
+    slabs_unmap_ahead();
     for (struct heap *heap = &hs_no_heap; os_sparing && heap != NULL; heap = vacancies_after(heap))
         for (unsigned place = 0; place < VACANCY_PLACES; place++)
             seal_rest(&vacancies_of(heap)[place].superslab);

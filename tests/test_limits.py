@@ -5,13 +5,14 @@ import shutil
 import sys
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 from covering import soon
 from loaded import unchecked_library
 from preloaded import FIRST_BUILT_IN, LIVE_DESIGNS, design_of, library, program, run, start
 
-from heapsmith.model.design.design import load
+from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan
 
 MIB = 1 << 20
@@ -133,22 +134,41 @@ LOCKED = 8 * MIB
 """What an unprivileged process may lock on many systems."""
 
 
-def got_locked(*preloads: Path, size: int, when: str) -> int:
-    """The bytes in blocks of `size` after mlockall, for what is there `now`, or `then` for what comes too."""
-    done = start([program("run_locked"), size, LOCKED, when], *preloads)
+def got_locked(*preloads: Path, size: int, when: str, freed: int = 0) -> int:
+    """The bytes in blocks of `size` after mlockall, for what is there `now`, or `then` for what comes too.
+
+    freed: blocks of `size`, and as many of 200,000 bytes, that the program has freed before.
+    """
+    done = start([program("run_locked"), size, LOCKED, when, freed], *preloads)
     if done.returncode == 3:
         pytest.skip("the hard limit on locked memory is below 8 MiB, or capabilities cannot be dropped")
     assert (done.returncode, done.stderr) == (0, "")
     return int(done.stdout)
 
 
+def check_locked(preload: Path, freed: int = 0) -> None:
+    for when, share in (("now", 1.0), ("then", 0.5)):
+        of_glibc = got_locked(size=3000, when=when)
+        assert got_locked(preload, size=3000, when=when, freed=freed) >= share * of_glibc
+
+
 @every_design
 def test_a_process_locks_its_memory(design: str) -> None:
     """What is only reserved would count as locked; a slab that comes later is locked as a whole."""
-    for when, share in (("now", 1.0), ("then", 0.5)):
-        assert got_locked(library(design, checked=False), size=3000, when=when) >= share * got_locked(
-            size=3000, when=when
-        )
+    check_locked(library(design, checked=False))
+
+
+@pytest.mark.parametrize(
+    ("base", "fields"),
+    [
+        ("hardened", {"huge_cache": {"kind": "delayed"}}),
+        ("growth", {"growth": {"kind": "doubling", "initial_bytes": 16 * MIB}}),
+    ],
+    ids=["mappings that wait", "superslabs that are only usable"],
+)
+def test_a_process_locks_nothing_that_waits_for_its_use(base: str, fields: dict[str, Any]) -> None:
+    """Six mappings with guards of 1 MiB on both sides, and a step of 16 MiB, are more than the limit."""
+    check_locked(unchecked_library(changed(load(base), "waits", fields)), freed=6)
 
 
 SMALL: dict[str, tuple[str, ...]] = {

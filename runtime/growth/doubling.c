@@ -33,6 +33,11 @@ void growth_rose(size_t region, size_t usable)
     regions[region].step = twice < GROWTH_MOST ? twice : GROWTH_MOST;
 }
 
+void growth_fell(size_t region, size_t usable)
+{
+    regions[region].usable = usable;
+}
+
 void growth_reset(void)
 {
     memset(regions, 0, sizeof regions);

@@ -23,6 +23,11 @@ static inline void growth_rose(size_t region, size_t usable)
 {
 }
 
+/* So many bytes are usable again, which are all superslabs. */
+static inline void growth_fell(size_t region, size_t usable)
+{
+}
+
 static inline void growth_reset(void)
 {
 }
