@@ -99,7 +99,7 @@ def test_tuned_is_legal_better_and_within_its_limits(name: str, trace: Path) -> 
     assert here.ratios["time"] <= SLACK
     assert here.ratios["peak"] <= SLACK
     assert here.ratios["average"] <= SLACK
-    assert tuned.after.resident_average < tuned.before.resident_average
+    assert min(here.ratios[what] for what in ("time", "peak", "average")) < 0.99
     assert here.regret is not None
     assert here.regret >= 0
 
