@@ -1,5 +1,6 @@
 """The confirmation: replays correct the predicted times of the finalists, and the choice follows them."""
 
+import math
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from heapsmith.model.memory.application import TOUCHED_FROM, WHOLE_SHARE
 from heapsmith.model.search import confirm
 from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
 from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift, _mended, base_runs
+from heapsmith.model.search.outcome import PROCESS_BYTES
 from heapsmith.model.search.tune import Asked, Tuned, tune
 
 DEFAULT = load("default")
@@ -59,6 +61,16 @@ def replays_of(shift: Callable[[Design], Shift], seen: list[Design] | None = Non
 def test_nothing_is_replayed_unasked(predicted: Tuned) -> None:
     assert not predicted.kept_base
     assert (predicted.finalists, predicted.why_not_replayed, [*finalists(predicted)]) == ([], None, [])
+
+
+def test_a_choice_whose_replays_peak_higher_gives_way(trace: Path, predicted: Tuned) -> None:
+    """The predicted choice is as fast as predicted, and its replays have 1.2 of the base's peak RSS."""
+    refuted = predicted.design.hash()
+    found = searched(trace, replays_of(lambda one: Shift(0.0, 0.001, math.log(1.2 if one.hash() == refuted else 0.01))))
+    assert found.design.hash() != refuted
+    told = {one.hash: one for one in found.finalists}
+    assert told[refuted].peak == pytest.approx(1.2)
+    assert 0.1 < max(one.peak for one in found.finalists if one.hash != refuted) < 1.2  # as predicted
 
 
 def test_a_choice_that_replays_refute_gives_way(trace: Path, predicted: Tuned) -> None:
@@ -188,15 +200,17 @@ def test_shifts_are_medians_of_rounds(trace: Path, monkeypatch: pytest.MonkeyPat
         once = replay_once(script, library, touched=touched)
         number = rounds[library.name] = rounds.get(library.name, -1) + 1
         ns = 1000 + 100 * number + {slow.hash(): 7, shaky.hash(): 3 * (number % 3)}.get(library.name, 0)
-        return msgspec.structs.replace(once, operations=10, cpu_ns=10 * ns)
+        peak = {slow.hash(): 1.0, shaky.hash(): 0.5 + number % 2}.get(library.name, 0.5) * PROCESS_BYTES
+        return msgspec.structs.replace(once, operations=10, cpu_ns=10 * ns, peak_rss_bytes=int(peak))
 
     monkeypatch.setattr(bench, "replay_once", replayed)
     found = replay_finalists([trace], [DEFAULT, slow, shaky], 20.0)
     assert found is not None
     ((more, varying),) = found
-    assert more == Shift(7.0, 0.0)
+    assert more == Shift(7.0, 0.0, pytest.approx(math.log(4 / 3)))  # with the process's own bytes
     assert 0 <= varying.ns <= 6
     assert 0 < varying.error_ns < 3
+    assert varying.peak < math.log(4 / 3)
     assert max(rounds.values()) == LEAST_ROUNDS  # beside one to warm up: each is known by then
 
 
@@ -210,11 +224,11 @@ def test_the_base_is_replayed_as_often_as_the_root_of_the_others(trace: Path, mo
         once, again = replay_once(script, library, touched=touched), library.name == DEFAULT.hash()
         ns = base[runs.count(library.name) % 2] if again else 1015
         runs.append(library.name)
-        return msgspec.structs.replace(once, operations=10, cpu_ns=10 * ns)
+        return msgspec.structs.replace(once, operations=10, cpu_ns=10 * ns, peak_rss_bytes=1)
 
     monkeypatch.setattr(bench, "replay_once", replayed)
     found = replay_finalists([trace], [DEFAULT, *others], 60.0)
-    assert found == [[Shift(5.0, 0.0)] * 4]
+    assert found == [[Shift(5.0, 0.0, 0.0)] * 4]
     assert runs.count(DEFAULT.hash()) == 2 * runs.count(others[0].hash())
 
 

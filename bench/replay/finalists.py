@@ -1,5 +1,6 @@
 """Replays of a search's finalists beside its base: what each takes more of CPU time per operation."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,7 @@ from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import program_of
 from heapsmith.model.search.confirm import Replays, Shift, base_runs
+from heapsmith.model.search.outcome import PROCESS_BYTES
 
 NARROW = 0.0025
 """The standard error of CPU time, in parts of the base's, from which on further rounds would tell little."""
@@ -85,13 +87,20 @@ def _ns(runs: Sequence[Replayed]) -> list[float]:
 
 
 def _shifts(row: Sequence[Sequence[Replayed]], others: int) -> list[Shift]:
-    """The shift of the `others` to the base's mean in each round: the median over the rounds, and its standard error.
+    """The shifts of the `others` to the base, from medians over the rounds, and their standard errors."""
+    times = _differences([_ns(runs) for runs in row], others)
+    peaks = _differences([[math.log(PROCESS_BYTES + run.peak_rss_bytes) for run in runs] for runs in row], others)
+    return [Shift(*time, peak - 2 * error) for time, (peak, error) in zip(times, peaks, strict=True)]
+
+
+def _differences(figures: Sequence[Sequence[float]], others: int) -> list[tuple[float, float]]:
+    """The median over the rounds of each other's difference to the mean of the bases, and its standard error.
 
     The error is that of the bootstrap: Efron and Tibshirani, An Introduction to the Bootstrap, 1993, chapter 6.
     """
-    every = np.array([_ns(runs) for runs in row])
+    every = np.array(figures)
     bases = len(every) - others
     differences = every[bases:] - every[:bases].mean(axis=0)
     rounds = differences.shape[1]
     drawn = np.random.default_rng(SEED).integers(0, rounds, (RESAMPLES, rounds))
-    return [Shift(float(np.median(one)), float(np.median(one[drawn], axis=1).std())) for one in differences]
+    return [(float(np.median(one)), float(np.median(one[drawn], axis=1).std())) for one in differences]

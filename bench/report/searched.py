@@ -114,11 +114,11 @@ def finalists(found: Tuned) -> Iterator[Words]:
         (
             one.hash + (", chosen" if one.hash == found.design.hash() else ""),
             *(one.what, f"{one.predicted:.3f}", f"{one.replayed:.3f}", f"{one.error:.3f}", f"{one.time:.3f}"),
-            f"{one.score:.3f}",
+            *(f"{one.peak:.3f}", f"{one.score:.3f}"),
         )
         for one in sorted(found.finalists, key=lambda one: one.score)
     ]
-    title = "finalists, replayed: the allocator's time as a part of the base's"
-    columns = ("design", "<", "predicted", "replayed", "standard error", "both", f"score ({found.favour})")
+    title = "finalists, replayed: the allocator's time and peak RSS as parts of the base's"
+    columns = ("design", "<", "predicted", "replayed", "standard error", "both", "peak", f"score ({found.favour})")
     if rows:
         yield Words(title, columns, rows)

@@ -39,10 +39,14 @@ REPLAYER_NS, START_NS = 15, 60e6
 
 
 class Shift(NamedTuple):
-    """How much more CPU time a design takes per operation than the base, and the standard error of that."""
+    """How much more CPU time a design takes per operation than the base, and the standard error of that.
+
+    peak: the logarithm of the ratio of its peak RSS to the base's, two standard errors below the median of replays.
+    """
 
     ns: float
     error_ns: float
+    peak: float = -math.inf
 
 
 Replays = Callable[[Sequence[Path], Sequence[Design], float], list[list[Shift]] | None]
@@ -56,7 +60,8 @@ class Finalist(msgspec.Struct, frozen=True):
     """A design that was replayed beside the base. Times are those of the allocator, in parts of the base's.
 
     what: which design it is. replayed, error: by the replays, and the standard error of that. time:
-    predicted, corrected by the replays (`_mended`). score: with that time, by the favour.
+    predicted, corrected by the replays (`_mended`). peak: predicted, in parts of the base's, or that of the
+    replays if it is surely more. score: with that time and peak, by the favour.
     """
 
     hash: str
@@ -65,6 +70,7 @@ class Finalist(msgspec.Struct, frozen=True):
     replayed: float
     error: float
     time: float
+    peak: float
     score: float
 
 
@@ -152,13 +158,17 @@ def _why_not(base: Known, found: Known, explorer: Explorer) -> str | None:
 
 
 class _Measured(NamedTuple):
-    """A replayed design: the logarithm of the ratio of times, its error, and the base's runs in a round beside it."""
+    """A replayed design: the logarithm of the ratio of times, its error, and the base's runs in a round beside it.
+
+    peak: the logarithm of the least ratio of peaks.
+    """
 
     what: str
     one: Known
     replayed: float
     error: float
     base_runs: int
+    peak: float
 
 
 def _measured(
@@ -171,18 +181,23 @@ def _measured(
     weights /= weights.sum()
     replayed = (weights * np.log(after / before)).sum(axis=0)
     errors = np.linalg.norm(weights * [[shift.error_ns for shift in row] for row in shifts] / after, axis=0)
-    for (what, one), ratio, error in zip(some, replayed, errors, strict=True):
-        yield _Measured(what, one, float(ratio), float(error), base_runs(len(some)))
+    peaks = (weights * [[shift.peak for shift in row] for row in shifts]).sum(axis=0)
+    for (what, one), ratio, error, peak in zip(some, replayed, errors, peaks, strict=True):
+        yield _Measured(what, one, float(ratio), float(error), base_runs(len(some)), float(peak))
 
 
 def _corrected(measured: Sequence[_Measured], explorer: Explorer) -> Iterator[tuple[Finalist, Known]]:
-    """Yield all finalists so far, and the designs with their corrected times."""
+    """Yield all finalists so far, and the designs with their corrected times and peaks.
+
+    Threads take other turns in replays than in the trace, and more may be resident at once than predicted.
+    """
     predicted = np.log([found.one.ratios[0] for found in measured])
     replayed, errors, runs = np.array([(found.replayed, found.error, found.base_runs) for found in measured]).T
     for found, time in zip(measured, np.exp(_mended(predicted, replayed, errors, runs)), strict=True):
-        known = found.one._replace(ratios=np.array([time, *found.one.ratios[1:]]))
-        figures = float(found.one.ratios[0]), math.exp(found.replayed), found.error, float(time), explorer.score(known)
-        yield Finalist(found.one.design.hash(), found.what, *figures), known
+        peak = max(float(found.one.ratios[1]), math.exp(found.peak))
+        known = found.one._replace(ratios=np.array([time, peak, *found.one.ratios[2:]]))
+        times = float(found.one.ratios[0]), math.exp(found.replayed), found.error, float(time)
+        yield Finalist(found.one.design.hash(), found.what, *times, peak, explorer.score(known)), known
 
 
 def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -> Floats:
