@@ -5,7 +5,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -279,36 +278,6 @@ def test_only_the_heaviest_image(program: Program, tmp_path: Path) -> None:
     result = record(program("fork"), tmp_path / "t.hst", all_processes=False)
     assert [births(trace, range(6000, 6007))[6001] for trace in result.traces] == [100]
     assert [path.name for path in tmp_path.iterdir()] == ["t.hst"]
-
-
-def test_a_signal_to_the_driver_goes_to_the_command(tmp_path: Path) -> None:
-    """Ended by SIGTERM, the driver still converts what there is."""
-    script = (
-        "import sys, pathlib\nfrom heapsmith.bench.record.record import record\n"
-        "print(record(['sh', '-c', 'echo ready; exec sleep 60'], pathlib.Path(sys.argv[1])).exit_status)"
-    )
-    out = tmp_path / "t.hst"
-    with subprocess.Popen([sys.executable, "-c", script, str(out)], stdout=subprocess.PIPE, text=True) as driver:
-        assert driver.stdout is not None
-        assert driver.stdout.readline() == "ready\n"
-        driver.send_signal(signal.SIGTERM)
-        assert driver.stdout.read() == f"{128 + signal.SIGTERM}\n"
-    assert verify(out).events > 0
-
-
-def test_a_driver_that_was_stopped_waits_on(tmp_path: Path) -> None:
-    """As a shell stops it (Ctrl-Z) and lets it go on."""
-    script = (
-        "import sys\nfrom heapsmith.bench.common.foreground import run_foreground\n"
-        "print(run_foreground(['sh', '-c', 'echo ready; read line; exit 7'], '/bin/sh', {})[1])"
-    )
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
-    with subprocess.Popen([sys.executable, "-c", script], **pipes) as driver:
-        assert driver.stdout.readline() == "ready\n"
-        driver.send_signal(signal.SIGSTOP)
-        time.sleep(1.1)
-        driver.send_signal(signal.SIGCONT)
-        assert driver.communicate("\n")[0] == "7\n"
 
 
 REAL = {

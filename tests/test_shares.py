@@ -19,17 +19,18 @@ def recorded(path: Path, program: str, sizes: list[int], drops: int = 0) -> Reco
 
 
 def result(*traces: RecordedTrace) -> RecordResult:
-    return RecordResult(0, 1, 1.0, list(traces), inlines=False, running=[], unwritten=[])
+    return RecordResult(0, 1, 1.0, list(traces), inlines=False, running=[], unwritten=[], interrupted=False)
 
 
-def test_events_and_live_bytes_count_half_and_half(tmp_path: Path) -> None:
+def test_events_and_bytes_over_time_count_half_and_half(tmp_path: Path) -> None:
     server = recorded(tmp_path / "a.hst", "/usr/bin/server", [10] * 80)
     clients = [recorded(tmp_path / f"{name}.hst", f"/{name}/client", [100] * 6) for name in ("b", "c")]
     found = shares(result(server, *clients))
-    # 80 of 92 blocks and 800 of 2,000 bytes; the clients' longest trace stands for both.
+    # 80 of 92 blocks; 800 bytes until 159 ns, and twice 600 until 11 ns. The first client's trace stands for both.
+    memory = 800 * 159, 2 * 600 * 11
     assert found == [
-        (tmp_path / "a.hst", pytest.approx((80 / 92 + 800 / 2000) / 2)),
-        (tmp_path / "b.hst", pytest.approx((12 / 92 + 1200 / 2000) / 2)),
+        (tmp_path / "a.hst", pytest.approx((80 / 92 + memory[0] / sum(memory)) / 2)),
+        (tmp_path / "b.hst", pytest.approx((12 / 92 + memory[1] / sum(memory)) / 2)),
     ]
 
 

@@ -6,12 +6,20 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import IO, Any
+from typing import IO, Any, NamedTuple
 
 from heapsmith.model.errors import BadInput
 
-_NOTICED = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
-"""Signals with which nothing is done; the last one says that the process may have ended."""
+_LEFT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
+"""Signals that are not passed on: the command has the first two too, the last one says that it may have ended."""
+
+
+class Ended(NamedTuple):
+    """A command that ended: its pid, its status (128 + n after signal n), and whether SIGINT came meanwhile."""
+
+    pid: int
+    status: int
+    interrupted: bool
 
 
 def run_foreground(
@@ -22,14 +30,15 @@ def run_foreground(
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
-) -> tuple[int, int]:
-    """Run `program` as `command`; returns its pid and its exit status (128 + n after signal n).
+) -> Ended:
+    """Run `program` as `command`, and return how it ended.
 
     Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the command;
     SIGTERM and SIGHUP are passed on to it. Raises BadInput if the system cannot execute it.
     """
     started: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
+    seen: set[int] = set()
 
     def pass_on(number: int, _: object) -> None:
         if started:
@@ -37,7 +46,7 @@ def run_foreground(
         else:
             early.append(number)
 
-    with _signals(pass_on):
+    with _signals(pass_on, lambda number, _: seen.add(number)):
         try:
             process = subprocess.Popen(
                 command, executable=program, env=environment, stdin=stdin, stdout=stdout, stderr=stderr
@@ -48,7 +57,7 @@ def run_foreground(
         for number in early:
             process.send_signal(number)
         status = _wait(process)
-    return process.pid, status if status >= 0 else 128 - status
+    return Ended(process.pid, status if status >= 0 else 128 - status, signal.SIGINT in seen)
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:
@@ -75,15 +84,15 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 
 
 @contextmanager
-def _signals(pass_on: Callable[[int, object], None]) -> Iterator[None]:
-    """Ignore SIGINT and SIGQUIT, which the command gets too; pass on SIGTERM and SIGHUP; notice SIGCHLD.
+def _signals(pass_on: Callable[[int, object], None], note: Callable[[int, object], None]) -> Iterator[None]:
+    """Note SIGINT and SIGQUIT, which the command gets too, and SIGCHLD; pass on SIGTERM and SIGHUP.
 
     Has no effect outside the main thread, where signals cannot be handled.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers = {number: signal.signal(number, lambda *_: None) for number in _NOTICED}
+    handlers = {number: signal.signal(number, note) for number in _LEFT}
     handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
         yield

@@ -1,5 +1,7 @@
 """The forge: makes a library for a command, verifies it, and measures it against other mallocs."""
 
+import re
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable
@@ -14,7 +16,7 @@ from heapsmith.bench.page.page import write_page
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
-from heapsmith.bench.record.shares import shares
+from heapsmith.bench.record.shares import name_of, shares
 from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.built import library_of
@@ -62,13 +64,12 @@ def forge(
     check_arguments(base, asked, name)
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     reports = [out / f"report.{kind}" for kind in ("md", "html", "json")]
-    for stale in (*reports, *out.glob("trace.*.hst")):
+    for stale in reports:
         stale.unlink(missing_ok=True)
 
-    say(1, f"record {' '.join(command)}")
+    say(1, f"record {shlex.join(command)}")
     recorded, traces = _record(command, trace, progress)
-    others = [f"{path.name} counts {share:.0%}" for path, share in traces[1:]]
-    say(2, "; ".join([f"read the trace: {recorded.traces[0].events:,} events", *others, *recorded.warnings()]))
+    say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings()]))
     info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
     tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
@@ -109,20 +110,43 @@ def _part(stop: Stop, part: float) -> Stop:
 
 
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:
-    """Record the command; its busiest process must have lost no event. Traces of no share are removed."""
+    """Record the command; its busiest process must have lost no event.
+
+    The other traces that count are named by their programs, and the rest is removed.
+    """
     void = subprocess.DEVNULL
     result = record(command, trace, stdin=void, stdout=void, progress=progress)
     killed = result.exit_status - 128
-    if killed == signal.SIGINT:
+    if killed == signal.SIGINT or result.interrupted:  # a command that ends in order on Ctrl-C has done half its work
         raise KeyboardInterrupt
     if killed > 0:
         raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
     if drops := result.traces[0].drops:
         raise CheckFailed(f"{trace}: {drops} events were dropped while recording; free some room there")
     traces = shares(result)
-    for unused in {Path(one.path) for one in result.traces} - {path for path, _ in traces}:
-        unused.unlink()
+    counted = dict(traces)
+    for one in result.traces[1:]:
+        path = Path(one.path)
+        if path in counted:
+            named = trace.with_name(f"{trace.stem}.{re.sub(r'[^a-zA-Z0-9_+-]', '-', name_of(one))}.hst")
+            traces = [(named if other == path else other, share) for other, share in traces]
+            path.replace(named)
+        else:
+            path.unlink()
     return result, traces
+
+
+def _programs(recorded: RecordResult, traces: Shares) -> str:
+    """The events of the first trace, and what each program counts if they are several."""
+    first, *others = recorded.traces
+    said = f"{first.events:,} events of {name_of(first)}"
+    if not others:
+        return said
+    parts = [
+        f"{path.suffixes[0][1:] if number else name_of(first)} {share:.0%}"
+        for number, (path, share) in enumerate(traces)
+    ]
+    return f"{said}; what the programs count: {', '.join(parts)}"
 
 
 def _require(verified: VerifyReport) -> None:

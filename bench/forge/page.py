@@ -1,5 +1,6 @@
 """The page of a forge, and of traces: what `heapsmith report` and the forge write as report.html."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -92,7 +93,7 @@ def forged(
     every = [load(report.base), *([] if report.tuned.kept_base else [report.tuned.design]), *designs]
     shown: list[Shown] = [collect(trace, every, hardware=hardware, progress=progress)]
     library = next(file for file in report.files if file.endswith(".so"))
-    command = " ".join(report.command)
+    command = shlex.join(report.command)
     return Page(
         f"{report.name}: an allocator for {command}",
         conclusion(report),

@@ -1,5 +1,6 @@
 """The forge's report: all results, the tables of the summary, and the page."""
 
+import shlex
 from collections.abc import Iterator
 
 import msgspec
@@ -67,10 +68,10 @@ def markdown(report: ForgeReport) -> str:
 
 def _lines(report: ForgeReport) -> Iterator[str]:
     library = next(file for file in report.files if file.endswith(".so"))
-    yield f"# {report.name}: an allocator for `{' '.join(report.command)}`"
+    yield f"# {report.name}: an allocator for `{shlex.join(report.command)}`"
     for sentence in conclusion(report):
         yield from ("", sentence)
-    yield from ("", "```", f"heapsmith run {library} -- {' '.join(report.command)}", "```", "")
+    yield from ("", "```", f"heapsmith run {library} -- {shlex.join(report.command)}", "```", "")
     info = report.trace
     yield f"Recorded: {info.events:,} events, {info.threads} threads, {info.distinct_sizes:,} distinct sizes,"
     yield f"{amount(info.allocated_bytes)} allocated, {amount(info.peak_live_bytes)} live at the peak."

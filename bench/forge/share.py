@@ -16,6 +16,8 @@ from heapsmith.model.files import scratch
 
 VARIABLE = "HEAPSMITH_MALLOC_SHARE"
 """Names the file that the sampler writes to (`runtime/replay/malloc_share.c`)."""
+LEAST = 100
+"""Samples below which nothing is said of the share: none of 100 inside allows up to 3 % (95 %)."""
 ENOUGH = 2000
 """Samples after which the share is known within 2 % of the program's CPU time (95 %)."""
 
@@ -50,8 +52,8 @@ class Share(msgspec.Struct, frozen=True):
 
     def sentence(self) -> str:
         """What to expect of any malloc at most."""
-        if not self.samples:
-            return "The share of malloc in the program's CPU time is unknown: there was no sample of it."
+        if self.samples < LEAST:
+            return f"The share of malloc in the program's CPU time is unknown: {self.samples} samples are too few."
         return (
             f"malloc takes about {self.part:.0%} of the program's CPU time under {self.library} and {self.most:.0%} "
             "under glibc, with the cache misses that it causes. That is about the most that another malloc can save; "

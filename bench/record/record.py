@@ -2,6 +2,7 @@
 
 import ctypes
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable
@@ -68,6 +69,7 @@ class RecordResult(msgspec.Struct, frozen=True):
     inlines: bool  # CMD contains heapsmith.h or an archive, whose blocks are not in the trace
     running: list[Running]  # processes that ran on after CMD's end; later events are in no trace
     unwritten: list[int]  # pids of images without a trace: no spool could be created
+    interrupted: bool  # Ctrl-C came while it ran, whatever CMD made of it
 
     def warnings(self) -> list[str]:
         """One line for each part of the run that the traces lack."""
@@ -146,13 +148,12 @@ def record(
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
-    With `all_processes`, the other images (of children, and before and after an exec) become
-    `<out's stem>.<pid>.<sequence>.hst` beside it. With `stacks`, each allocation has its call stack
-    of at most so many frames. The command gets the standard streams (or
-    `stdin`, `stdout`, `stderr`, as for subprocess.Popen) and the signals. Background children are
-    not waited for. Raises BadInput (no such command, `out` cannot be written), Missing (a
-    program of musl; see build_recorder; the disk was full before the first event) or CheckFailed (the command never
-    loaded the recorder).
+    With `all_processes`, the other images (of children, and before and after an exec) become `<out's
+    stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
+    has its call stack of at most so many frames. The command gets the standard streams (or `stdin`, `stdout`,
+    `stderr`, as for subprocess.Popen) and the signals. Background children are not waited for. Raises BadInput (no
+    such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
+    the first event) or CheckFailed (the command never loaded the recorder).
     """
     program = shutil.which(command[0]) if command else None
     if program is None:
@@ -170,7 +171,9 @@ def record(
         processors = _tells_processors(loaded)
         began = _now(loaded)
         environment = os.environ | {"LD_PRELOAD": preload([recorder], os.environ), SPOOL_VARIABLE: str(spool)}
-        pid, status = run_foreground(command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr)
+        pid, status, interrupted = run_foreground(
+            command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr
+        )
         ended = _now(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
@@ -179,6 +182,7 @@ def record(
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         traces = _convert_all(records, out, run, all_processes, progress)
+        _remove_older(out, {trace.path for trace in traces})
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     if unwritten and not traces:
@@ -186,7 +190,9 @@ def record(
     if not traces:
         reason = why_not_preloaded(Path(program)) or f"{program}: ended, or gave up LD_PRELOAD, before its first event"
         raise CheckFailed(f"nothing was recorded: {reason}")
-    return RecordResult(status, wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten)
+    return RecordResult(
+        status, wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten, interrupted
+    )
 
 
 def _inlines(program: Path) -> bool:
@@ -255,6 +261,14 @@ def _convert_all(
         to = out.with_name(f"{out.stem}.{pid}.{sequence}.hst") if traces else out
         traces.append(_convert(path, to, run, run.status if path == last_of_command else None, advance))
     return traces
+
+
+def _remove_older(out: Path, written: set[str]) -> None:
+    """Remove what an earlier run left beside `out` under the names of its processes' traces."""
+    name = re.compile(re.escape(out.stem) + r"\.[0-9]+\.[0-9]+\.hst")
+    for path in out.parent.iterdir():
+        if name.fullmatch(path.name) and str(path) not in written and path.is_file():
+            path.unlink()
 
 
 def _image(path: Path) -> tuple[int, int]:

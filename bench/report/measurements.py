@@ -1,5 +1,6 @@
 """Tables of measurements: programs and replays under several libraries, library against model."""
 
+import shlex
 from collections.abc import Callable
 
 import msgspec
@@ -40,7 +41,7 @@ def measured(table: MeasureTable) -> Words:
         )
         for row in table.rows
     ]
-    return Words(f"{' '.join(table.command)}: {_medians(table)}", columns, rows)
+    return Words(f"{shlex.join(table.command)}: {_medians(table)}", columns, rows)
 
 
 def _medians(table: MeasureTable | ReplayTable) -> str:

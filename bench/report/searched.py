@@ -77,7 +77,11 @@ def on_traces(found: Tuned) -> Words:
                     *((_late(p999_ns),) if timed else ()),
                     _run_share(of),
                     *(amount(of.resident_peak), amount(of.resident_average), amount(of.resident_end)),
-                    *(amount(of.committed_peak), f"{one.weight:.3g}", regret if what == "tuned" else ""),
+                    *(
+                        amount(of.committed_peak),
+                        "-" if one.held_out else f"{one.weight:.3g}",
+                        regret if what == "tuned" else "",
+                    ),
                 )
             )
     columns = (

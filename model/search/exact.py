@@ -36,6 +36,7 @@ class Exact:
 
     def __init__(self, sources: Sequence[Source], base: Design, max_classes: int, max_overhead: float) -> None:
         self._sources, self._base, self._max_classes = sources, base, max_classes
+        self.traces = len(sources)
         self._largest = largest_block(base)
         self._demands: dict[Rules, Histogram] = {}
         self._sizes: dict[tuple[Rules, int, int], Sizes | str] = {}

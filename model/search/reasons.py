@@ -26,23 +26,25 @@ def _share(part: float, whole: float) -> str:
     return f"{100 * part / whole:.2f} %" if whole else "0 %"
 
 
-def why_base(base: Design, priced: int, finalists: Sequence[Finalist]) -> Reason:
-    """Explain why the base is kept."""
-    why = f"The base {base.name} stays, because none of {priced} simulated designs is better within the limits."
+def why_base(base: str, priced: int, finalists: Sequence[Finalist]) -> Reason:
+    """Explain why the base of this name is kept."""
+    why = f"The base {base} stays, because none of {priced} simulated designs is better within the limits."
     if finalists:
         why = (
-            f"The base {base.name} stays: of {priced} simulated designs {len(finalists)} were replayed beside it, and "
+            f"The base {base} stays: of {priced} simulated designs {len(finalists)} were replayed beside it, and "
             "none is better within the limits."
         )
-    return Reason("design", base.name, why, {"simulations": priced})
+    return Reason("design", base, why, {"simulations": priced})
 
 
-def why_design(sources: Sequence[Source], base: Known, found: Known, finalists: Sequence[Finalist]) -> Reason:
-    """Explain the design as a whole, by its first trace."""
+def why_design(
+    sources: Sequence[Source], known_as: str, base: Known, found: Known, finalists: Sequence[Finalist]
+) -> Reason:
+    """Explain the design as a whole, by its first trace; known_as: the name of the base."""
     before, after = base.outcomes[0], found.outcomes[0]
     names = ", ".join(printable(source.path.name) for source in sources)
     why = (
-        f"Tuned for {names} from {base.design.name}. Predicted for {printable(sources[0].path.name)}: "
+        f"Tuned for {names} from {known_as}. Predicted for {printable(sources[0].path.name)}: "
         f"{after.allocator_ns_per_op:.2f} ns per operation in the allocator ({before.allocator_ns_per_op:.2f} with the "
         f"base), {after.resident_peak:,} bytes resident at the peak ({before.resident_peak:,}), "
         f"{after.resident_average:,.0f} on average ({before.resident_average:,.0f}), {after.resident_end:,} at the end "
@@ -100,10 +102,11 @@ def why_classes(design: Design, base: Design, exact: Exact, max_classes: int) ->
             "class_bytes": found.class_bytes,
         }
     yield Reason("sizes", f"{len(plan.sized)} classes", why, figures)
-    yield from _each_class(design, histogram)
+    yield from _each_class(design, histogram, exact.traces)
 
 
-def _each_class(design: Design, histogram: Histogram) -> Iterator[Reason]:
+def _each_class(design: Design, histogram: Histogram, traces: int) -> Iterator[Reason]:
+    """Explain each class. What several traces ask for is weighted and scaled, so only parts of it mean something."""
     plan = make_plan(design)
     of_class = np.array(plan.size_class)
     seen = [counts[: len(of_class)] for counts in (histogram.live, histogram.asked, histogram.allocations)]
@@ -111,9 +114,14 @@ def _each_class(design: Design, histogram: Histogram) -> Iterator[Reason]:
     for row in plan.sized:
         live, asked, allocations = (int(counts[of_class == row.index].sum()) for counts in seen)
         why = f"{row.smallest_request} to {row.usable}: "
-        why += f"{allocations:,} allocations" if allocations else "no allocations"
-        if live:
-            why += f", {live:,} live at the peak in {_share(asked, live * row.stride)} of their blocks"
+        blocks = f"in {_share(asked, live * row.stride)} of their blocks" if live else ""
+        if not allocations:
+            why += "no allocations"
+        elif traces == 1:
+            why += f"{allocations:,} allocations" + (f", {live:,} live at the peak {blocks}" if live else "")
+        else:
+            why += f"{_share(allocations, int(seen[2].sum()))} of the allocations"
+            why += f", {_share(live, int(seen[0].sum()))} of the blocks live at the peaks, {blocks}" if live else ""
         figures: Figures = {"allocations": allocations, "live": live, "asked_bytes": asked}
         yield Reason(f"sizes[{row.index}]", str(row.size), why, figures)
 
@@ -133,6 +141,9 @@ def why_fronts(design: Design, exact: Exact) -> Iterator[Reason]:
                     for at, refill, flush in ((0, 1, 1), (held, front.refill, front.flush))
                 )
                 slow += here
-                words.append(f"{here:,.0f} slow operations estimated for {size} ({none:,.0f} without a front)")
+                if exact.traces == 1:
+                    words.append(f"{here:,.0f} slow operations estimated for {size} ({none:,.0f} without a front)")
+                else:
+                    words.append(f"{_share(here, none)} of the slow operations without a front estimated for {size}")
         why = "; ".join(words) or "The trace has no allocations of these sizes"
         yield Reason(f"class_front[{index}]", f"{', '.join(map(str, row.sizes))}", f"{why}.", {"slow": slow})

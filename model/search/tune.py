@@ -125,7 +125,7 @@ def tune(
     check_arguments(base, asked, name)
     begin, machine = time.monotonic(), priced(hardware or load_hardware())
     sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
-    base = msgspec.structs.replace(base, name=name)
+    known_as, base = base.name, msgspec.structs.replace(base, name=name)
     hire = hire or partial(Workers, jobs=asked.jobs)
     evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
     evaluator = evaluator_of(Bench(sources, machine))
@@ -144,13 +144,13 @@ def tune(
             confirmed = confirmed._replace(found=found)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
         evaluator.write()
-    design = _titled(confirmed.found.design, sources, base)
+    design = _titled(confirmed.found.design, sources, base, known_as)
     traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(Bench(held, machine)))
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
         favour=asked.favour,
-        reasons=[*_reasons(explorer, exact, design, asked, confirmed), *tried.reasons],
+        reasons=[*_reasons(explorer, exact, design, asked, confirmed, known_as), *tried.reasons],
         worth=[*confirmed.worth, *tried.worth],
         finalists=confirmed.finalists,
         why_not_replayed=confirmed.why_not,
@@ -224,13 +224,15 @@ def _settled(
     yield from confirm(found, worth, explorer, asked.replays, seconds)
 
 
-def _reasons(explorer: Explorer, exact: Exact, design: Design, asked: Asked, confirmed: Confirmed) -> list[Reason]:
-    """Return why the design is what it is, each field's reason by its name."""
+def _reasons(
+    explorer: Explorer, exact: Exact, design: Design, asked: Asked, confirmed: Confirmed, known_as: str
+) -> list[Reason]:
+    """Return why the design is what it is, each field's reason by its name; known_as: the name of the base."""
     base, found = explorer.known[explorer.base.hash()], confirmed.found
     if found is base:
-        return [reasons.why_base(base.design, len(explorer.known), confirmed.finalists)]
+        return [reasons.why_base(known_as, len(explorer.known), confirmed.finalists)]
     return [
-        reasons.why_design(explorer.sources, base, found, confirmed.finalists),
+        reasons.why_design(explorer.sources, known_as, base, found, confirmed.finalists),
         *reasons.why_choices(confirmed.worth),
         *reasons.why_classes(design, base.design, exact, asked.max_classes),
         *reasons.why_fronts(design, exact),
@@ -274,12 +276,12 @@ def _share(begin: float, until: float | None) -> float | None:
     return None if until is None else begin + SEARCH_SHARE * (until - begin)
 
 
-def _titled(design: Design, sources: Sequence[Source], base: Design) -> Design:
+def _titled(design: Design, sources: Sequence[Source], base: Design, known_as: str) -> Design:
     """Return the design with what it was tuned for, unless it is the base."""
     if design.hash() == base.hash():
         return design
     names = [printable(source.path.name) for source in sources]
-    about = f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {base.name}"
+    about = f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {known_as}"
     return msgspec.structs.replace(design, about=about)
 
 

@@ -82,8 +82,10 @@ int latency_text(const struct latency *l, struct stamp stamp, double tick_ns, ch
 {
     const double share[] = {.5, .99, .999};
     double own[5] = {[3] = (double)l->worst, [4] = latency_mean(l)};
-    for (int i = 0; i < 3; i++)
-        own[i] = latency_quantile(l, share[i], stamp.step);
+    for (int i = 0; i < 3; i++) {
+        double quantile = latency_quantile(l, share[i], stamp.step);
+        own[i] = quantile < own[3] ? quantile : own[3]; /* a bucket may end behind the worst */
+    }
     for (int i = 0; i < 5; i++)
         own[i] = own[i] > stamp.cost ? (own[i] - stamp.cost) * tick_ns : 0;
     return snprintf(text, room,

@@ -263,7 +263,7 @@ def forged(report: "ForgeReport") -> None:
 
     for table in summary(report):
         draw(table)
-    for warning in [*measurements.notes(report.replayed), *measurements.notes(report.measured)]:
+    for warning in dict.fromkeys([*measurements.notes(report.replayed), *measurements.notes(report.measured)]):
         show.prose(warning)
     for sentence in conclusion(report):
         print()
