@@ -103,12 +103,13 @@ def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     train = suite_rows._replay_row(other, "replay", other).train
     assert train is not None
     found = train(tmp_path)
-    (trace,) = found.traces
+    ((trace, weight),) = found.traces
     with TraceReader(trace) as reader, TraceReader(tmp_path / "recorded" / f"{other.name}.hst") as whole:
         requests = Counter(size for chunk in reader for size in chunk.size[chunk.op == Op.MALLOC].tolist())
         wanted = Counter(size for chunk in whole for size in chunk.size[chunk.op == Op.MALLOC].tolist())
         samples = reader.footer.samples
         assert Path(reader.header.command[0]).name.startswith("heapsmith-replay")
+    assert weight == 1.0
     assert not wanted - requests
     assert samples is not None
     assert samples.touched
@@ -125,7 +126,7 @@ def test_where_blocks_go_between_threads_several_recordings_count(
     train = row(other, "programs", other).train
     assert train is not None
     events = []
-    for trace in train(tmp_path).traces:
+    for trace, _ in train(tmp_path).traces:
         with TraceReader(trace) as reader:
             events.append(sum(len(chunk.op) for chunk in reader))
     assert len(events) == 3
