@@ -18,10 +18,12 @@ from preloaded import PROGRAMS
 
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop, quiet
+from heapsmith.bench.forge.forge import _kept
 from heapsmith.bench.forge.page import read_report
-from heapsmith.bench.forge.share import malloc_share
+from heapsmith.bench.forge.share import Share, malloc_share
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO
+from heapsmith.bench.record.record import RecordedTrace, RecordResult
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
@@ -77,12 +79,35 @@ def test_the_share_of_malloc_is_sampled() -> None:
     assert little.part < 0.1 < 0.15 < much.part
 
 
+def test_few_samples_say_nothing_of_the_share() -> None:
+    assert "unknown: there are 99 of the 100 samples" in Share("lib.so", 99, 0, 1.0).sentence()
+    assert "malloc takes about 5% of the program's CPU time" in Share("lib.so", 100, 5, 1.0).sentence()
+
+
+def test_traces_that_count_get_the_names_of_their_programs(tmp_path: Path) -> None:
+    names = ["main", "a b", "a-b", "/opt/a+b.2", "", "x" * 300, "left-out"]
+    traces = []
+    for pid, name in enumerate(names):
+        path = tmp_path / ("trace.hst" if not pid else f"trace.{pid}.0.hst")
+        path.write_text(name)
+        traces.append(RecordedTrace(str(path), pid, 0, 0, [name] if name else [], 1, 1, 0, 0, 0, 0, 0, 0, 0))
+    result = RecordResult(0, 1, 1.0, traces, inlines=False, running=[], unwritten=[], interrupted=False)
+    counted = [(Path(one.path), 0.1) for one in traces[:-1]]
+    kept = _kept(result, counted, tmp_path / "programs")
+    assert [path.read_text() for path, _ in kept] == names[:-1]
+    assert [path.name for path, _ in kept] == [
+        *("trace.hst", "a-b.hst", "2-a-b.hst", "a+b.2.hst", "unnamed.hst", f"{'x' * 80}.hst")
+    ]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["programs", "trace.hst"]
+
+
 @pytest.mark.big
 def test_forge_for_a_command_of_two_programs_as_json(call: Call, tmp_path: Path) -> None:
     (pair,) = [row for row in MICRO if row.name == "mixed"]
     other = [str(program(pair.program)), "20000", *pair.arguments.split()]
     both = ["sh", "-c", f"{shlex.join(COMMAND)} && {shlex.join(other)}"]
-    (tmp_path / "trace.1.0.hst").write_text("stale")
+    (tmp_path / "programs").mkdir()
+    (tmp_path / "programs" / "stale.hst").write_text("stale")
     answer = call("forge", "-o", tmp_path, "--rounds", "1", "--budget", "4s", "--name", "tiny", "--json", "--", *both)
     report = json.loads(answer.out)
     assert report == json.loads((tmp_path / "report.json").read_text())
@@ -91,8 +116,10 @@ def test_forge_for_a_command_of_two_programs_as_json(call: Call, tmp_path: Path)
     assert names[0] == "trace.hst"
     assert len(names) == 2
     assert sum(one["weight"] for one in report["tuned"]["traces"]) == pytest.approx(1)
-    assert sorted(names) == sorted(path.name for path in tmp_path.glob("*.hst"))
-    assert [run["trace"] for run in report["verified"]["runs"][::2]] == [str(tmp_path / name) for name in names]
+    assert [path.name for path in (tmp_path / "programs").iterdir()] == names[1:]
+    assert [path.name for path in tmp_path.glob("*.hst")] == names[:1]
+    places = [str(tmp_path / names[0]), str(tmp_path / "programs" / names[1])]
+    assert [run["trace"] for run in report["verified"]["runs"][::2]] == places
     assert "the heap on each trace, predicted" in (tmp_path / "report.md").read_text()
 
 
@@ -113,37 +140,40 @@ def test_forge_compares_with_the_malloc_that_the_command_has(call: Call, tmp_pat
 
 
 @pytest.mark.parametrize(
-    ("step", "number"),
+    ("step", "number", "command"),
     [
-        (1, signal.SIGINT),
-        pytest.param(3, signal.SIGTERM, marks=pytest.mark.big),
-        pytest.param(7, signal.SIGINT, marks=pytest.mark.big),
+        (1, signal.SIGINT, ["sleep", "60"]),
+        pytest.param(1, signal.SIGINT, ["sh", "-c", "trap : INT; sleep 60; exit 0"], marks=pytest.mark.big),
+        pytest.param(3, signal.SIGTERM, COMMAND, marks=pytest.mark.big),
+        pytest.param(7, signal.SIGINT, COMMAND, marks=pytest.mark.big),
     ],
 )
-def test_an_interrupted_forge_leaves_no_half_written_file(tmp_path: Path, step: int, number: int) -> None:
+def test_an_interrupted_forge_leaves_no_half_written_file(
+    tmp_path: Path, step: int, number: int, command: list[str]
+) -> None:
     out = tmp_path / "job"
     heeding = ["env", "--default-signal=INT"]  # a suite in the background ignores it, and so would its children
-    arguments = [*heeding, *PROGRAM, "forge", "-o", str(out), "--", *(["sleep", "60"] if step == 1 else COMMAND)]
+    arguments = [*heeding, *PROGRAM, "forge", "-o", str(out), "--", *command]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as process:
         assert process.stderr is not None
         assert any(line.startswith(f"[{step}/") for line in process.stderr)
         if step == 1:
-            wait_for_child(process.pid)
+            wait_for_child(process.pid, command[0])
         os.killpg(process.pid, number)
         said = process.stderr.read()
         assert process.wait() == 128 + number
     assert said == ""
     whole = {1: ["trace.hst"], 3: ["trace.hst"], 7: ["c", "design.toml", "libjob.so", "trace.hst"]}
-    assert sorted(path.name for path in out.iterdir()) == whole[step]
+    assert sorted({path.name for path in out.iterdir()} - {"programs"}) == whole[step]
     subprocess.run([*PROGRAM, "trace", "verify", str(out / "trace.hst")], check=True)
 
 
-def wait_for_child(pid: int) -> None:
-    """Until the command itself runs: the forge's own child is `sleep`."""
+def wait_for_child(pid: int, name: str) -> None:
+    """Until the command itself runs: the forge's own child has this name."""
     for _ in range(600):
         with suppress(FileNotFoundError, ProcessLookupError):  # another child may end meanwhile
             children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-            if any(Path(f"/proc/{child}/comm").read_text() == "sleep\n" for child in children):
+            if any(Path(f"/proc/{child}/comm").read_text() == f"{name}\n" for child in children):
                 return
         time.sleep(0.1)
     raise AssertionError("the command never began")

@@ -214,6 +214,13 @@ def test_the_script_and_the_tables_are_in_no_figure(tmp_path: Path) -> None:
     assert replayed.minor_faults < 40_000 * 32 / 4096 + 100
 
 
+def test_no_quantile_of_few_operations_is_above_the_worst(tmp_path: Path) -> None:
+    events: list[Event] = [(Op.MALLOC, 0, name, 300_000 * name) for name in range(1, 9)]
+    write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
+    several = [replay_once(tmp_path / "script", GLIBC, latency=True).latency_ns for _ in range(20)]
+    assert all(one is not None and one.p99 <= one.p999 <= one.worst for one in several)
+
+
 def test_stamped_operations_tell_the_slow_ones(alone: Path, bump: Callable[[str], Library]) -> None:
     several = [replay_once(alone, bump("slow_often"), latency=True) for _ in range(5)]  # others may interrupt frees
     assert min(one.free_ns.p99 for one in several if one.free_ns) < 50_000

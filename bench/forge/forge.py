@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from heapsmith.codegen.generate import generate
 from heapsmith.codegen.verify import VerifyReport, verify
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
-from heapsmith.model.errors import CheckFailed
+from heapsmith.model.errors import CheckFailed, printable
 from heapsmith.model.files import write_json, write_text
 from heapsmith.model.memory.hardware import here
 from heapsmith.model.predict.simulate import simulate
@@ -38,6 +39,9 @@ RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 
 Shares = list[tuple[Path, float]]
 """The traces to tune on, and what they count."""
+
+LONGEST_NAME = 80
+"""Characters of a program's name in the name of its trace."""
 
 Say = Callable[[int, str], None]
 """Called with the number of the step that begins, from 1 to STEPS, and its description."""
@@ -110,12 +114,10 @@ def _part(stop: Stop, part: float) -> Stop:
 
 
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:
-    """Record the command; its busiest process must have lost no event.
-
-    The other traces that count are named by their programs, and the rest is removed.
-    """
+    """Record the command; its busiest process must have lost no event."""
     void = subprocess.DEVNULL
     result = record(command, trace, stdin=void, stdout=void, progress=progress)
+    traces = _kept(result, shares(result), trace.with_name("programs"))
     killed = result.exit_status - 128
     if killed == signal.SIGINT or result.interrupted:  # a command that ends in order on Ctrl-C has done half its work
         raise KeyboardInterrupt
@@ -123,30 +125,34 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
         raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
     if drops := result.traces[0].drops:
         raise CheckFailed(f"{trace}: {drops} events were dropped while recording; free some room there")
-    traces = shares(result)
-    counted = dict(traces)
+    return result, traces
+
+
+def _kept(result: RecordResult, traces: Shares, folder: Path) -> Shares:
+    """Move the traces that count, but the first, to `folder` under their programs' names; remove the others."""
+    shutil.rmtree(folder, ignore_errors=True)
+    counted, kept = dict(traces), traces[:1]
     for one in result.traces[1:]:
         path = Path(one.path)
-        if path in counted:
-            named = trace.with_name(f"{trace.stem}.{re.sub(r'[^a-zA-Z0-9_+-]', '-', name_of(one))}.hst")
-            traces = [(named if other == path else other, share) for other, share in traces]
-            path.replace(named)
-        else:
+        if path not in counted:
             path.unlink()
-    return result, traces
+            continue
+        folder.mkdir(exist_ok=True)
+        name = re.sub(r"[^a-zA-Z0-9_.+-]", "-", name_of(one))[:LONGEST_NAME].strip(".") or "unnamed"
+        place = folder / f"{name}.hst"
+        while place.exists():
+            place = place.with_name(f"{len(kept)}-{place.name}")
+        kept.append((path.replace(place), counted[path]))
+    return kept
 
 
 def _programs(recorded: RecordResult, traces: Shares) -> str:
     """The events of the first trace, and what each program counts if they are several."""
-    first, *others = recorded.traces
-    said = f"{first.events:,} events of {name_of(first)}"
-    if not others:
-        return said
-    parts = [
-        f"{path.suffixes[0][1:] if number else name_of(first)} {share:.0%}"
-        for number, (path, share) in enumerate(traces)
-    ]
-    return f"{said}; what the programs count: {', '.join(parts)}"
+    first = recorded.traces[0]
+    name = printable(name_of(first))
+    parts = [f"{name if path == traces[0][0] else path.stem} {share:.0%}" for path, share in traces]
+    several = f"; what the programs count: {', '.join(parts)}" if len(parts) > 1 else ""
+    return f"{first.events:,} events of {name}{several}"
 
 
 def _require(verified: VerifyReport) -> None:

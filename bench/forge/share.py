@@ -53,7 +53,8 @@ class Share(msgspec.Struct, frozen=True):
     def sentence(self) -> str:
         """What to expect of any malloc at most."""
         if self.samples < LEAST:
-            return f"The share of malloc in the program's CPU time is unknown: {self.samples} samples are too few."
+            few = f"{self.samples} of the {LEAST} samples that say something"
+            return f"The share of malloc in the program's CPU time is unknown: there are {few}."
         return (
             f"malloc takes about {self.part:.0%} of the program's CPU time under {self.library} and {self.most:.0%} "
             "under glibc, with the cache misses that it causes. That is about the most that another malloc can save; "

@@ -23,7 +23,10 @@ from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.trace.reader import TraceWriter
+from heapsmith.model.trace.reader import TraceReader, TraceWriter
+
+SOURCE = "recorder"
+"""What a trace of the recorder names as its origin."""
 
 SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the recorder
 HEADER_WORD = b"\0hs_heap_"
@@ -182,7 +185,6 @@ def record(
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         traces = _convert_all(records, out, run, all_processes, progress)
-        _remove_older(out, {trace.path for trace in traces})
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     if unwritten and not traces:
@@ -190,6 +192,7 @@ def record(
     if not traces:
         reason = why_not_preloaded(Path(program)) or f"{program}: ended, or gave up LD_PRELOAD, before its first event"
         raise CheckFailed(f"nothing was recorded: {reason}")
+    _remove_older(out, {trace.path for trace in traces})
     return RecordResult(
         status, wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten, interrupted
     )
@@ -264,11 +267,23 @@ def _convert_all(
 
 
 def _remove_older(out: Path, written: set[str]) -> None:
-    """Remove what an earlier run left beside `out` under the names of its processes' traces."""
-    name = re.compile(re.escape(out.stem) + r"\.[0-9]+\.[0-9]+\.hst")
-    for path in out.parent.iterdir():
-        if name.fullmatch(path.name) and str(path) not in written and path.is_file():
-            path.unlink()
+    """Remove the traces that an earlier run left beside `out`: files of their names that say so themselves."""
+    name = re.compile(re.escape(out.stem) + r"\.([0-9]+)\.([0-9]+)\.hst")
+    with suppress(OSError):  # they are no part of this run
+        for path in out.parent.iterdir():
+            named = name.fullmatch(path.name)
+            if named and str(path) not in written and _is_of(path, *map(int, named.groups())):
+                path.unlink()
+
+
+def _is_of(path: Path, pid: int, sequence: int) -> bool:
+    """Whether a file is the recorder's trace of this process image."""
+    try:
+        with TraceReader(path) as reader:
+            about = reader.footer.extra
+            return reader.header.source == SOURCE and (about.get("pid"), about.get("sequence")) == (pid, sequence)
+    except BadInput:
+        return False
 
 
 def _image(path: Path) -> tuple[int, int]:
@@ -293,7 +308,7 @@ def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: 
     with Spool(path) as spool:
         sites = spool.tree is not None
         about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
-        with TraceWriter(to, source="recorder", **about) as writer:
+        with TraceWriter(to, source=SOURCE, **about) as writer:
             for chunk, site in spool.chunks(run.ns_per_tick):
                 writer.append(chunk, site)
                 advance(chunk.op.size)

@@ -1,4 +1,4 @@
-"""Replays of a search's finalists beside its base: what each takes more of CPU time per operation."""
+"""Replays of a search's finalists beside its base: what each takes more of CPU time and of peak RSS."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Confirmation: replays of the finalists correct their predicted times, and the best by that is the choice."""
+"""Confirmation: replays of the finalists correct predicted times and peaks, and the best by that is the choice."""
 
 import math
 from collections.abc import Callable, Iterator, Sequence
@@ -61,7 +61,7 @@ class Finalist(msgspec.Struct, frozen=True):
 
     what: which design it is. replayed, error: by the replays, and the standard error of that. time:
     predicted, corrected by the replays (`_mended`). peak: predicted, in parts of the base's, or that of the
-    replays if it is surely more. score: with that time and peak, by the favour.
+    replays if it is more by two standard errors. score: with that time and peak, by the favour.
     """
 
     hash: str
@@ -97,7 +97,7 @@ def confirm(
     """Yield the choice that replays confirm, as it changes.
 
     The finalists are the base, the choice, the choice with each of its choices put back, and the best of the front.
-    The best by the corrected times is the next choice, and so on as long as it changes; the base stays where no
+    The best by the corrected figures is the next choice, and so on as long as it changes; the base stays where no
     finalist within the limits has a better score. The first turn has half of the time.
     """
     base, paths = explorer.known[explorer.base.hash()], [source.path for source in explorer.sources]
