@@ -93,12 +93,12 @@ def test_traces_that_count_get_the_names_of_their_programs(tmp_path: Path) -> No
         traces.append(RecordedTrace(str(path), pid, 0, 0, [name] if name else [], 1, 1, 0, 0, 0, 0, 0, 0, 0))
     result = RecordResult(0, 1, 1.0, traces, inlines=False, running=[], unwritten=[], interrupted=False)
     counted = [(Path(one.path), 0.1) for one in traces[:-1]]
-    kept = _kept(result, counted, tmp_path / "programs")
+    kept = _kept(result, counted, tmp_path / "trace.programs")
     assert [path.read_text() for path, _ in kept] == names[:-1]
     assert [path.name for path, _ in kept] == [
         *("trace.hst", "a-b.hst", "2-a-b.hst", "a+b.2.hst", "unnamed.hst", f"{'x' * 80}.hst")
     ]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["programs", "trace.hst"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["trace.hst", "trace.programs"]
 
 
 @pytest.mark.big
@@ -106,8 +106,8 @@ def test_forge_for_a_command_of_two_programs_as_json(call: Call, tmp_path: Path)
     (pair,) = [row for row in MICRO if row.name == "mixed"]
     other = [str(program(pair.program)), "20000", *pair.arguments.split()]
     both = ["sh", "-c", f"{shlex.join(COMMAND)} && {shlex.join(other)}"]
-    (tmp_path / "programs").mkdir()
-    (tmp_path / "programs" / "stale.hst").write_text("stale")
+    (tmp_path / "trace.programs").mkdir()
+    (tmp_path / "trace.programs" / "stale.hst").write_text("stale")
     answer = call("forge", "-o", tmp_path, "--rounds", "1", "--budget", "4s", "--name", "tiny", "--json", "--", *both)
     report = json.loads(answer.out)
     assert report == json.loads((tmp_path / "report.json").read_text())
@@ -116,9 +116,9 @@ def test_forge_for_a_command_of_two_programs_as_json(call: Call, tmp_path: Path)
     assert names[0] == "trace.hst"
     assert len(names) == 2
     assert sum(one["weight"] for one in report["tuned"]["traces"]) == pytest.approx(1)
-    assert [path.name for path in (tmp_path / "programs").iterdir()] == names[1:]
+    assert [path.name for path in (tmp_path / "trace.programs").iterdir()] == names[1:]
     assert [path.name for path in tmp_path.glob("*.hst")] == names[:1]
-    places = [str(tmp_path / names[0]), str(tmp_path / "programs" / names[1])]
+    places = [str(tmp_path / names[0]), str(tmp_path / "trace.programs" / names[1])]
     assert [run["trace"] for run in report["verified"]["runs"][::2]] == places
     assert "the heap on each trace, predicted" in (tmp_path / "report.md").read_text()
 
@@ -164,7 +164,7 @@ def test_an_interrupted_forge_leaves_no_half_written_file(
         assert process.wait() == 128 + number
     assert said == ""
     whole = {1: ["trace.hst"], 3: ["trace.hst"], 7: ["c", "design.toml", "libjob.so", "trace.hst"]}
-    assert sorted({path.name for path in out.iterdir()} - {"programs"}) == whole[step]
+    assert sorted({path.name for path in out.iterdir()} - {"trace.programs"}) == whole[step]
     subprocess.run([*PROGRAM, "trace", "verify", str(out / "trace.hst")], check=True)
 
 

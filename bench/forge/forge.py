@@ -2,7 +2,6 @@
 
 import re
 import shlex
-import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -117,7 +116,7 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
     """Record the command; its busiest process must have lost no event."""
     void = subprocess.DEVNULL
     result = record(command, trace, stdin=void, stdout=void, progress=progress)
-    traces = _kept(result, shares(result), trace.with_name("programs"))
+    traces = _kept(result, shares(result), trace.with_name("trace.programs"))
     killed = result.exit_status - 128
     if killed == signal.SIGINT or result.interrupted:  # a command that ends in order on Ctrl-C has done half its work
         raise KeyboardInterrupt
@@ -129,8 +128,12 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
 
 
 def _kept(result: RecordResult, traces: Shares, folder: Path) -> Shares:
-    """Move the traces that count, but the first, to `folder` under their programs' names; remove the others."""
-    shutil.rmtree(folder, ignore_errors=True)
+    """Move the traces that count, but the first, to `folder` under their programs' names; remove the others.
+
+    Traces of an earlier forge in the folder are removed.
+    """
+    for older in folder.glob("*.hst"):
+        older.unlink()
     counted, kept = dict(traces), traces[:1]
     for one in result.traces[1:]:
         path = Path(one.path)
