@@ -200,13 +200,21 @@ def _corrected(measured: Sequence[_Measured], explorer: Explorer) -> Iterator[tu
         yield Finalist(found.one.design.hash(), found.what, *times, peak, explorer.score(known)), known
 
 
+def _chance(degrees: int) -> float:
+    """Return the chi-square that chance exceeds in one of twenty cases, with so many degrees of freedom.
+
+    By Wilson and Hilferty, The distribution of chi-square, PNAS 17, 1931.
+    """
+    return degrees * (1 - 2 / (9 * degrees) + 1.645 * math.sqrt(2 / (9 * degrees))) ** 3 if degrees else 0.0
+
+
 def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -> Floats:
     """Return the corrected ratios of times, all in logarithms; runs: those of the base beside each.
 
     The replays differ from the predictions by a part that all share, since all are compared with the base and priced
     alike, and by parts of their own. The shared part is trusted by PREDICTION_ERROR and the least error of a replay.
-    How much the own parts vary beyond the designs' own errors, which are without that of the base, says how far they
-    are trusted: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird, Meta-analysis in
+    How much the own parts vary beyond what the designs' own errors, which are without that of the base, make likely
+    says how far they are trusted: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird, Meta-analysis in
     clinical trials, Controlled Clinical Trials 7, 1986; Efron and Morris, Data analysis using Stein's estimator, JASA
     70, 1975.)
     """
@@ -214,7 +222,7 @@ def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -
     variances = errors**2 * runs / (runs + 1)
     differences, precisions = replayed - predicted, 1 / variances
     shared = (precisions @ differences) / precisions.sum()
-    spread = precisions @ (differences - shared) ** 2 - (len(errors) - 1)
+    spread = precisions @ (differences - shared) ** 2 - _chance(len(errors) - 1)
     room = precisions.sum() - (precisions @ precisions) / precisions.sum()
     own = max(0.0, spread / room) if len(errors) > 1 else 0.0
     weights = 1 / (variances + own)
