@@ -213,10 +213,10 @@ def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -
 
     The replays differ from the predictions by a part that all share, since all are compared with the base and priced
     alike, and by parts of their own. The shared part is trusted by PREDICTION_ERROR and the least error of a replay.
-    How much the own parts vary beyond what the designs' own errors, which are without that of the base, make likely
-    says how far they are trusted: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird, Meta-analysis in
-    clinical trials, Controlled Clinical Trials 7, 1986; Efron and Morris, Data analysis using Stein's estimator, JASA
-    70, 1975.)
+    How much the own parts vary beyond what the designs' own errors make likely, which are without that of the base,
+    says how far they are trusted: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird,
+    Meta-analysis in clinical trials, Controlled Clinical Trials 7, 1986; Efron and Morris, Data analysis using Stein's
+    estimator, JASA 70, 1975.)
     """
     errors = np.maximum(errors, LEAST_ERROR)
     variances = errors**2 * runs / (runs + 1)
