@@ -8,7 +8,7 @@ extern struct slab *hs_last_slab; /* the slab handed out last, under the pool lo
 size_t slabs_space(void); /* bytes of the slab span and its tables */
 void slabs_init(void);
 size_t slabs_vacate(void); /* what is only reserved is unmapped; bytes. Under the pool lock */
-void slabs_unmap_ahead(void); /* so is what is usable and no superslab yet, once nothing is reserved. Under the pool lock */
+void slabs_unmap_ahead(void); /* and then what growth made usable before a superslab needs it. Under the pool lock */
 struct slab *slabs_acquire(struct heap *heap, unsigned class); /* for the class; NULL without memory */
 bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab); /* opens a new one; under the pool lock */
 void slabs_retire(struct heap *heap, struct slab *slab);       /* it is empty */

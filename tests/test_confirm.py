@@ -45,6 +45,11 @@ def predicted(trace: Path, own_outcomes: None) -> Tuned:
     return searched(trace, None)
 
 
+def timed(ns: float, error_ns: float) -> Shift:
+    """A shift of replays that say nothing of peaks."""
+    return Shift(ns, error_ns, -math.inf)
+
+
 def replays_of(shift: Callable[[Design], Shift], seen: list[Design] | None = None) -> Replays:
     """Replays that find this shift of each design."""
 
@@ -77,7 +82,7 @@ def test_a_choice_that_replays_refute_gives_way(trace: Path, predicted: Tuned) -
     """The predicted choice is replayed at .3 more than the base: a design beside it is chosen, and explained."""
     seen: list[Design] = []
     refuted, slow_ns = predicted.design.hash(), 0.3 * predicted.before.allocator_ns_per_op
-    found = searched(trace, replays_of(lambda one: Shift(slow_ns * (one.hash() == refuted), 0.001), seen))
+    found = searched(trace, replays_of(lambda one: timed(slow_ns * (one.hash() == refuted), 0.001), seen))
     assert seen[0].hash() == refuted
     assert len({one.hash() for one in seen}) == len(seen)
     assert found.design.hash() not in (refuted, DEFAULT.hash())
@@ -99,7 +104,7 @@ def test_a_choice_that_replays_refute_gives_way(trace: Path, predicted: Tuned) -
 
 
 def test_the_base_stays_where_replays_refute_all(trace: Path) -> None:
-    found = searched(trace, replays_of(lambda _: Shift(50.0, 0.001)))
+    found = searched(trace, replays_of(lambda _: timed(50.0, 0.001)))
     assert found.kept_base
     assert found.finalists
     assert "none is better" in found.reasons[0].why
@@ -108,7 +113,7 @@ def test_the_base_stays_where_replays_refute_all(trace: Path) -> None:
 
 def test_the_choice_stays_where_replays_put_all_beyond_the_limits(trace: Path) -> None:
     """The base is beyond a limit on memory, and all that is within it beyond that on time, by the replays."""
-    found = searched(trace, replays_of(lambda _: Shift(50.0, 0.001)), Limits(rss=0.99))
+    found = searched(trace, replays_of(lambda _: timed(50.0, 0.001)), Limits(rss=0.99))
     assert not found.kept_base
     assert {one.hash for one in found.finalists} >= {found.design.hash()}
 
@@ -116,7 +121,7 @@ def test_the_choice_stays_where_replays_put_all_beyond_the_limits(trace: Path) -
 def test_slower_designs_within_the_limits_may_stay(trace: Path, predicted: Tuned) -> None:
     """Limits hold for the corrected time: 2 % more than the base is too much without a limit of its own."""
     base_ns = predicted.before.allocator_ns_per_op
-    replays = replays_of(lambda _: Shift(0.02 * base_ns, 1e-6 * base_ns))
+    replays = replays_of(lambda _: timed(0.02 * base_ns, 1e-6 * base_ns))
     assert searched(trace, replays).kept_base
     assert not searched(trace, replays, Limits(time=1.05)).kept_base
 
@@ -125,7 +130,7 @@ def test_times_are_means_by_their_errors(trace: Path, predicted: Tuned) -> None:
     """One finalist alone: its replays are trusted by their error and by that of a prediction."""
     base_ns, memory = predicted.before.allocator_ns_per_op, list[float]()
     for error, trust in ((1e-6, 1.0), (PREDICTION_ERROR, 0.5), (1e3, 0.0)):
-        replays = replays_of(lambda _, error=error: Shift(-0.1 * base_ns, error * 0.9 * base_ns))  # type: ignore[misc]
+        replays = replays_of(lambda _, error=error: timed(-0.1 * base_ns, error * 0.9 * base_ns))  # type: ignore[misc]
         one = searched(trace, replays, seconds=4.0).finalists[0]
         assert one.hash == predicted.design.hash()
         assert one.error == pytest.approx(error)
@@ -170,7 +175,7 @@ def test_no_more_is_replayed_than_the_time_allows(trace: Path) -> None:
 
     def told(traces: Sequence[Path], designs: Sequence[Design], seconds: float) -> list[list[Shift]]:
         counts.append(len(designs))
-        return [[Shift(0.0, 1.0)] * (len(designs) - 1)] * len(traces)
+        return [[timed(0.0, 1.0)] * (len(designs) - 1)] * len(traces)
 
     searched(trace, told)
     assert 2 < counts[0] <= FINALISTS
@@ -183,7 +188,7 @@ def test_no_more_is_replayed_than_the_time_allows(trace: Path) -> None:
 
 def test_a_trace_that_does_not_fit_the_memory_is_not_replayed(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(confirm, "free_bytes", lambda: 1 << 20)
-    found = searched(trace, replays_of(lambda _: Shift(0.0, 1.0)))
+    found = searched(trace, replays_of(lambda _: timed(0.0, 1.0)))
     assert found.why_not_replayed is not None
     assert "1,048,576 are free" in found.why_not_replayed
     assert not found.kept_base

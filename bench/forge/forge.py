@@ -16,7 +16,7 @@ from heapsmith.bench.page.page import write_page
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.record.record import RecordResult, record
-from heapsmith.bench.record.shares import name_of, shares
+from heapsmith.bench.record.shares import Shares, name_of, shares
 from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.built import library_of
@@ -35,9 +35,6 @@ STEPS = 9
 
 RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 """The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
-
-Shares = list[tuple[Path, float]]
-"""The traces to tune on, and what they count."""
 
 LONGEST_NAME = 80
 """Characters of a program's name in the name of its trace."""

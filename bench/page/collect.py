@@ -1,5 +1,6 @@
 """Collects what a page shows of traces: figures, histories of designs, misses by cache size."""
 
+import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -60,7 +61,7 @@ def predicted(shown: list[Shown], ledgers: Sequence[Words] = ()) -> Page:
     first = shown[0]
     names = ", ".join(one.trace.name for one in shown)
     why = [sentence for one in shown for sentence in _sentences(one)]
-    command = " ".join(first.info.command) or "CMD"
+    command = shlex.join(first.info.command) or "CMD"
     forge = [f"heapsmith forge -o out -- {command}", f"heapsmith tune {first.trace} -o tuned.toml"]
     return Page(f"{names}: where the bytes go", why, forge, [_table(one) for one in shown], [], shown, ledgers=ledgers)
 

@@ -153,8 +153,8 @@ def record(
 
     With `all_processes`, the other images (of children, and before and after an exec) become `<out's
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
-    has its call stack of at most so many frames. The command gets the standard streams (or `stdin`, `stdout`,
-    `stderr`, as for subprocess.Popen) and the signals. Background children are not waited for. Raises BadInput (no
+    has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
+    default this process's own. Signals go to the command. Background children are not waited for. Raises BadInput (no
     such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
     the first event) or CheckFailed (the command never loaded the recorder).
     """

@@ -6,11 +6,14 @@ from pathlib import Path
 from heapsmith.bench.record.record import RecordedTrace, RecordResult
 from heapsmith.model.trace.stats import trace_info
 
+Shares = list[tuple[Path, float]]
+"""The traces to tune on, and what they count."""
+
 LEAST_SHARE = 0.02
 """Programs with a smaller share are left out of a search, but for the one of the record's first trace."""
 
 
-def shares(recorded: RecordResult) -> list[tuple[Path, float]]:
+def shares(recorded: RecordResult) -> Shares:
     """Return the traces to tune on and their weights, which sum to 1; the record's first trace comes first.
 
     All processes of a command have one malloc. The share of a process is the mean of its part of all

@@ -46,7 +46,7 @@ class Shift(NamedTuple):
 
     ns: float
     error_ns: float
-    peak: float = -math.inf
+    peak: float
 
 
 Replays = Callable[[Sequence[Path], Sequence[Design], float], list[list[Shift]] | None]
@@ -200,12 +200,12 @@ def _corrected(measured: Sequence[_Measured], explorer: Explorer) -> Iterator[tu
         yield Finalist(found.one.design.hash(), found.what, *times, peak, explorer.score(known)), known
 
 
-def _chance(degrees: int) -> float:
-    """Return the chi-square that chance exceeds in one of twenty cases, with so many degrees of freedom.
+def _chi_square_95(degrees: int) -> float:
+    """Return the 95 % quantile of the chi-square distribution with `degrees` degrees of freedom, at least 1.
 
     By Wilson and Hilferty, The distribution of chi-square, PNAS 17, 1931.
     """
-    return degrees * (1 - 2 / (9 * degrees) + 1.645 * math.sqrt(2 / (9 * degrees))) ** 3 if degrees else 0.0
+    return degrees * (1 - 2 / (9 * degrees) + 1.645 * math.sqrt(2 / (9 * degrees))) ** 3
 
 
 def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -> Floats:
@@ -213,8 +213,8 @@ def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -
 
     The replays differ from the predictions by a part that all share, since all are compared with the base and priced
     alike, and by parts of their own. The shared part is trusted by PREDICTION_ERROR and the least error of a replay.
-    How much the own parts vary beyond what the designs' own errors make likely, which are without that of the base,
-    says how far they are trusted: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird,
+    The own parts are trusted as far as they vary beyond the 95 % quantile of what the designs' own errors, without
+    that of the base, explain: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird,
     Meta-analysis in clinical trials, Controlled Clinical Trials 7, 1986; Efron and Morris, Data analysis using Stein's
     estimator, JASA 70, 1975.)
     """
@@ -222,9 +222,10 @@ def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -
     variances = errors**2 * runs / (runs + 1)
     differences, precisions = replayed - predicted, 1 / variances
     shared = (precisions @ differences) / precisions.sum()
-    spread = precisions @ (differences - shared) ** 2 - _chance(len(errors) - 1)
+    spread = precisions @ (differences - shared) ** 2
     room = precisions.sum() - (precisions @ precisions) / precisions.sum()
-    own = max(0.0, spread / room) if len(errors) > 1 else 0.0
+    others = len(errors) - 1
+    own = max(0.0, (spread - _chi_square_95(others)) / room) if others else 0.0
     weights = 1 / (variances + own)
     shared = (weights @ differences) / weights.sum()
     trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + errors.min() ** 2)

@@ -23,7 +23,7 @@ static inline void growth_rose(size_t region, size_t usable)
 {
 }
 
-/* So many bytes are usable again, which are all superslabs. */
+/* From now on only so many bytes are usable: those of the region's superslabs. */
 static inline void growth_fell(size_t region, size_t usable)
 {
 }
