@@ -153,6 +153,14 @@ def test_what_all_finalists_share_is_told_from_what_is_their_own() -> None:
     assert _mended(predicted, outlier, np.zeros(4), np.full(4, 2)) == pytest.approx(outlier, abs=1e-6)
 
 
+def test_a_design_far_slower_than_predicted_makes_no_other_faster() -> None:
+    """Of two finalists the first replays at twice its prediction: that is its own, and no part that both share."""
+    predicted, replayed = np.log([0.59, 1.0]), np.log([1.18, 1.05])
+    found = np.exp(_mended(predicted, replayed, np.array([0.071, 0.058]), np.full(2, 1)))
+    assert 1.1 < found[0] < 1.18
+    assert 1.0 < found[1] < 1.05
+
+
 def test_the_luckiest_of_many_replays_is_not_believed() -> None:
     """Nine designs that take the same time, replayed with errors beside a base with its own: the least corrected time
     is near the truth, and where the designs differ the corrected times are nearer to it than the replays are.

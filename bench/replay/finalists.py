@@ -90,7 +90,7 @@ def _shifts(row: Sequence[Sequence[Replayed]], others: int) -> list[Shift]:
     """The shifts of the `others` to the base, from medians over the rounds, and their standard errors."""
     times = _differences([_ns(runs) for runs in row], others)
     peaks = _differences([[math.log(PROCESS_BYTES + run.peak_rss_bytes) for run in runs] for runs in row], others)
-    return [Shift(*time, peak - 2 * error) for time, (peak, error) in zip(times, peaks, strict=True)]
+    return [Shift(*time, peak - error) for time, (peak, error) in zip(times, peaks, strict=True)]
 
 
 def _differences(figures: Sequence[Sequence[float]], others: int) -> list[tuple[float, float]]:

@@ -41,7 +41,7 @@ REPLAYER_NS, START_NS = 15, 60e6
 class Shift(NamedTuple):
     """How much more CPU time a design takes per operation than the base, and the standard error of that.
 
-    peak: the logarithm of the ratio of its peak RSS to the base's, two standard errors below the median of replays.
+    peak: the logarithm of the ratio of its peak RSS to the base's, a standard error below the median of replays.
     """
 
     ns: float
@@ -61,7 +61,7 @@ class Finalist(msgspec.Struct, frozen=True):
 
     what: which design it is. replayed, error: by the replays, and the standard error of that. time:
     predicted, corrected by the replays (`_mended`). peak: predicted, in parts of the base's, or that of the
-    replays if it is more by two standard errors. score: with that time and peak, by the favour.
+    replays if it is more by a standard error. score: with that time and peak, by the favour.
     """
 
     hash: str
@@ -212,11 +212,11 @@ def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -
     """Return the corrected ratios of times, all in logarithms; runs: those of the base beside each.
 
     The replays differ from the predictions by a part that all share, since all are compared with the base and priced
-    alike, and by parts of their own. The shared part is trusted by PREDICTION_ERROR and the least error of a replay.
-    The own parts are trusted as far as they vary beyond the 95 % quantile of what the designs' own errors, without
-    that of the base, explain: the best of many noisy replays is mostly the luckiest. (DerSimonian and Laird,
-    Meta-analysis in clinical trials, Controlled Clinical Trials 7, 1986; Efron and Morris, Data analysis using Stein's
-    estimator, JASA 70, 1975.)
+    alike, and by parts of their own. The own parts are trusted as far as they vary beyond the 95 % quantile of what
+    the designs' own errors, without that of the base, explain: the best of many noisy replays is mostly the luckiest.
+    (DerSimonian and Laird, Meta-analysis in clinical trials, Controlled Clinical Trials 7, 1986.) The shared part has
+    PREDICTION_ERROR, to which the base's runs add their own error: designs whose own parts vary widely tell little
+    about it. (Efron and Morris, Data analysis using Stein's estimator, JASA 70, 1975.)
     """
     errors = np.maximum(errors, LEAST_ERROR)
     variances = errors**2 * runs / (runs + 1)
@@ -226,7 +226,8 @@ def _mended(predicted: Floats, replayed: Floats, errors: Floats, runs: Floats) -
     room = precisions.sum() - (precisions @ precisions) / precisions.sum()
     others = len(errors) - 1
     own = max(0.0, (spread - _chi_square_95(others)) / room) if others else 0.0
+    before = 1 / (PREDICTION_ERROR**2 + (errors**2 / (runs + 1)).min())
     weights = 1 / (variances + own)
-    shared = (weights @ differences) / weights.sum()
-    trust = PREDICTION_ERROR**2 / (PREDICTION_ERROR**2 + errors.min() ** 2)
+    shared = (weights @ differences) / (weights.sum() + before)
+    trust = PREDICTION_ERROR**2 * before
     return np.asarray(predicted + trust * shared + own / (own + variances) * (differences - shared))
