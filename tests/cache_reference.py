@@ -136,14 +136,15 @@ class Reference:
     def touch_bytes(self, address: int, size: int, write: int) -> None:
         step = self.machine.line_bytes
         page = -1
-        for line in range(address // step, -(-(address + size) // step) if size else 0):
+        first = address // step
+        for line in range(first, -(-(address + size) // step) if size else 0):
             self.count["accesses"] += 1
             if line * step // PAGE != page:
                 page = line * step // PAGE
                 self.translate(page, write)
-            self.access(line, write)
+            self.access(line, write, is_next=line > first)
 
-    def access(self, line: int, write: int) -> None:
+    def access(self, line: int, write: int, *, is_next: bool = False) -> None:
         core = self.core
         if not core.holds(line):
             core.modified.discard(line)
@@ -152,7 +153,7 @@ class Reference:
             self.count["l1_reads"] += 1 - write
             if len(core.caches) == 1 or not core.caches[1].use(line):
                 self.count["l2_misses"] += 1
-                self.fetch(line, write)
+                self.fetch(line, write, is_next)
         if write and line not in core.modified:
             core.modified.add(line)
             for other in self.cores:
@@ -161,19 +162,20 @@ class Reference:
                     for cache in other.caches:
                         cache.drop(line)
 
-    def fetch(self, line: int, write: int) -> None:
+    def fetch(self, line: int, write: int, is_next: bool) -> None:
+        awaited = 1 - max(write, is_next)  # all lines are those of blocks, and those of a sequence come ahead
         owners = [other for other in self.cores if other is not self.core and other.is_modified(line)]
         found = self.llc.use(line)
         if owners:
             self.count["transfers"] += 1
-            self.count["awaited"] += 1 - write  # all lines are those of blocks
+            self.count["awaited"] += awaited
             owners[0].modified.discard(line)
             return
         self.count["l2_reads"] += 1 - write
         if not found:
             self.count["llc_misses"] += 1
             self.count["llc_reads"] += 1 - write
-        self.count["l2_awaited" if found else "llc_awaited"] += 1 - write
+        self.count["l2_awaited" if found else "llc_awaited"] += awaited
 
     def translate(self, page: int, write: int) -> None:
         frame = page // 512

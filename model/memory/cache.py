@@ -49,15 +49,25 @@ def look_at(listener: Ints, line: int, write: int) -> None:
 
 @kernel
 def look_through(listener: Ints, address: int, size: int, write: int) -> None:
-    """Access every line of [address, address + size), size > 0."""
+    """Access every line of [address, address + size), size > 0; a processor fetches ahead of a sequence.
+
+    So at most its first line is awaited.
+    """
     shift = int(listener[words.LINE_SHIFT])
     page = -1
-    for line in range(address >> shift, ((address + size - 1) >> shift) + 1):
+    first = address >> shift
+    moved, behind, far = 0, 0, 0
+    for line in range(first, ((address + size - 1) >> shift) + 1):
+        if line == first + 1:
+            moved, behind = int(listener[words.AWAITED]), int(listener[words.L2_AWAITED])
+            far = int(listener[words.LLC_AWAITED])
         listener[words.ACCESSES] += 1
         if (line << shift) >> PAGE_SHIFT != page:
             page = (line << shift) >> PAGE_SHIFT
             look_up(listener, page, write)
         access(listener, line, write)
+    if ((address + size - 1) >> shift) > first:
+        listener[words.AWAITED], listener[words.L2_AWAITED], listener[words.LLC_AWAITED] = moved, behind, far
 
 
 @kernel
