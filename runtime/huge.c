@@ -80,12 +80,14 @@ static void delete(struct huge *entry)
     entries--;
 }
 
-/* A mapping that is new, or waited, becomes a block. */
+/* A mapping that is new, or waited, becomes a block. huge_narrow cannot have found what was mapped before and enters later. */
 static bool enter(struct huge block)
 {
     hs_lock_large();
     bool entered = table_has_room();
     if (entered) {
+        if (!os_reserving)
+            block.narrow = hardening_narrow(block.start, block.pages * PAGE_BYTES, block.narrow);
         uint64_t *counter = block.ordinal == NEW ? &hs_count.huge_map : &hs_count.huge_reuse;
         if (block.ordinal == NEW)
             block.ordinal = (int64_t)hs_count.huge_map;
@@ -260,11 +262,9 @@ size_t huge_trim(bool all)
 
 void huge_narrow(void)
 {
-    for (struct huge *block = table; block < table + slots; block++) {
-        if (block->start != NULL && !block->narrow)
-            hardening_narrow(block->start, block->pages * PAGE_BYTES);
-        block->narrow = block->start != NULL;
-    }
+    for (struct huge *block = table; block < table + slots; block++)
+        if (block->start != NULL)
+            block->narrow = hardening_narrow(block->start, block->pages * PAGE_BYTES, block->narrow);
 }
 
 size_t huge_pages(const void *block)

@@ -171,6 +171,12 @@ def test_a_process_locks_nothing_that_waits_for_its_use(base: str, fields: dict[
     check_locked(unchecked_library(changed(load(base), "waits", fields)), freed=6)
 
 
+def test_a_block_that_comes_while_a_process_locks_has_no_wide_guards() -> None:
+    """Its mapping may be made before the call and become a block after it."""
+    preload = library("hardened", checked=False)
+    assert {run([program("run_locking"), 100 + 20 * number], preload) for number in range(40)} == {"0\n"}
+
+
 SMALL: dict[str, tuple[str, ...]] = {
     "cat": ("cat", "/etc/passwd"),
     "python": (sys.executable, "-S", "-c", "import json; print(len(json.dumps(list(range(1000)))))"),

@@ -41,9 +41,10 @@ def test_memory_is_flat_over_many_threads(design: str) -> None:
 
 @pytest.mark.big
 @pytest.mark.parametrize("checked", [False, True])
-@every_design
-def test_memory_is_flat_over_ten_thousand_threads_in_every_design(design: str, checked: bool) -> None:
-    early, late, heaps = threads(design, "sequential", 10_000, 1000, checked=checked)
+@pytest.mark.parametrize("design", [name for name in BUILT_IN if name != "once"])
+def test_memory_is_flat_over_twenty_thousand_threads(design: str, checked: bool) -> None:
+    """From ten thousand on: until then the last superslab may come. Empty slabs of `once` never serve again."""
+    early, late, heaps = threads(design, "sequential", 20_000, 10_000, checked=checked)
     assert flat(early, late)
     assert heaps == 2
 

@@ -88,11 +88,14 @@ size_t hardening_vacate(void)
     return bytes;
 }
 
-void hardening_narrow(char *start, size_t bytes)
+bool hardening_narrow(char *start, size_t bytes, bool narrow)
 {
+    if (narrow)
+        return true;
     size_t lost = guard_of(false) - guard_of(true);
     os_unmap(start - guard_of(false), lost);
     os_unmap(start + bytes + guard_of(true), lost);
+    return true;
 }
 
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow)

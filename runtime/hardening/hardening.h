@@ -16,7 +16,7 @@ size_t hardening_slack(const void *end); /* of the usable bytes before `end`, th
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow);
 void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow);
 void hardening_unmap(void *start, size_t bytes, bool narrow);
-void hardening_narrow(char *start, size_t bytes);        /* its guards, which are wide, become narrow */
+bool hardening_narrow(char *start, size_t bytes, bool narrow); /* its guards become narrow, if they are not yet; true */
 size_t hardening_vacate(void);                           /* address space that is held back of unmapped ones goes; bytes */
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */

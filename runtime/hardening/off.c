@@ -56,8 +56,9 @@ size_t hardening_vacate(void)
     return 0;
 }
 
-void hardening_narrow(char *start, size_t bytes)
+bool hardening_narrow(char *start, size_t bytes, bool narrow)
 {
+    return true;
 }
 
 void hardening_empty(struct heap *heap)
