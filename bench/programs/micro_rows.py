@@ -13,8 +13,8 @@ SHORT = (STACK, BUMP)
 class MicroRow(NamedTuple):
     """A row: `program` with `arguments` and `work` units (with --quick `quick`; 0: left out).
 
-    A row of few calls, with as much work with --quick, is trained on as much too: until blocks were
-    freed and asked for again many times, another design is best.
+    A row of few calls, with as much work with --quick, is trained on nine tenths of it: until blocks
+    were freed and asked for again many times, another design is best.
     """
 
     name: str
@@ -42,8 +42,8 @@ class MicroRow(NamedTuple):
         if self.program == "larson":  # lanes must overlap for long; they share more lines with each generation
             pairs, *others, generations = self.words(quick=False)
             return [str(int(pairs) // 2), *others, str(min(int(generations), 20))]
-        less = self.quick == self.work or QUICK_TO_TRAINING
-        work = max(1, int(self.words(quick=True)[0]) // less)
+        quick = int(self.words(quick=True)[0])
+        work = quick * 9 // 10 if quick == self.work else max(1, quick // QUICK_TO_TRAINING)
         return [str(work), *(self.training or self.arguments).split()]
 
 
