@@ -55,9 +55,9 @@ def look_through(listener: Ints, address: int, size: int, write: int) -> None:
     """
     shift = int(listener[words.LINE_SHIFT])
     page = -1
-    first = address >> shift
+    first, last = address >> shift, (address + size - 1) >> shift
     moved, behind, far = 0, 0, 0
-    for line in range(first, ((address + size - 1) >> shift) + 1):
+    for line in range(first, last + 1):
         if line == first + 1:
             moved, behind = int(listener[words.AWAITED]), int(listener[words.L2_AWAITED])
             far = int(listener[words.LLC_AWAITED])
@@ -66,7 +66,7 @@ def look_through(listener: Ints, address: int, size: int, write: int) -> None:
             page = (line << shift) >> PAGE_SHIFT
             look_up(listener, page, write)
         access(listener, line, write)
-    if ((address + size - 1) >> shift) > first:
+    if last > first:
         listener[words.AWAITED], listener[words.L2_AWAITED], listener[words.LLC_AWAITED] = moved, behind, far
 
 

@@ -8,5 +8,5 @@
 size_t growth_usable(size_t region, size_t mapped); /* bytes from the region's start */
 size_t growth_step(size_t region);                  /* bytes that should become usable next */
 void growth_rose(size_t region, size_t usable);     /* they did: the next step is twice as long */
-void growth_fell(size_t region, size_t usable);     /* only these are from now on: the region's superslabs */
+void growth_fell(size_t region, size_t usable);     /* they are fewer from now on: those of its superslabs */
 void growth_reset(void);

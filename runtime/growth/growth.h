@@ -23,7 +23,7 @@ static inline void growth_rose(size_t region, size_t usable)
 {
 }
 
-/* From now on only so many bytes are usable: those of the region's superslabs. */
+/* The region's usable bytes are fewer from now on: those of its superslabs. */
 static inline void growth_fell(size_t region, size_t usable)
 {
 }
