@@ -1,8 +1,9 @@
 """The search against an exhaustive enumeration of a small space, and against random designs at the same cost."""
 
 import random
+import time
 from functools import partial
-from itertools import product
+from itertools import count, product
 from pathlib import Path
 
 import msgspec
@@ -22,7 +23,7 @@ from heapsmith.model.search.explore import STILL, STILL_ROUNDS, Budget, Explorer
 from heapsmith.model.search.pareto import hypervolume
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import drawn
-from heapsmith.model.search.tune import tune
+from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.search.workers import Bench, Workers
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
@@ -166,3 +167,23 @@ def test_threads_are_kept_apart_from_the_start(bench: Bench, monkeypatch: pytest
     assert lines.remote == BASE.remote
     assert len(others) == 2
     assert len({BASE.remote, *(one.remote for one in others)}) == 3
+
+
+def test_the_compilation_of_the_model_is_no_part_of_the_search(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock moves with each look at it, and jumps while the workers get ready."""
+    ticks, jump = count(), [0]
+
+    class Cold(Workers):
+        def __enter__(self) -> "Cold":
+            jump[0] += 1000
+            return super().__enter__()
+
+    def found(hire: type[Workers]) -> Tuned:
+        asked, hired = Asked(seconds=25), partial(hire, jobs=1)
+        return tune(bench.sources[0].path, base=BASE, name="x", asked=asked, hire=hired)
+
+    tune(bench.sources[0].path, base=BASE, name="x", asked=Asked(simulations=9))  # compiles the search's own loops
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks) + jump[0]))
+    first, second = found(Workers), found(Cold)
+    assert first.spent.simulations == second.spent.simulations > 20
+    assert first.design == second.design

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search.choice import WEIGHTS, Limits, chosen, parse_limits, scores
+from heapsmith.model.search.choice import WEIGHTS, Limits, chosen, parse_limits, scores, weights_of
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated, spread
 
@@ -65,10 +65,10 @@ def test_weights_are_whole_and_favour_what_they_say() -> None:
         assert sum(weights) == pytest.approx(1)
     points = np.array([[0.8, 1.0, 1.0, 1.0], [1.0, 0.82, 0.82, 0.82], [0.93, 0.9, 0.9, 0.9], [1.0, 1.0, 1.0, 1.0]])
     everything = np.full(4, np.inf)
-    assert [chosen(points, everything, favour) for favour in ("time", "memory", "balanced")] == [0, 1, 0]
-    assert scores(points[[3]], "balanced") == pytest.approx([1])
-    assert chosen(points, Limits(time=1.0, rss=0.95).ratios([], []), "time") == 2
-    assert chosen(points, Limits(time=0.5).ratios([], []), "time") is None
+    assert [chosen(points, everything, WEIGHTS[favour]) for favour in ("time", "memory", "balanced")] == [0, 1, 0]
+    assert scores(points[[3]], WEIGHTS["balanced"]) == pytest.approx([1])
+    assert chosen(points, Limits(time=1.0, rss=0.95).ratios([], []), WEIGHTS["time"]) == 2
+    assert chosen(points, Limits(time=0.5).ratios([], []), WEIGHTS["time"]) is None
 
 
 def test_limits_are_factors_or_bytes() -> None:
@@ -83,11 +83,27 @@ def test_limits_are_factors_or_bytes() -> None:
     assert Limits(time=1.0).ratios([], [])[1] == 1.01
 
 
-@pytest.mark.parametrize(("share", "most"), [(0.1, 1.01), (0.04, 1.0125), (0.001, 1.02)])
+@pytest.mark.parametrize(("share", "most"), [(0.5, 1.01), (0.1, 1.02), (0.001, 1.05)])
 def test_time_may_grow_more_where_malloc_is_little_of_the_run(share: float, most: float) -> None:
     known = {"design": "x", "hash": "", "allocator_ns_per_op": 10.0, "operations": 100, "run_ns": int(1000 / share)}
     base = Outcome(**{field: 0 for field in Outcome.__struct_fields__} | known)
     assert Limits().ratios([base], [1.0])[0] == pytest.approx(most)
+
+
+def test_balanced_counts_time_as_a_part_of_the_run() -> None:
+    """Time weighs four fifths of the usual where malloc is a fifth of the run, and the rest in proportion."""
+    known = {"design": "x", "hash": "", "allocator_ns_per_op": 10.0, "operations": 100}
+    untimed, of_a_fifth, too_short, rare = (
+        Outcome(**{field: 0 for field in Outcome.__struct_fields__} | known | {"run_ns": ns})
+        for ns in (0, 5000, 100, 40_000)
+    )
+    for favour, usual in WEIGHTS.items():
+        assert weights_of(favour, [untimed], [1.0]) == pytest.approx(usual)
+    assert weights_of("time", [of_a_fifth], [1.0]) == pytest.approx(WEIGHTS["time"])
+    assert weights_of("balanced", [of_a_fifth], [1.0]) * 0.9 == pytest.approx([0.4, 0.25, 0.24, 0.01])
+    assert weights_of("balanced", [of_a_fifth, untimed], [3.0, 1.0]) * 0.925 == pytest.approx([0.425, 0.25, 0.24, 0.01])
+    assert weights_of("memory", [too_short], [1.0])[0] == pytest.approx(0.2)
+    assert weights_of("memory", [rare], [1.0]) * 0.82 == pytest.approx([0.02, 0.4, 0.38, 0.02])
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,9 @@ def test_each_choice_is_worth_what_the_design_without_it_loses(trace: Path, tune
         assert one.fields == fields
         assert one.without["time"] == pytest.approx(row.price.allocator_ns_per_op / tuned.after.allocator_ns_per_op)
     for one in tuned.worth:
-        assert not one.without or scores(np.array([[*one.without.values()]]), tuned.favour)[0] > 1
+        assert (
+            not one.without or scores(np.array([[*one.without.values()]]), np.array([*tuned.weights.values()]))[0] > 1
+        )
 
 
 def test_ledgers_are_those_of_simulate_and_their_table_has_what_differs(trace: Path, tuned: Tuned) -> None:

@@ -11,7 +11,7 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.front import owned_slab as front_owned_slab
 from heapsmith.model.policy.release import keep as release_keep
-from heapsmith.model.search.choice import SLACK, Limits, chosen, scores
+from heapsmith.model.search.choice import SLACK, WEIGHTS, Limits, chosen, scores
 from heapsmith.model.search.explore import Known
 from heapsmith.model.search.outcome import Outcome, ratios
 from heapsmith.model.search.source import Source
@@ -31,6 +31,7 @@ class Gains:
     """A judge: the ratios of a design that has the base's value of a field are worse by the field's factor."""
 
     batch, operations = 8, 1_000_000
+    of, weights = np.ones(4), WEIGHTS["balanced"]
 
     def __init__(self, most: float = np.inf, **gains: float) -> None:
         self._most, self._gains = most, gains
@@ -38,13 +39,13 @@ class Gains:
     def price(self, designs: Sequence[Design], stage: str) -> list[Known]:
         gone = [[name for name in self._gains if getattr(one, name) == getattr(DEFAULT, name)] for one in designs]
         worse = [np.prod([self._gains[name] for name in names]) for names in gone]
-        return [Known(one, [], np.full(4, factor)) for one, factor in zip(designs, worse, strict=True)]
+        return [Known(one, [], factor**self.of) for one, factor in zip(designs, worse, strict=True)]
 
     def allowed(self, one: Known) -> bool:
         return bool(one.ratios[0] <= self._most)
 
     def score(self, one: Known) -> float:
-        return float(scores(one.ratios[None], "balanced")[0])
+        return float(scores(one.ratios[None], self.weights)[0])
 
 
 def test_choices_of_no_clear_worth_go_back_together_and_at_once() -> None:
@@ -57,6 +58,16 @@ def test_choices_of_no_clear_worth_go_back_together_and_at_once() -> None:
     assert [one.fields for one in worth] == [["slab_choice"], ["run_cache_bytes"]]
     assert judge.score(kept) == pytest.approx(1.002**2)
     assert [one.without["time"] for one in worth] == [pytest.approx(1.004), pytest.approx(1.02)]
+
+
+@pytest.mark.parametrize(("gain", "goes"), [(1.009, True), (1.02, False)])
+def test_time_is_kept_where_it_hardly_counts(gain: float, goes: bool) -> None:
+    """A choice saves malloc's time alone, which is a hundredth of the run."""
+    judge = Gains(run_cache_bytes=gain)
+    judge.of, judge.weights = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.01, 0.5, 0.48, 0.01])
+    found = Known(base_with(run_cache_bytes=0), [], np.ones(4))
+    kept, _ = list(simplest(found, DEFAULT, judge, until=None))[-1]
+    assert (kept.design.run_cache_bytes == DEFAULT.run_cache_bytes) == goes
 
 
 @pytest.mark.parametrize(("operations", "goes"), [(135, True), (10_000, False)])
@@ -100,10 +111,10 @@ def test_a_short_trace_does_not_buy_time_with_pages_that_it_keeps(tmp_path: Path
     assert isinstance(base, Outcome)
     assert isinstance(kept, Outcome)
     points = np.array([ratios(one.figures(), base.figures()) for one in (base, kept)])
-    assert scores(points, "balanced")[1] < 0.95
+    assert scores(points, WEIGHTS["balanced"])[1] < 0.95
     assert points[1][2] > SLACK
-    assert chosen(points, Limits().ratios([base], [1.0]), "balanced") == 0
-    assert chosen(points, Limits(rss=1.2).ratios([base], [1.0]), "balanced") == 1
+    assert chosen(points, Limits().ratios([base], [1.0]), WEIGHTS["balanced"]) == 0
+    assert chosen(points, Limits(rss=1.2).ratios([base], [1.0]), WEIGHTS["balanced"]) == 1
 
 
 def test_a_choice_that_goes_back_stays_within_the_limits() -> None:

@@ -15,7 +15,7 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.toml import Reason, write_design
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import load_hardware
-from heapsmith.model.search.choice import SLACK, scores
+from heapsmith.model.search.choice import SLACK, WEIGHTS, scores
 from heapsmith.model.search.draft import SLAB_BYTES, with_sizes
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import Exact
@@ -70,7 +70,7 @@ class Candidate(NamedTuple):
 
     def scores(self) -> Floats:
         """Return the balanced score on each trace."""
-        return scores(self.ratios, "balanced")
+        return scores(self.ratios, WEIGHTS["balanced"])
 
 
 def recorded(names: Sequence[str], folder: Path) -> list[Path]:

@@ -14,7 +14,7 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.search import MOST_CLASSES
-from heapsmith.model.search.choice import WORST, scores
+from heapsmith.model.search.choice import WEIGHTS, WORST, scores
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import Budget, Explorer
@@ -62,7 +62,9 @@ def compare(trace: Path, count: int, seed: int) -> Compared:
     with evaluator.workers:
         draw = random.Random(seed)
         points = _points(evaluator, [base, *(drawn(base, draw, huge_pages=False) for _ in range(count))])
-        order = np.argsort(scores(np.array([point for _, point in points.values()]), "balanced"), kind="stable")
+        order = np.argsort(
+            scores(np.array([point for _, point in points.values()]), WEIGHTS["balanced"]), kind="stable"
+        )
         best = [design for design, _ in (list(points.values())[index] for index in order[:BEST].tolist())]
         near = [one for design in best for one in neighbours(design, exact.busy(design), huge_pages=False)]
         points |= _points(evaluator, [base, *near])

@@ -41,7 +41,8 @@ def front(found: Tuned) -> Words:
     title = (
         f"{found.design.name}: {len(found.front)} designs that none beats in all, as parts of the base's; of "
         f"{spent.simulations + spent.stored:,} simulated with caches or known from before, {spent.glances:,} looked at "
-        f"without, in {spent.seconds:.0f} s{'; interrupted' if found.interrupted else ''}"
+        f"without, in {spent.seconds:.0f} s{'; interrupted' if found.interrupted else ''}; weights of the score: "
+        + ", ".join(f"{name} {weight:.2f}" for name, weight in found.weights.items())
     )
     late = ("p99.9",) if timed else ()
     columns = ("design", *OBJECTIVES, *late, f"score ({found.favour})", "<fronts", "classes", "slab")

@@ -13,19 +13,27 @@ from heapsmith.model.search.pareto import Floats
 
 Favour = Literal["balanced", "time", "memory"]
 
-WEIGHTS: dict[str, tuple[float, ...]] = {
-    "balanced": (0.5, 0.25, 0.24, 0.01),
-    "time": (0.8, 0.1, 0.09, 0.01),
-    "memory": (0.2, 0.4, 0.38, 0.02),
+WEIGHTS: dict[Favour, Floats] = {
+    "balanced": np.array([0.5, 0.25, 0.24, 0.01]),
+    "time": np.array([0.8, 0.1, 0.09, 0.01]),
+    "memory": np.array([0.2, 0.4, 0.38, 0.02]),
 }
-"""The weights of OBJECTIVES. The choice has the least weighted geometric mean of ratios to the base:
-where a step along the front gains as much in one as it loses in the others.
+"""The weights of OBJECTIVES, where the time is all of a run's. The choice has the least weighted geometric mean of
+ratios to the base: where a step along the front gains as much in one as it loses in the others.
+"""
+
+OF_THE_RUN: tuple[Favour, ...] = ("balanced", "memory")
+"""What counts the allocator's time by its part of the run."""
+
+IN_FULL = 0.25
+"""From this part of the run on, the allocator's time has its whole weight. The recorded run is slower than the program,
+and the heap is a part of the process: without them, the weight is in proportion to the part from 1 on.
 """
 
 SLACK = 1.01
 """The most time, peak and average bytes of the choice, in parts of the base's, without a limit."""
 
-TIME_SLACK, RUN_SLACK = 1.02, 0.0005
+TIME_SLACK, RUN_SLACK = 1.05, 0.002
 """The time may be up to TIME_SLACK where the difference is at most this part of the program's run."""
 
 WORST = 1.2
@@ -114,14 +122,28 @@ def _factor(name: str, text: str, expected: str = "a factor of the base's ('1.05
     return float(found[1])
 
 
-def scores(points: Floats, favour: Favour) -> Floats:
-    """Return the weighted geometric means of the ratios; the base's is 1."""
-    return np.asarray(np.exp(np.log(points) @ np.array(WEIGHTS[favour])))
+def weights_of(favour: Favour, base: Sequence[Outcome], weights: Sequence[float]) -> Floats:
+    """Return the weights of OBJECTIVES by the base on traces of these weights; their sum is 1.
+
+    For OF_THE_RUN that of time is in proportion to the allocator's share of the run, up to IN_FULL: the logarithm of
+    the run's ratio is about that share of the allocator's. In a trace without times it has its whole weight.
+    """
+    found = WEIGHTS[favour].copy()
+    if favour in OF_THE_RUN:
+        shares = [one.run_share() for one in base]
+        parts = [1.0 if share is None else min(1.0, share / IN_FULL) for share in shares]
+        found[0] *= np.average(parts, weights=weights)
+    return np.asarray(found / found.sum())
 
 
-def chosen(points: Floats, most: Floats, favour: Favour) -> int | None:
+def scores(points: Floats, weights: Floats) -> Floats:
+    """Return the geometric means of the ratios by the weights of OBJECTIVES; the base's is 1."""
+    return np.asarray(np.exp(np.log(points) @ weights))
+
+
+def chosen(points: Floats, most: Floats, weights: Floats) -> int | None:
     """Return the point of the least score within the limits, or None if no point is within them."""
     within = np.flatnonzero((points <= most + ROUNDING).all(axis=1))
     if len(within) == 0:
         return None
-    return int(within[np.argmin(scores(points[within], favour))])
+    return int(within[np.argmin(scores(points[within], weights))])

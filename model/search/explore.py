@@ -11,7 +11,7 @@ import numpy as np
 
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.search import space
-from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores
+from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores, weights_of
 from heapsmith.model.search.draft import with_sizes
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import BUDGETS, Exact
@@ -84,8 +84,8 @@ class Explorer:
     """The designs of a search.
 
     known: those that were priced, by hash; the base is the first. p999_ns: of all known designs
-    on each trace, where p99.9 is an objective of the front. limits: the largest ratios that
-    the choice may have. reference: the ratios from which volumes are measured. batch: designs that
+    on each trace, where p99.9 is an objective of the front. weights: those of the score. limits: the
+    largest ratios that the choice may have. reference: the ratios from which volumes are measured. batch: designs that
     are priced together. operations: of all traces. timed: further traces, which the search does not
     see, have time stamps.
     """
@@ -103,7 +103,6 @@ class Explorer:
         asked: Limits = NO_LIMITS,
     ) -> None:
         self._evaluator, self._exact, self._asked, self.batch = evaluator, exact, asked, batch
-        self._favour: Favour = favour
         self._draw = random.Random(seed)
         self.known: dict[str, Known] = {}
         self.p999_ns: dict[str, list[float]] = {}
@@ -123,6 +122,7 @@ class Explorer:
         self._base_glance = evaluator.glanced([self.base], "the base")[0]
         self._base_outcomes = evaluator.priced([self.base], "the base")[0]
         self._take([self.base], [self._base_outcomes], "the base")
+        self.weights = weights_of(favour, self._base_outcomes, [source.weight for source in self.sources])
         self._screen([self.base])
         self.reference = np.full(len(OBJECTIVES), WORST)
         self.limits = np.full(len(OBJECTIVES), np.inf)
@@ -292,7 +292,7 @@ class Explorer:
                 continue
             glances = np.array([self._glances[one] for one in near])
             guessed = self._guess()([self._features[one] for one in near], glances)
-            order = np.argsort(scores(guessed, self._favour), kind="stable")[:GOOD].tolist()
+            order = np.argsort(scores(guessed, self.weights), kind="stable")[:GOOD].tolist()
             good = [self._looked[near[index]] for index in order]
             for _ in range(JOINED // 2):
                 some = self._draw.sample(good, self._draw.randint(2, MOST_JOINED))
@@ -301,7 +301,7 @@ class Explorer:
 
     def score(self, one: Known) -> float:
         """Return the score of a known design by the favour."""
-        return float(scores(one.ratios[None], self._favour)[0])
+        return float(scores(one.ratios[None], self.weights)[0])
 
     def _parents(self) -> list[Known]:
         """Return the next designs to vary: the best by score, and the one that adds most volume."""
@@ -311,8 +311,8 @@ class Explorer:
             return []
         points = np.array([one.ratios for one in front])
         quick = [self._asked.allow_p999(self.p999_ns.get(one.design.hash(), [])) for one in front]
-        best = chosen(np.where(np.array(quick)[:, None], points, np.inf), self.limits, self._favour)
-        best = int(np.argmin(scores(points, self._favour))) if best is None else best
+        best = chosen(np.where(np.array(quick)[:, None], points, np.inf), self.limits, self.weights)
+        best = int(np.argmin(scores(points, self.weights))) if best is None else best
         volume = Volume(points.min(axis=0), self.reference, 1)
         volume.cover(np.array([one.ratios for one in inside if one.design.hash() in self._expanded]))
         volume.cover(points[[best]])
@@ -375,7 +375,7 @@ class Explorer:
 
     def _merit(self, points: Floats) -> Floats:
         """Return the scores; those beyond the limits come behind all others."""
-        return scores(points, self._favour) + (points > self.limits).any(axis=1)
+        return scores(points, self.weights) + (points > self.limits).any(axis=1)
 
     def _late(self, features: Sequence[Features]) -> Floats:
         """Return 1 for designs whose p99.9 is guessed beyond its limit, by the choices of those timed; else 0."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.predict.ledgers import Ledgers
-from heapsmith.model.search.choice import WORST, Favour, Limits, chosen, scores
+from heapsmith.model.search.choice import WORST, Favour, Limits, chosen, scores, weights_of
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome, ratios
 from heapsmith.model.search.pareto import Floats, spread
@@ -71,10 +71,11 @@ def on_traces(
         ]
         points = np.array(known).reshape(-1, len(OBJECTIVES))
         most = limits.ratios([base.outcomes[index]], [1.0])
-        alone = chosen(points, most, favour)
+        weights = weights_of(favour, [base.outcomes[index]], [1.0])
+        alone = chosen(points, most, weights)
         here = ratios(found.outcomes[index].figures(), base.outcomes[index].figures())
-        least = scores(points[[alone]], favour)[0] if alone is not None else 1.0
-        regret = float(scores(here[None], favour)[0] / least - 1)
+        least = scores(points[[alone]], weights)[0] if alone is not None else 1.0
+        regret = float(scores(here[None], weights)[0] / least - 1)
         yield OnTrace(
             *(source.path.name, source.weight, False, base.outcomes[index], found.outcomes[index]),
             *(named(here), regret, both(explorer.p999_ns, explorer.base, found.design, index)),
@@ -98,12 +99,12 @@ def _shown(explorer: Explorer, found: Known) -> list[Design]:
     return list({one.hash(): one for one in (explorer.base, found.design, *most)}.values())
 
 
-def members(explorer: Explorer, found: Known, favour: Favour) -> list[Member]:
+def members(explorer: Explorer, found: Known) -> list[Member]:
     """Return the front and the choice, the best score first."""
     front = explorer.front()
     if all(one.design.hash() != found.design.hash() for one in front):
         front.append(found)
-    merit = scores(np.array([one.ratios for one in front]), favour).tolist()
+    merit = scores(np.array([one.ratios for one in front]), explorer.weights).tolist()
     shown = {one.hash() for one in _shown(explorer, found)}
     late = {name: max(each) for name, each in explorer.p999_ns.items()}
     found_members = [

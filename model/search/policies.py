@@ -20,7 +20,7 @@ from heapsmith.model.errors import BadInput, printable
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Follower, Operations, Progress, feed_chunks, simulation, warmed
 from heapsmith.model.predict.times import priced
-from heapsmith.model.search.choice import scores
+from heapsmith.model.search.choice import WEIGHTS, scores
 from heapsmith.model.search.outcome import OBJECTIVES, huge_ahead, ratios
 from heapsmith.model.trace.reader import TraceReader
 
@@ -96,7 +96,7 @@ class Arm:
 
     def cost(self, base: "Arm") -> float:
         """Return the score of OBJECTIVES, balanced: a weighted geometric mean of ratios to the base."""
-        return float(scores(ratios(self.figures, base.figures)[None], "balanced")[0])
+        return float(scores(ratios(self.figures, base.figures)[None], WEIGHTS["balanced"])[0])
 
 
 def choose_policies(

@@ -8,7 +8,7 @@ import numpy as np
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import Reason
-from heapsmith.model.search.choice import Favour, scores
+from heapsmith.model.search.choice import scores
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES
@@ -48,7 +48,7 @@ class Tried(NamedTuple):
 NOT_TRIED = Tried(None, [], [])
 
 
-def segregated(found: Known, explorer: Explorer, held: Evaluator, favour: Favour) -> tuple[Known, Tried]:
+def segregated(found: Known, explorer: Explorer, held: Evaluator) -> tuple[Known, Tried]:
     """Return the choice with the best segregation, or as it is, and what to say of it.
 
     It must gain more than the margin in the score and in peak or average bytes on the traces of the
@@ -73,7 +73,7 @@ def segregated(found: Known, explorer: Explorer, held: Evaluator, favour: Favour
         if why_not is None:
             there = _held_out(held, found.design, best.design)
             operations = sum(source.operations for source in held.bench.sources)
-            confirmed = _gains(there, operations) and scores(there[None], favour)[0] <= 1
+            confirmed = _gains(there, operations) and scores(there[None], explorer.weights)[0] <= 1
             kept, why_not = (best, None) if confirmed else (None, "the traces held out do not confirm it")
     finally:  # what no held-out trace has confirmed is no result of the search
         for design in tried:

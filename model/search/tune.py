@@ -44,8 +44,9 @@ REPLAY_SHARE, LEAST_REPLAY_SECONDS = 0.5, 10.0
 
 
 class Asked(NamedTuple):
-    """What a user asks of the search. seconds: its wall time, None: by the trace's length;
-    simulations: the most designs simulated with caches, in place of the time.
+    """What a user asks of the search. seconds: its wall time once the traces are read and the model
+    is compiled, None: by the trace's length; simulations: the most designs simulated with caches, in
+    place of the time.
 
     max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
     fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
@@ -82,13 +83,15 @@ class Tuned(msgspec.Struct, frozen=True):
     """The choice and the front, the best score first; before and after: on the first trace.
 
     The choice is in the front, although a design with a choice that is worth next to nothing may
-    be better by so little. finalists: the designs that were replayed to confirm the choice; why_not_replayed: why
-    none was. interrupted: Ctrl-C ended the search. segregated: what came of trying it, where it was.
+    be better by so little. weights: those of the score, by name of OBJECTIVES. finalists: the designs
+    that were replayed to confirm the choice; why_not_replayed: why none was. interrupted: Ctrl-C ended
+    the search. segregated: what came of trying it, where it was.
     """
 
     design: Design
     kept_base: bool
     favour: Favour
+    weights: dict[str, float]
     reasons: list[Reason]
     worth: list[Worth]
     finalists: list[Finalist]
@@ -123,7 +126,7 @@ def tune(
     damaged, has no allocation, or lacks time stamps that the base needs.
     """
     check_arguments(base, asked, name)
-    begin, machine = time.monotonic(), priced(hardware or load_hardware())
+    machine = priced(hardware or load_hardware())
     sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
     known_as, base = base.name, msgspec.structs.replace(base, name=name)
     hire = hire or partial(Workers, jobs=asked.jobs)
@@ -131,16 +134,15 @@ def tune(
     evaluator = evaluator_of(Bench(sources, machine))
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with evaluator.workers:
-        explorer = _explorer(evaluator, exact, asked, timed=all(one.tells_time for one in held))
+        begin, explorer = time.monotonic(), _explorer(evaluator, exact, asked, held)
         until = _until(begin, asked, sources)
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(_share(begin, until), asked.simulations))
-        until = time.monotonic() if searching.interrupted else until
         confirmed, tried = Confirmed(_choice(explorer, asked), [], [], None), NOT_TRIED
         with _patience(asked, evaluator.workers) as weighing:
             for step in _settled(confirmed.found, explorer, asked, until, interrupted=searching.interrupted):
                 confirmed = step
-            found, tried = segregated(confirmed.found, explorer, evaluator_of(Bench(held, machine)), asked.favour)
+            found, tried = segregated(confirmed.found, explorer, evaluator_of(Bench(held, machine)))
             confirmed = confirmed._replace(found=found)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
         evaluator.write()
@@ -150,6 +152,7 @@ def tune(
         design=design,
         kept_base=design.hash() == base.hash(),
         favour=asked.favour,
+        weights=named(explorer.weights),
         reasons=[*_reasons(explorer, exact, design, asked, confirmed, known_as), *tried.reasons],
         worth=[*confirmed.worth, *tried.worth],
         finalists=confirmed.finalists,
@@ -157,7 +160,7 @@ def tune(
         before=explorer.known[base.hash()].outcomes[0],
         after=confirmed.found.outcomes[0],
         traces=traces,
-        front=members(explorer, confirmed.found, asked.favour),
+        front=members(explorer, confirmed.found),
         spent=evaluator.spent,
         seed=asked.seed,
         interrupted=searching.interrupted or weighing.interrupted or ended,
@@ -165,10 +168,10 @@ def tune(
     )
 
 
-def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, *, timed: bool) -> Explorer:
+def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[Source]) -> Explorer:
     """Return the explorer with the limits; without `huge_pages` the traces must tell what the program touches.
 
-    timed: the traces that are held out have time stamps.
+    held: the traces that are held out.
     """
     sources = evaluator.bench.sources
     pages = asked.huge_pages or all(one.tells_touched for one in sources)
@@ -181,7 +184,7 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, *, timed: bool) 
         seed=asked.seed,
         batch=batch,
         asked=msgspec.structs.replace(asked.limits, follows_p999=asked.timed()),
-        timed=timed,
+        timed=all(one.tells_time for one in held),
     )
     known = explorer.known[evaluator.base.hash()].outcomes
     weights = [one.weight for one in sources]
@@ -213,6 +216,7 @@ def _settled(
     choice: Known, explorer: Explorer, asked: Asked, until: float | None, *, interrupted: bool
 ) -> Iterator[Confirmed]:
     """Yield the choice as it becomes simpler, and then as replays confirm it, with what its choices are worth."""
+    until = time.monotonic() if interrupted else until
     found, worth = choice, list[Worth]()
     for found, worth in simplest(choice, explorer.base, explorer, until):
         yield Confirmed(found, worth, [], None)
@@ -297,7 +301,7 @@ def _choice(explorer: Explorer, asked: Asked) -> Known:
             f"base's time, and the leanest {least[1]:.3f}x of its peak"
             + (f"; the least p99.9 is {min(late):.0f} ns" if late else "")
         )
-    return within[int(np.argmin(scores(np.array([one.ratios for one in within]), asked.favour)))]
+    return within[int(np.argmin(scores(np.array([one.ratios for one in within]), explorer.weights)))]
 
 
 def _held_bytes(evaluator: Evaluator, design: Design, asked: Asked) -> dict[str, list[Ledgers]]:
