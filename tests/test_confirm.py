@@ -103,6 +103,20 @@ def test_a_choice_that_replays_refute_gives_way(trace: Path, predicted: Tuned) -
     assert msgspec.json.decode(msgspec.json.encode(found), type=Tuned) == found
 
 
+@pytest.mark.parametrize(("gain", "stays"), [(0.004, True), (0.3, False)])
+def test_a_choice_stays_where_no_finalist_is_clearly_better(
+    trace: Path, predicted: Tuned, gain: float, stays: bool
+) -> None:
+    """Replays of the choice are as predicted, and each design beside it takes so much less of the base's time."""
+    base_ns, now = predicted.before.allocator_ns_per_op, predicted.design.hash()
+    as_predicted = predicted.after.allocator_ns_per_op - base_ns
+
+    def shift(one: Design) -> Shift:
+        return timed(as_predicted - gain * base_ns * (one.hash() != now), 1e-6 * base_ns)
+
+    assert (searched(trace, replays_of(shift)).design.hash() == now) == stays
+
+
 def test_the_base_stays_where_replays_refute_all(trace: Path) -> None:
     found = searched(trace, replays_of(lambda _: timed(50.0, 0.001)))
     assert found.kept_base

@@ -12,7 +12,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import SPARE_SHARE, free_bytes
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.pareto import Floats
-from heapsmith.model.search.worth import Worth, put_back, weigh
+from heapsmith.model.search.worth import Worth, margin, put_back, weigh
 
 PREDICTION_ERROR = 0.05
 """What counts as the standard error of predicted ratios of times, in logarithms, as far as all finalists share it:
@@ -97,8 +97,9 @@ def confirm(
     """Yield the choice that replays confirm, as it changes.
 
     The finalists are the base, the choice, the choice with each of its choices put back, and the best of the front.
-    The best by the corrected figures is the next choice, and so on as long as it changes; the base stays where no
-    finalist within the limits has a better score. The first turn has half of the time.
+    The best by the corrected figures is the next choice, and so on as long as it changes. The base, or else the choice,
+    stays where no finalist within the limits has a score that is better by more than the `margin`. The first turn has
+    half of the time.
     """
     base, paths = explorer.known[explorer.base.hash()], [source.path for source in explorer.sources]
     known, told, measured = {explorer.base.hash(): base}, dict[str, Finalist](), list[_Measured]()
@@ -118,10 +119,13 @@ def confirm(
         measured += _measured(some, shifts, explorer)
         for finalist, one in _corrected(measured, explorer):
             told[finalist.hash], known[finalist.hash] = finalist, one
-        allowed = [name for name, one in known.items() if explorer.allowed(one)]
-        best = min(allowed, key=lambda name: explorer.score(known[name]), default=found.design.hash())
+        now = found.design.hash()
+        allowed = {name: explorer.score(one) for name, one in known.items() if explorer.allowed(one)}
+        most = min(allowed.values(), default=0.0) * (1 + margin(explorer.operations))
+        simple = [name for name in (explorer.base.hash(), now) if allowed.get(name, math.inf) <= most]
+        best = next(iter([*simple, *sorted(allowed, key=lambda name: allowed[name])]), now)
         yield Confirmed(found, worth, [*told.values()], None)
-        if best == found.design.hash():
+        if best == now:
             return
         found, worth = explorer.known[best], []
         for weighed in weigh(found, explorer.base, explorer):

@@ -1,5 +1,6 @@
 """Worth: what each choice of a design gains, by the design with this one choice put back to the base's."""
 
+import math
 import re
 import time
 from collections.abc import Iterator, Sequence
@@ -55,6 +56,11 @@ class Weighed(NamedTuple):
 
     worth: list[Worth]
     without: list[tuple[list[str], Known]]
+
+
+def margin(operations: int) -> float:
+    """Return how much worse a score may be, in parts of the best, as MARGIN has it."""
+    return max(MARGIN, 1 / math.sqrt(operations))
 
 
 class Judge(Protocol):
@@ -148,11 +154,11 @@ def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> I
     simulations. Once the time `until` is up, choices go back for one round and no more.
     """
     price, score = judge.price, judge.score
-    margin = max(MARGIN, judge.operations**-0.5)
-    best, most_time = score(found), found.ratios[0] * (1 + 2 * margin)
+    slack = margin(judge.operations)
+    best, most_time = score(found), found.ratios[0] * (1 + 2 * slack)
 
     def is_good(one: Known) -> bool:
-        most = best * (1 + margin) if one.ratios[0] <= most_time else best
+        most = best * (1 + slack) if one.ratios[0] <= most_time else best
         return score(one) <= most and judge.allowed(one)
 
     for turn in range(ROUNDS):
