@@ -121,7 +121,7 @@ def test_the_base_stays_where_replays_refute_all(trace: Path) -> None:
     found = searched(trace, replays_of(lambda _: timed(50.0, 0.001)))
     assert found.kept_base
     assert found.finalists
-    assert "none is better" in found.reasons[0].why
+    assert "is clearly better" in found.reasons[0].why
     assert "were replayed beside it" in found.reasons[0].why
 
 

@@ -18,16 +18,16 @@ WEIGHTS: dict[Favour, Floats] = {
     "time": np.array([0.8, 0.1, 0.09, 0.01]),
     "memory": np.array([0.2, 0.4, 0.38, 0.02]),
 }
-"""The weights of OBJECTIVES, where the time is all of a run's. The choice has the least weighted geometric mean of
-ratios to the base: where a step along the front gains as much in one as it loses in the others.
+"""The weights of OBJECTIVES where the allocator takes IN_FULL of the run or more. The choice has the least weighted
+geometric mean of ratios to the base: where a step along the front gains as much in one as it loses in the others.
 """
 
 OF_THE_RUN: tuple[Favour, ...] = ("balanced", "memory")
-"""What counts the allocator's time by its part of the run."""
+"""The favours that weigh the allocator's time by its part of the run."""
 
 IN_FULL = 0.25
-"""From this part of the run on, the allocator's time has its whole weight. The recorded run is slower than the program,
-and the heap is a part of the process: without them, the weight is in proportion to the part from 1 on.
+"""From this part of the run on, the allocator's time has its whole weight. By the run alone it would have that at a
+part of 1; but the recorded run is slower than the program, and the heap is only a part of the process's memory.
 """
 
 SLACK = 1.01
@@ -126,7 +126,8 @@ def weights_of(favour: Favour, base: Sequence[Outcome], weights: Sequence[float]
     """Return the weights of OBJECTIVES by the base on traces of these weights; their sum is 1.
 
     For OF_THE_RUN that of time is in proportion to the allocator's share of the run, up to IN_FULL: the logarithm of
-    the run's ratio is about that share of the allocator's. In a trace without times it has its whole weight.
+    the run's ratio is about that share of the allocator's. In a trace without times it has its whole weight. Of several
+    traces the mean counts.
     """
     found = WEIGHTS[favour].copy()
     if favour in OF_THE_RUN:

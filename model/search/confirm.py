@@ -12,7 +12,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import SPARE_SHARE, free_bytes
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.pareto import Floats
-from heapsmith.model.search.worth import Worth, margin, put_back, weigh
+from heapsmith.model.search.worth import Worth, may_replace, put_back, weigh
 
 PREDICTION_ERROR = 0.05
 """What counts as the standard error of predicted ratios of times, in logarithms, as far as all finalists share it:
@@ -61,7 +61,7 @@ class Finalist(msgspec.Struct, frozen=True):
 
     what: which design it is. replayed, error: by the replays, and the standard error of that. time:
     predicted, corrected by the replays (`_mended`). peak: predicted, in parts of the base's, or that of the
-    replays if it is more by a standard error. score: with that time and peak, by the favour.
+    replays if it is more by a standard error. score: with that time and peak, by the weights.
     """
 
     hash: str
@@ -98,8 +98,8 @@ def confirm(
 
     The finalists are the base, the choice, the choice with each of its choices put back, and the best of the front.
     The best by the corrected figures is the next choice, and so on as long as it changes. The base, or else the choice,
-    stays where no finalist within the limits has a score that is better by more than the `margin`. The first turn has
-    half of the time.
+    stays where no finalist within the limits has a clearly better score (`may_replace`). The first turn has half of the
+    time.
     """
     base, paths = explorer.known[explorer.base.hash()], [source.path for source in explorer.sources]
     known, told, measured = {explorer.base.hash(): base}, dict[str, Finalist](), list[_Measured]()
@@ -120,10 +120,10 @@ def confirm(
         for finalist, one in _corrected(measured, explorer):
             told[finalist.hash], known[finalist.hash] = finalist, one
         now = found.design.hash()
-        allowed = {name: explorer.score(one) for name, one in known.items() if explorer.allowed(one)}
-        most = min(allowed.values(), default=0.0) * (1 + margin(explorer.operations))
-        simple = [name for name in (explorer.base.hash(), now) if allowed.get(name, math.inf) <= most]
-        best = next(iter([*simple, *sorted(allowed, key=lambda name: allowed[name])]), now)
+        allowed = {name: one for name, one in known.items() if explorer.allowed(one)}
+        best = min(allowed, key=lambda name: explorer.score(allowed[name]), default=now)
+        simple = (name for name in (explorer.base.hash(), now) if name in allowed)
+        best = next((name for name in simple if may_replace(known[name], known[best], explorer)), best)
         yield Confirmed(found, worth, [*told.values()], None)
         if best == now:
             return

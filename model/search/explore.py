@@ -300,7 +300,7 @@ class Explorer:
                     yield made
 
     def score(self, one: Known) -> float:
-        """Return the score of a known design by the favour."""
+        """Return the score of a known design."""
         return float(scores(one.ratios[None], self.weights)[0])
 
     def _parents(self) -> list[Known]:

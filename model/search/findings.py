@@ -39,7 +39,7 @@ class OnTrace(msgspec.Struct, frozen=True):
 
 
 class Member(msgspec.Struct, frozen=True):
-    """A design of the front: its ratios of OBJECTIVES to the base, and its score by the favour.
+    """A design of the front: its ratios of OBJECTIVES to the base, and its score.
 
     shown: one of those that stand for most of the front, or the choice. p999_ns: the largest of the
     traces, where it is an objective.

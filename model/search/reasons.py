@@ -28,11 +28,11 @@ def _share(part: float, whole: float) -> str:
 
 def why_base(base: str, priced: int, finalists: Sequence[Finalist]) -> Reason:
     """Explain why the base of this name is kept."""
-    why = f"The base {base} stays, because none of {priced} simulated designs is better within the limits."
+    why = f"The base {base} stays, because none of {priced} simulated designs within the limits is clearly better."
     if finalists:
         why = (
             f"The base {base} stays: of {priced} simulated designs {len(finalists)} were replayed beside it, and "
-            "none is better within the limits."
+            "none within the limits is clearly better."
         )
     return Reason("design", base, why, {"simulations": priced})
 

@@ -14,7 +14,7 @@ from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.pins import groups_to_try, pins_of
-from heapsmith.model.search.worth import MARGIN, Worth
+from heapsmith.model.search.worth import Worth, margin
 
 STAGE = "call sites"
 MEMORY = slice(1, 3)
@@ -89,16 +89,12 @@ def _why_not(best: Known, found: Known, explorer: Explorer) -> str | None:
         return "no gain beyond the margin"
     if not explorer.allowed(best):
         return "beyond the limits of time or memory"
-    gains = explorer.score(best) < explorer.score(found) * (1 - _margin(explorer.operations))
+    gains = explorer.score(best) < explorer.score(found) * (1 - margin(explorer.operations))
     return None if gains else "not worth its time"
 
 
-def _margin(operations: int) -> float:
-    return float(max(MARGIN, operations**-0.5))
-
-
 def _gains(ratios: Floats, operations: int) -> bool:
-    return bool(ratios[MEMORY].min() < 1 - _margin(operations))
+    return bool(ratios[MEMORY].min() < 1 - margin(operations))
 
 
 def _held_out(held: Evaluator, without: Design, design: Design) -> Floats:

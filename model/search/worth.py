@@ -21,8 +21,8 @@ MARGIN = 0.005
 """How much worse the score may become as choices go back, in parts of the best score.
 
 A gain that small is no evidence, and another input may pay for what this trace does not show. Of few
-operations it is the standard error of their number, in parts of it: 8.6 % of 135. Where time
-hardly counts in the score, a choice also stays that saves twice as much of the allocator's time.
+operations it is the standard error of their number, in parts of it: 8.6 % of 135. A design that
+takes twice as much more of the allocator's time must have as good a score: time may hardly count in it.
 """
 
 ROUNDS = 3
@@ -77,6 +77,13 @@ class Judge(Protocol):
     def allowed(self, one: Known) -> bool: ...
 
     def score(self, one: Known) -> float: ...
+
+
+def may_replace(one: Known, best: Known, judge: Judge) -> bool:
+    """Say whether a simpler design is good enough to be taken instead of the best, by the `margin`."""
+    slack = margin(judge.operations)
+    is_quick = bool(one.ratios[0] <= best.ratios[0] * (1 + 2 * slack))
+    return judge.score(one) <= judge.score(best) * (1 + slack * is_quick)
 
 
 def put_back(design: Design, base: Design) -> Iterator[tuple[list[str], Design]]:
@@ -154,12 +161,10 @@ def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> I
     simulations. Once the time `until` is up, choices go back for one round and no more.
     """
     price, score = judge.price, judge.score
-    slack = margin(judge.operations)
-    best, most_time = score(found), found.ratios[0] * (1 + 2 * slack)
+    best = found
 
     def is_good(one: Known) -> bool:
-        most = best * (1 + slack) if one.ratios[0] <= most_time else best
-        return score(one) <= most and judge.allowed(one)
+        return judge.allowed(one) and may_replace(one, best, judge)
 
     for turn in range(ROUNDS):
         weighed = Weighed([], [])

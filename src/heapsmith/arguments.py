@@ -102,7 +102,7 @@ Favour = Annotated[
 ]
 MaxTime = Annotated[
     str | None,
-    typer.Option(metavar="FACTOR", help="The most time in the allocator, of the base's: 1.05x.", show_default="1.01x"),
+    typer.Option(metavar="FACTOR", help="The allocator's most time, of the base's.", show_default="1.01x to 1.05x"),
 ]
 MaxRss = Annotated[
     str | None,
