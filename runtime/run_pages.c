@@ -102,7 +102,7 @@ static void populate_below_writable(size_t first, size_t length)
     populate(hs_runs.start + first * PAGE_BYTES, (length < room ? length : room) * PAGE_BYTES);
 }
 
-bool pages_rise(uint32_t top)
+bool pages_rise(uint32_t first, uint32_t top)
 {
     enum { SPARE_STEP = 16 };
     const bool sparing = os_sparing && (uint64_t)top * PAGE_BYTES < SPARED_BYTES;
@@ -118,6 +118,7 @@ bool pages_rise(uint32_t top)
         populate_below_writable(from, more);
         count_committed((int64_t)(more * PAGE_BYTES));
     }
+    set_run_state(first, RUN_USED);
     __atomic_store_n(&hs_runs.top, top, __ATOMIC_RELEASE); /* whoever sees it may read the records below */
     return true;
 }

@@ -13,7 +13,8 @@
  * RUN_GONE and back: the record of a run in use is written only by the calls of its owner, that is of whoever the program
  * lets free or realloc the block now, and the program orders those calls. Others, under the lock, only ask such a record
  * whether it is RUN_FREE, and neither value is. A pointer that is no block may race with anything: it finds some state, and
- * a compare-and-swap lets one of two frees win. Hence every access to `state` is atomic, and relaxed: it orders nothing. */
+ * a compare-and-swap lets one of two frees win. Whoever has a block may also ask whether a run begins behind it
+ * (copies/judged.c): the page where that run begins is never RUN_NONE, not even while the run changes hands. Hence every access to `state` is atomic, and relaxed: it orders nothing. */
 enum run_state {
     RUN_NONE,
     RUN_FREE, /* in a bin */
@@ -69,7 +70,8 @@ void pages_init(void);
 size_t pages_vacate(void); /* what is only reserved is unmapped; bytes */
 void pages_shrink(void);   /* unless os_reserving, what is writable and above top is unmapped too */
 void pages_reset(size_t span_bytes); /* checked build */
-bool pages_rise(uint32_t top); /* to a top above the present one, committed; false, and nothing changed, without memory or room */
+/* A run begins at first and ends at a top above the present one, committed; false, and nothing changed, without memory or room. */
+bool pages_rise(uint32_t first, uint32_t top);
 bool pages_open(uint32_t first, uint32_t length); /* writable again; false without memory */
 bool pages_close(uint32_t first, uint32_t length); /* address space only; false if the system refuses */
 uint32_t pages_ahead(void); /* above top and committed all the same: the rest of a huge page */

@@ -40,7 +40,7 @@ static bool take_top(uint32_t first, uint32_t length, bool *zero)
     uint32_t below = hs_runs.top - first;
     if (!extents_open(first, below))
         return false;
-    if (!pages_rise(first + length)) {
+    if (!pages_rise(first, first + length)) {
         extents_close(first, below);
         return false;
     }
@@ -76,7 +76,6 @@ void *runs_alloc(size_t pages, bool *zero)
         count_own(&hs_count.run_grow, 1);
     }
     hs_runs.page[first].length = length;
-    set_run_state(first, RUN_USED);
     return hs_runs.start + (size_t)first * PAGE_BYTES;
 }
 
@@ -88,10 +87,10 @@ void runs_free(void *block)
     uint32_t end = first + length;
     count_own(&hs_count.run_free, 1);
     release_freed((size_t)length * PAGE_BYTES);
-    set_run_state(first, RUN_NONE);
     extent_set(first, length, EXTENT_COMMITTED);
     if (first > 0 && hs_runs.page[first - 1].ends_free) {
         extent_join(first);
+        set_run_state(first, RUN_NONE);
         first -= hs_runs.page[first - 1].length;
         dirty += hs_runs.page[first].dirty;
         bins_unlink(first);
@@ -101,6 +100,7 @@ void runs_free(void *block)
         uint32_t behind = hs_runs.page[end].length;
         dirty += hs_runs.page[end].dirty;
         bins_unlink(end);
+        set_run_state(end, RUN_NONE);
         end += behind;
     }
     bins_push(first, end - first, dirty);
@@ -118,6 +118,7 @@ bool runs_extend(void *block, size_t pages)
         return false;
     if (!(behind >= more ? take_low(end, more, &zero) : take_top(end, more, &zero)))
         return false;
+    set_run_state(end, RUN_NONE);
     hs_runs.page[first].length = (uint32_t)pages;
     count_own(&hs_count.run_extend, 1);
     return true;

@@ -14,7 +14,7 @@ from loaded import checked_library
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
-from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import make_plan
 
 FOLDER = Path(__file__).parent / "behaviours"
@@ -113,6 +113,13 @@ def test_builtin_design(name: str) -> None:
 @pytest.mark.parametrize("design", soon(covering_designs(), SOON), ids=lambda design: design.name)
 def test_covering_design(design: Design) -> None:
     expect_all(checked_library(design), but=kept_out(design))
+
+
+def test_copies_beside_a_large_block_that_comes_or_goes() -> None:
+    """A copy asks without the lock whether a run begins behind the block; 19 of 20 programs once ended there."""
+    sizes = [size for size in load("hardened").sizes if size <= 256]
+    preload = checked_library(changed(load("hardened"), "large", {"sizes": sizes}))
+    assert {fault(programs()["thread_at_once"], preload) for _ in range(10)} == {None}
 
 
 @pytest.mark.big
