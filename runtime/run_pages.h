@@ -14,7 +14,8 @@
  * lets free or realloc the block now, and the program orders those calls. Others, under the lock, only ask such a record
  * whether it is RUN_FREE, and neither value is. A pointer that is no block may race with anything: it finds some state, and
  * a compare-and-swap lets one of two frees win. Whoever has a block may also ask whether a run begins behind it
- * (copies/judged.c): the page where that run begins is never RUN_NONE, not even while the run changes hands. Hence every access to `state` is atomic, and relaxed: it orders nothing. */
+ * (copies/judged.c): the first page of that run is never RUN_NONE, not even while the run changes hands. Hence every
+ * access to `state` is atomic, and relaxed: it orders nothing. */
 enum run_state {
     RUN_NONE,
     RUN_FREE, /* in a bin */
