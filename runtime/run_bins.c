@@ -51,7 +51,7 @@ void bins_unlink(uint32_t first)
     if (bin[index] == 0)
         filled[index / 64] &= ~(UINT64_C(1) << (index % 64));
     hs_runs.page[first + run->length - 1].ends_free = false;
-    set_run_state(first, RUN_USED);
+    set_run_state(first, RUN_GONE);
 }
 
 /* The shortest of at least `length` pages among the first runs of a bin, of equals the first: 1 + page, 0 if none is. */

@@ -118,7 +118,7 @@ bool pages_rise(uint32_t first, uint32_t top)
         populate_below_writable(from, more);
         count_committed((int64_t)(more * PAGE_BYTES));
     }
-    set_run_state(first, RUN_USED);
+    set_run_state(first, RUN_GONE);
     __atomic_store_n(&hs_runs.top, top, __ATOMIC_RELEASE); /* whoever sees it may read the records below */
     return true;
 }

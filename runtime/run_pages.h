@@ -20,7 +20,7 @@ enum run_state {
     RUN_NONE,
     RUN_FREE, /* in a bin */
     RUN_USED, /* with the program */
-    RUN_GONE, /* freed by the program: in a run cache, or on its way to the bins */
+    RUN_GONE, /* changes hands: freed by the program, in a run cache or on its way to the bins; or on its way to the program */
 };
 
 /* Where a free run stands in the age queue. (dirty > 0) == (age != AGE_CLEAN) */
@@ -71,7 +71,8 @@ void pages_init(void);
 size_t pages_vacate(void); /* what is only reserved is unmapped; bytes */
 void pages_shrink(void);   /* unless os_reserving, what is writable and above top is unmapped too */
 void pages_reset(size_t span_bytes); /* checked build */
-/* A run begins at first and ends at a top above the present one, committed; false, and nothing changed, without memory or room. */
+/* A run, RUN_GONE yet, begins at first and ends at a top above the present one, committed; false, and nothing changed,
+ * without memory or room. */
 bool pages_rise(uint32_t first, uint32_t top);
 bool pages_open(uint32_t first, uint32_t length); /* writable again; false without memory */
 bool pages_close(uint32_t first, uint32_t length); /* address space only; false if the system refuses */

@@ -76,6 +76,7 @@ void *runs_alloc(size_t pages, bool *zero)
         count_own(&hs_count.run_grow, 1);
     }
     hs_runs.page[first].length = length;
+    set_run_state(first, RUN_USED);
     return hs_runs.start + (size_t)first * PAGE_BYTES;
 }
 

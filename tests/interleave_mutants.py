@@ -156,6 +156,14 @@ MUTANTS = [
     Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
     Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
     Mutant(
+        "run",
+        "run_looked_behind",
+        "run_pages.c",
+        "set_run_state(first, RUN_GONE);",
+        "",
+        "a run begins where none seems to",
+    ),
+    Mutant(
         "peak", "peak_2x1", "counters.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"
     ),
     Mutant("peak", "peak_2x1", "counters.c", "by > 0 && now > peak", "by > 0", "the peak is not the greatest sum"),

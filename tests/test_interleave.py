@@ -210,6 +210,7 @@ CASES = [
     ("peak", "peak_2x2", [2 << 16 | peak for peak in (4, 5, 6)], 1_100),
     ("run", "run_handed_on", [0, 1], 11_000),
     ("run", "run_freed_twice", [1], 420),
+    ("run", "run_looked_behind", [0], 43),
     ("life", "start_2", [1], 160),
     ("life", "start_3", [1], 29_000),
     ("life", "start_failing", [2], 40_000),

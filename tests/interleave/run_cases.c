@@ -62,7 +62,7 @@ static void *grow(void)
 {
     lock_acquire(&large);
     uint32_t first = hs_runs.top;
-    expect(pages_rise(first + 1), "the span is used up");
+    expect(pages_rise(first, first + 1), "the span is used up");
     pages[first].length = 1;
     set_run_state(first, RUN_USED);
     lock_release(&large);
@@ -113,6 +113,17 @@ static void setup_used(void)
     pages[0].state = RUN_USED;
 }
 
+/* Thread 0 looks behind its run, as a hardened copy does, while thread 1 makes one there. */
+static void look_behind(int thread)
+{
+    if (thread == 0) {
+        uint32_t top = __atomic_load_n(&hs_runs.top, __ATOMIC_ACQUIRE);
+        expect(top == 1 || run_state(1) != RUN_NONE, "a run begins where none seems to");
+    } else {
+        grow();
+    }
+}
+
 static uint64_t claims(void)
 {
     return claimed[0] + claimed[1] + claimed[2];
@@ -126,6 +137,7 @@ static uint64_t claimed_once(void)
 
 static const struct explored all[] = {
     { "run_handed_on", 3, 0, setup, hand_on, 0, claims },
+    { "run_looked_behind", 2, 0, setup_used, look_behind, 0, claims },
     { "run_freed_twice", 3, 0, setup_used, free_twice, 0, claimed_once },
     { 0 },
 };
