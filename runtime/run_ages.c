@@ -83,7 +83,7 @@ void ages_release(void)
             return;
 }
 
-/* Not lazily: whoever trims wants the memory back now, also that of pages released lazily before. */
+/* Not lazily: whoever trims wants the memory back now, also that of pages released lazily before, which counts whole. */
 size_t ages_trim(void)
 {
     size_t bytes = 0;
@@ -91,7 +91,8 @@ size_t ages_trim(void)
         if (run_state(first) != RUN_FREE || (hs_runs.page[first].dirty == 0 && !RELEASE_LAZILY))
             continue;
         size_t given = give_back(first, false);
-        bytes += given != SIZE_MAX ? given : 0;
+        if (given != SIZE_MAX)
+            bytes += RELEASE_LAZILY ? hs_runs.page[first].length * (size_t)PAGE_BYTES : given;
     }
     return bytes;
 }

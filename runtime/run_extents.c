@@ -98,16 +98,23 @@ static bool release_piece(uint32_t first, uint32_t end, bool lazily)
 }
 
 /* The committed extents, each with the rest of its huge pages: the system may have given that with them. In a design that
- * releases lazily a release that is not lazy is of all extents, since the system may not have taken their pages yet. */
+ * releases lazily a release that is not lazy is of all extents, since the system may not have taken their pages yet.
+ * Without a reserved range sealed pages are no mapping: the system fails for a piece that holds any. */
 static bool release_pieces(uint32_t first, uint32_t length, bool lazily)
 {
     uint32_t end = first + length;
     uint32_t from = first, to = first; /* the piece so far */
     for (uint32_t page = first; page < end; page += hs_runs.page[page].extent) {
+        uint32_t behind = page + hs_runs.page[page].extent;
+        if (hs_runs.page[page].holds == EXTENT_SEALED && !os_reserving) {
+            if (!release_piece(from, to < page ? to : page, lazily))
+                return false;
+            from = to = behind;
+            continue;
+        }
         if (hs_runs.page[page].holds != EXTENT_COMMITTED && lazily == RELEASE_LAZILY)
             continue;
         uint32_t begin = page / HUGE_PAGE_PAGES * HUGE_PAGE_PAGES;
-        uint32_t behind = page + hs_runs.page[page].extent;
         if (begin > to) {
             if (!release_piece(from, to, lazily))
                 return false;

@@ -9,14 +9,13 @@
 #include "slabs.h"
 #include "span.h"
 
-/* An empty slab's pages go back now, whatever the policy says; those that went lazily before as well. */
+/* An empty slab's pages go back now, whatever the policy says. Those that went lazily before go as well: all of them count,
+ * since only the system knows which it had taken. */
 static size_t trim(struct slab *slab)
 {
     size_t committed = slab->committed;
-    if (committed == 0 && RELEASE_LAZILY)
-        os_release(slab_start(slab), SLAB_BYTES, false);
     if (committed == 0)
-        return 0;
+        return RELEASE_LAZILY && os_release(slab_start(slab), SLAB_BYTES, false) ? SLAB_BYTES : 0;
     release_reused(slab);
     return slab_give_back(slab, false) ? committed : 0;
 }

@@ -14,6 +14,7 @@ from loaded import checked_library
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import make_plan
 
@@ -68,7 +69,11 @@ def faults(library: Path | None) -> dict[str, str]:
     return {name: text for name, text in found.items() if text is not None}
 
 
-GROWS = ("memory_out_of_small", "memory_out_mixed_sizes", "thread_short_lives")
+FILLS = ("memory_out_of_small", "memory_out_mixed_sizes")
+"""What takes minutes where each of 80,000 slabs of a page is sought by a walk over those before it."""
+
+
+GROWS = (*FILLS, "thread_short_lives")
 """What cannot hold in bounded time or memory where an empty slab never serves again."""
 
 
@@ -81,8 +86,12 @@ LENDS = ("realloc_same_size",)
 
 def kept_out(design: Design) -> Sequence[str]:
     """The behaviours that a design cannot have."""
-    heads = HEADS if make_plan(design).numbers.get("head_slabs") else ()
-    return (GROWS if design.empties == "once" else ()) + (LENDS if design.rounding is not None else ()) + heads
+    return [
+        *(GROWS if design.empties == "once" else ()),
+        *(LENDS if design.rounding is not None else ()),
+        *(HEADS if make_plan(design).numbers.get("head_slabs") else ()),
+        *(FILLS if design.slab_choice == "scan" and design.slab_bytes == PAGE else ()),
+    ]
 
 
 def expect_all(library: Path, *, but: Sequence[str] = ()) -> None:
@@ -120,6 +129,11 @@ def test_copies_beside_a_large_block_that_comes_or_goes() -> None:
     sizes = [size for size in load("hardened").sizes if size <= 256]
     preload = checked_library(changed(load("hardened"), "large", {"sizes": sizes}))
     assert {fault(programs()["thread_at_once"], preload) for _ in range(10)} == {None}
+
+
+def test_memory_goes_back_beside_pages_that_are_no_mapping() -> None:
+    """In a full address space the system takes no piece of a free run that reaches over pages that were unmapped."""
+    assert fault(programs()["malloc_trim_after_memory_out"], library_of(load("lean"))) is None
 
 
 @pytest.mark.big

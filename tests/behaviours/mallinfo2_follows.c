@@ -9,7 +9,7 @@ static size_t in_use(void)
 
 int main(void)
 {
-    static void *blocks[20000];
+    static void *blocks[10000];
     size_t before = in_use(), asked = COUNT_OF(blocks) * 500;
     for (size_t i = 0; i < COUNT_OF(blocks); i++)
         blocks[i] = malloc(500);

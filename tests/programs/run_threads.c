@@ -183,15 +183,16 @@ int main(int count, char **arguments)
         free(malloc(1));
     demand(pthread_key_create(&key, end_of_key) == 0, "no key");
     int threads = atoi(arguments[2]), first = atoi(arguments[3]);
+    long early = -1;
     /* Else khugepaged fills holes of huge pages, whenever it comes by: RSS that no thread asked for. */
     demand(prctl(PR_SET_THP_DISABLE, 1, 0, 0, 0) == 0, "transparent huge pages cannot be switched off");
     resident_kib(); /* looking costs memory once */
     for (int index = 0; index < threads; index++) {
         one_by_one(arguments[1], index);
         if (index + 1 == first)
-            printf("%ld ", resident_kib());
+            early = resident_kib();
     }
-    printf("%ld %ld\n", resident_kib(), heaps());
+    printf("%ld %ld %ld\n", early, resident_kib(), heaps());
     if (heapsmith_check != NULL && strcmp(arguments[1], "sequential") == 0)
         heapsmith_check();
     return 0;
