@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 
-from heapsmith import cli
+from heapsmith.__main__ import main
 from heapsmith.model.constants import BENCHFAST
 
 os.environ |= BENCHFAST  # built-in designs that check no free() work in tests
@@ -107,7 +107,7 @@ def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> 
         monkeypatch.setattr(sys, "argv", ["heapsmith", *map(str, arguments)])
         capfd.readouterr()
         with pytest.raises(SystemExit) as stop:
-            cli.main()
+            main()
         return Answer(int(stop.value.code or 0), *capfd.readouterr())
 
     yield run

@@ -70,6 +70,18 @@ def test_help_needs_neither_numpy_nor_numba() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"[]\n"
 
 
+def test_ctrl_c_while_the_commands_load_shows_no_traceback() -> None:
+    code = (
+        "import os, signal, sys; from heapsmith.__main__ import main\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, *_):\n"
+        "        if name == 'heapsmith.cli': os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupts()); main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
+
+
 def answer_json(answer: Answer) -> Any:
     """The JSON that a command printed and nothing else."""
     assert answer.status == 0, answer.err

@@ -56,6 +56,11 @@ def test_unknown_designs(call: Call) -> None:
     mistake(call("design", "check", "nosuch.toml"), "nosuch.toml", "No such file")
 
 
+def test_a_forge_that_cannot_begin_makes_no_folder(call: Call, tmp_path: Path) -> None:
+    mistake(call("forge", "-o", tmp_path / "new" / "out", "--base", "defalt", "--", "true"), "defalt")
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.fixture
 def damaged(trace: Path, tmp_path: Path) -> dict[str, Path]:
     """Files that are no whole traces of this version."""

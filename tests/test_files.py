@@ -69,7 +69,7 @@ def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None
     random_trace(trace, 2000, seed=1)
     heapsmith.report(trace, tmp_path / "whole.html")  # compiled code too can be stored only without the limit
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)); "
-    start = limit + "from heapsmith.cli import main; sys.exit(main())"
+    start = limit + "from heapsmith.__main__ import main; sys.exit(main())"
     commands = {
         f"generate default -o {tmp_path / 'c'}": tmp_path / "c" / "MANIFEST",
         f"build default -o {tmp_path / 'a.so'}": Path(tempfile.gettempdir()),

@@ -96,9 +96,9 @@ def test_a_recorded_program_whose_reader_goes(tmp_path: Path) -> None:
 
 def test_memory_that_is_not_there_is_one_line(trace: Path) -> None:
     code = (
-        "import sys\nfrom heapsmith import cli\nfrom heapsmith.model.trace import stats\n"
+        "import sys\nfrom heapsmith.__main__ import main\nfrom heapsmith.model.trace import stats\n"
         "def refuse(*_, **__): raise MemoryError('Unable to allocate 8.00 GiB')\n"
-        f"stats.trace_info = refuse\nsys.argv = ['heapsmith', 'trace', 'info', {str(trace)!r}]\ncli.main()"
+        f"stats.trace_info = refuse\nsys.argv = ['heapsmith', 'trace', 'info', {str(trace)!r}]\nmain()"
     )
     done = subprocess.run([PROGRAM[0], "-c", code], capture_output=True, check=False)
     assert (done.returncode, done.stdout) == (3, b"")

@@ -1,6 +1,20 @@
-"""`python -m heapsmith`: the same command line as the `heapsmith` script."""
+"""The begin of a command, as `heapsmith` and as `python -m heapsmith`: Ctrl-C ends it also while its modules load."""
 
-from heapsmith.cli import main
+import signal
+import sys
+
+
+def main() -> None:
+    """Run the command line and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 the machine lacks a tool."""
+    try:
+        from heapsmith import cli, exits
+    except KeyboardInterrupt:
+        sys.exit(128 + signal.SIGINT)
+    exits.open_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, exits.stop)
+    sys.exit(exits.status(cli.app, sys.argv[1:] or ["--help"]))
+
 
 if __name__ == "__main__":
     main()

@@ -1,10 +1,8 @@
-"""The command line: the commands of all groups, the options of the program itself, and its exit.
+"""The command line: the commands of all groups, and the options of the program itself.
 
 Commands import the modules that need numpy or numba: help and completion must not wait for them.
 """
 
-import signal
-import sys
 from typing import Annotated
 
 import typer
@@ -22,7 +20,6 @@ from heapsmith import (
     commands_trace_synth,
     commands_trace_tools,
     commands_traces,
-    exits,
 )
 
 app = typer.Typer(
@@ -63,11 +60,3 @@ def _options(
     ] = False,
 ) -> None:
     pass
-
-
-def main() -> None:
-    """Run the command line and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 the machine lacks a tool."""
-    exits.open_streams()
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, exits.stop)
-    sys.exit(exits.status(app, sys.argv[1:] or ["--help"]))

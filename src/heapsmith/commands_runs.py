@@ -203,13 +203,14 @@ def forge(
     from heapsmith.model.design.toml import design_name
     from heapsmith.model.search.tune import Asked
 
-    words, folder = take.command_words(command), take.writable_folder(out)
+    words, design = take.command_words(command), load(base)
     stop = take.stop(rounds, time, 30.0)
+    folder = take.writable_folder(out)
     with show.progress() as progress:
         report = smithy.forge(
             words,
             folder,
-            base=load(base),
+            base=design,
             name=name or design_name(folder.absolute().name),
             asked=Asked(
                 favour=favour,
