@@ -10,12 +10,12 @@
 #include "span.h"
 
 /* An empty slab's pages go back now, whatever the policy says. Those that went lazily before go as well: all of them count,
- * since only the system knows which it had taken. */
+ * since only the system knows which it had taken. A sealed slab has none. */
 static size_t trim(struct slab *slab)
 {
     size_t committed = slab->committed;
     if (committed == 0)
-        return RELEASE_LAZILY && os_release(slab_start(slab), SLAB_BYTES, false) ? SLAB_BYTES : 0;
+        return RELEASE_LAZILY && !slab->sealed && os_release(slab_start(slab), SLAB_BYTES, false) ? SLAB_BYTES : 0;
     release_reused(slab);
     return slab_give_back(slab, false) ? committed : 0;
 }
