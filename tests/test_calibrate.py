@@ -5,8 +5,10 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from traces import trace_of
 
-from heapsmith.bench.calibrate.calibrate import calibrate, write_machine
+from heapsmith.bench.calibrate.calibrate import calibrate, sampled, write_machine
+from heapsmith.bench.calibrate.cells import cells_of
 from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
 from heapsmith.bench.calibrate.weather import polish
 from heapsmith.model.design.design import load
@@ -28,6 +30,13 @@ def test_what_a_round_does_to_all_replays_of_a_script_is_taken_out() -> None:
     rows = [[10.0, 20.0, 10.0], [30.0, 60.0, 30.0], [5.0, 10.0, 6.0]]
     polish(rows)
     assert rows == [[10.0, 10.0, 10.0], [30.0, 30.0, 30.0], [5.0, 5.0, 6.0]]
+
+
+def test_what_valgrind_runs_otherwise_is_not_counted(tmp_path: Path) -> None:
+    """Valgrind has no restartable sequences: the library of `processor` counts calls of other paths there."""
+    designs, trace = [load("processor"), load("default")], trace_of(tmp_path / "t.hst", [32] * 20, freed=True)
+    cells = cells_of(trace, tmp_path / "script", designs, [tmp_path, tmp_path], load_hardware())
+    assert [cell.plan.design.name for cell in sampled(cells, len(designs))] == ["default"]
 
 
 @pytest.mark.big

@@ -8,12 +8,16 @@ import pytest
 from loaded import unchecked_library
 from traces import trace_of
 
+from heapsmith.bench.calibrate.micro_traces import Script
 from heapsmith.bench.replay.callgrind import Caches, counted, parse, replay_counts
 from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.memory.hardware import Level
+from heapsmith.model.memory.hardware import Level, load_hardware
+from heapsmith.model.predict.cost import kinds, price
+from heapsmith.model.predict.simulate import simulate
 
 PROFILE = """\
 # callgrind format
@@ -97,6 +101,19 @@ def test_a_real_replay(tmp_path: Path) -> None:
     cached = replay_counts(scripts[0], library, Caches(Level(32768, 8), Level(1 << 20, 16)))
     assert cached.instructions == first.instructions
     assert cached.d1_misses > 0
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.parametrize("name", ["default", "sll", "checks", "hardened"])
+def test_the_shipped_constants_are_of_the_library_of_today(name: str, tmp_path: Path) -> None:
+    """Small blocks of all sizes live together. If a path has changed, `heapsmith calibrate` counts it anew."""
+    design, trace, script = load(name), tmp_path / "t.hst", Script()
+    script.churn(script.sizes(8, 32 << 10, 3000), 200)
+    script.write(trace)
+    write_script(trace, tmp_path / "script")
+    (row,) = simulate(trace, [design]).rows
+    predicted = price(kinds(make_plan(design), row), load_hardware().instructions)
+    assert predicted == pytest.approx(replay_counts(tmp_path / "script", library_of(design)).instructions, rel=0.1)
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")

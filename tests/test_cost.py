@@ -14,6 +14,7 @@ from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import linked_list as front_linked_list
+from heapsmith.model.policy.hardening import full
 from heapsmith.model.predict.cost import kinds, price, price_of, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 
@@ -145,16 +146,16 @@ def test_whether_a_block_begins_a_page_is_mispredicted_where_free_trusts_it(tmp_
 def test_a_process_pays_more_for_the_pages_that_it_grows_by(simulated: list[tuple[Design, Simulation]]) -> None:
     design, row = simulated[0]
 
-    def far(resident: int, small: int, huge: int) -> tuple[float, float]:
+    def far(resident: int, faults: int) -> float:
         assert row.touches is not None
-        touches = msgspec.structs.replace(row.touches, resident_peak=resident, faults_4k=small, faults_2m=huge)
+        touches = msgspec.structs.replace(row.touches, resident_peak=resident, faults_4k=faults)
         spent = time_kinds(make_plan(design), msgspec.structs.replace(row, touches=touches), {}, EVENTS)
-        return spent.get("fault.4k.far", 0), spent.get("fault.2m.far", 0)
+        return spent.get("fault.4k.far", 0)
 
-    assert far(0, 0, 0) == (0, 0)
-    assert far(16 << 20, 9000, 0) == (4096 / 2, 0)  # more than half of them came back
-    assert far(16 << 20, 1000, 2) == (1000 / 2, 2 / 2)
-    assert far(100 << 20, 9000, 70) == (9000, 50)
+    assert far(0, 0) == 0
+    assert far(16 << 20, 9000) == 4096 / 2  # more than half of them came back
+    assert far(16 << 20, 1000) == 1000 / 2
+    assert far(100 << 20, 9000) == 9000
 
 
 def test_time_has_a_kind_for_rows_and_one_for_releases(simulated: list[tuple[Design, Simulation]]) -> None:
@@ -175,6 +176,21 @@ def test_hardening_costs_instructions(simulated: list[tuple[Design, Simulation]]
         design.name: price(kinds(make_plan(design), row), load_hardware().instructions) for design, row in simulated
     }
     assert by_name["default"] < by_name["checks"] < by_name["hardened"]
+
+
+def test_hardening_reads_and_clears_the_bytes_of_long_blocks(tmp_path: Path) -> None:
+    """Blocks of 128 bytes at most are checked without a loop."""
+    script = Script()
+    script.churn([100] * 30 + [1000] * 20, 0)
+    script.write(tmp_path / "t.hst")
+    plan = make_plan(msgspec.structs.replace(load("hardened"), hardening=full.Params(quarantine=0)))
+    (row,) = simulate(tmp_path / "t.hst", [plan.design]).rows
+    found = kinds(plan, row)
+    usable = next(one.usable for one in plan.classes if one.usable >= 1000)
+    assert found["alloc.hardening.full"] == found["free.hardening.full"] == 50
+    for call in ("alloc", "free"):
+        assert found[f"{call}.hardening.long"] == 20
+        assert found[f"{call}.hardening.long.byte"] == 20 * usable
 
 
 def test_price_ignores_what_has_no_cost() -> None:

@@ -18,7 +18,7 @@ from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.common.stamps import Stamped
-from heapsmith.bench.replay.callgrind import replay_counts
+from heapsmith.bench.replay.callgrind import is_countable, replay_counts
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed
@@ -135,10 +135,11 @@ def _timed(
 def sampled(cells: Sequence[Cell], designs: int) -> list[Cell]:
     """Return the cells whose instructions are counted; each program's cells are one per design."""
     every = min(COUNTED, designs)
-    chosen = {i for i in range(len(cells)) if (i // designs + i % designs) % every == 0}
+    countable = [i for i, cell in enumerate(cells) if is_countable(cell.plan)]
+    chosen = {i for i in countable if (i // designs + i % designs) % every == 0}
     happened = [kinds(cell.plan, cell.simulation) for cell in cells]
     for name in {name for one in happened for name in one}:
-        having = [i for i, one in enumerate(happened) if name in one]
+        having = [i for i in countable if name in happened[i]]
         chosen |= set(sorted(having, key=lambda i: -happened[i][name] / cells[i].facts.operations)[:OF_A_KIND])
     return [cells[i] for i in sorted(chosen)]
 

@@ -12,9 +12,11 @@ import msgspec
 from heapsmith.bench.common.valgrind import callgrind
 from heapsmith.bench.peers.peers import replay_driver
 from heapsmith.bench.replay.script import script_of_nothing
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.hardware import Level
+from heapsmith.model.policy.heaps import processor
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
@@ -129,6 +131,14 @@ def replay_profile(script: Path, library: Path, caches: Caches | None = None) ->
             raise CheckFailed(f"{library.name}: {error}") from error
         with out.open() as lines:
             return parse(lines)
+
+
+def is_countable(plan: Plan) -> bool:
+    """Return whether a library of the plan does under valgrind what it does elsewhere.
+
+    Valgrind has no restartable sequences (rseq(2)): the calls that begin with them take other paths.
+    """
+    return plan.dispatch != processor.DISPATCH
 
 
 def replay_counts(script: Path, library: Path, caches: Caches | None = None) -> Counted:

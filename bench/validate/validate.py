@@ -18,7 +18,7 @@ from heapsmith.bench.common.rounds import Figure, Progress, quiet
 from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.bench.replay.callgrind import Caches, Counted, replay_counts
+from heapsmith.bench.replay.callgrind import Caches, Counted, is_countable, replay_counts
 from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.bench.validate.quality import Comparison, Quality, Sign, qualities, signs
@@ -149,13 +149,15 @@ def _subjects(
             yield Subject(name, cell, other.touches)
 
 
-def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> list[Counted]:
-    """Instructions, and misses of caches like the hardware's first and last level."""
+def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> list[Counted | None]:
+    """Instructions, and misses of caches like the hardware's first and last level; None where valgrind misleads."""
     simulated = as_callgrind(hardware)
     caches = Caches(simulated.l1, simulated.llc, simulated.line_bytes)
-    return in_parallel(
-        "count instructions and misses", lambda cell: replay_counts(cell.script, cell.library, caches), cells, progress
-    )
+
+    def count(cell: Cell) -> Counted | None:
+        return replay_counts(cell.script, cell.library, caches) if is_countable(cell.plan) else None
+
+    return in_parallel("count instructions and misses", count, cells, progress)
 
 
 def _calls(cells: Sequence[Cell], progress: Progress) -> tuple[list[int | None], list[str]]:

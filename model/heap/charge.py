@@ -27,7 +27,7 @@ METER = record_type(
     "path",  # place in PATHS
     "seen",  # the counter when it was last charged
 )
-"""The rows of a meter: scalars of the state, then words of the listener, two of growth, COUNTS of each class."""
+"""The rows of a meter: scalars of the state, then words of the listener, that of growth, COUNTS of each class."""
 
 CHARGE = record_type("own", "pool", "large", "path", "alone", "store", "cache", "stores", "caches")
 """The charge of an event: its price among others and how much of it under each lock; the path that makes up most of
@@ -56,7 +56,7 @@ PATHS = (
 )
 """What an event may spend its time on; a wait for a lock comes besides (model/predict/clocks.py)."""
 CLASS_ROWS = len(COUNTS)
-PAGE_SHIFT, FRAME_PAGES_SHIFT = 12, 9
+PAGE_SHIFT = 12
 
 
 @hit_path
@@ -92,7 +92,6 @@ def charge_touches(state: State) -> int:
         charge_row(state, row, int(state.listener[int(state.meter[row]["word"])]))
     peak = int(state.listener[words.RESIDENT_PEAK]) >> PAGE_SHIFT
     charge_row(state, state.meter_growth, min(int(state.listener[words.FAULTS_4K]), peak))
-    charge_row(state, state.meter_growth + 1, min(int(state.listener[words.FAULTS_2M]) << FRAME_PAGES_SHIFT, peak))
     return int(state.charged - before)
 
 

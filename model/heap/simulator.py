@@ -77,7 +77,7 @@ class Statistics(msgspec.Struct, frozen=True):
 class Meter(NamedTuple):
     """What one count of each counter costs (model/heap/charge.py), in 1 / UNIT nanoseconds.
 
-    rows: METER records; from `touches` those of the listener, from `growth` the two of growing
+    rows: METER records; from `touches` those of the listener, at `growth` that of growing
     processes, from `classes` those of each class. operation: each operation; start: the first event;
     `_alone`: in an operation by itself.
     """

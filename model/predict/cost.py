@@ -7,17 +7,18 @@ from typing import Protocol
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.simulator import Counters, Statistics
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
 from heapsmith.model.policy.front import NO_FRONT
+from heapsmith.model.policy.hardening.lines import SHORT_BYTES
 
 FAR_BYTES = 32 << 20
-"""A process with at least this many resident bytes pays the full `fault.*.far` for each page of its
-growth; a smaller process pays in proportion. New pages have left the caches since their last use,
-unlike pages that a process gave back and gets again. Each page size counts as if it made up all
+"""A process with at least this many resident bytes pays the full `fault.4k.far` for each small page of
+its growth; a smaller process pays in proportion. New pages have left the caches since their last
+use, unlike pages that a process gave back and gets again. Small pages count as if they made up all
 resident bytes.
 """
 
@@ -27,7 +28,6 @@ MEMORY = (
     "fault.4k.far",
     "fault.table",
     "fault.2m",
-    "fault.2m.far",
     "syscall",
     "release",
     "release.4k",
@@ -81,7 +81,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
     """Yield allocations and frees of small blocks: front, classifier, remote policy, hardening."""
     of = simulation.counters.classes
     design, remote = plan.design, plan.design.row("remote").NAME
-    allocated = freed = missed = in_bytes = 0.0
+    allocated = freed = missed = 0.0
     for row in plan.classes:
         i, front = row.index, row.front.kind
         popped, pushed = of["hit0"][i], of["push"][i] - of["drained"][i]
@@ -92,7 +92,10 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         allocs = popped + of["hit1"][i] + of["refill"][i]
         frees = pushed + of["direct"][i] + of["remote"][i]
         allocated, freed = allocated + allocs, freed + frees
-        in_bytes += allocs * row.stride
+        if plan.tail_bytes and row.usable > SHORT_BYTES:
+            for call, count in (("alloc", allocs), ("free", frees)):
+                yield f"{call}.hardening.long", count
+                yield f"{call}.hardening.long.byte", count * row.usable
         missed += 0 if row.stack else allocs + frees
     if plan.dispatch == "stack":
         yield "dispatch.missed", missed
@@ -110,8 +113,6 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
     if plan.design.row("hardening").LIVE_MAP:
         yield f"alloc.hardening.{plan.hardening}", allocated
         yield f"free.hardening.{plan.hardening}", freed
-    if plan.tail_bytes:
-        yield "alloc.hardening.bytes", in_bytes
 
 
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
@@ -220,6 +221,8 @@ def _others(plan: Plan, simulation: Simulated) -> Counts:
     yield f"call.realloc.{plan.design.classifier}", work["reallocs"]
     if plan.design.row("hardening").LIVE_MAP:
         yield f"call.realloc.{plan.hardening}", work["reallocs"]
+        large = sum(totals[name] for name in ("run_hit", "run_reuse", "run_grow", "huge_map", "huge_reuse"))
+        yield f"alloc.hardening.{plan.hardening}.large", large
     yield "call.free_sized", work["sized_frees"]
 
     yield "start", 1
@@ -288,7 +291,6 @@ def _misses(simulation: Simulated) -> Kinds:
         "fault.table": touches.tables,
         "release.4k": touches.dropped,
         "fault.2m": touches.faults_2m,
-        "fault.2m.far": min(touches.faults_2m, peak / HUGE_PAGE) * far,
     }
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import Records
-from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.heap import records
 from heapsmith.model.heap.charge import METER, PATHS, UNIT
@@ -130,9 +129,8 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     rows += [_row(name, word, prices.of(probe(plan, {name: 1})) - start) for name, word in TOUCHES.items()]
     growth = len(rows)
     far = min(1, resident_peak / FAR_BYTES)
-    for name, kind, size in (("faults_4k", "fault.4k.far", PAGE), ("faults_2m", "fault.2m.far", HUGE_PAGE)):
-        own, alone = (of.get(kind, 0.0) * far * PAGE / size for of in (hardware.costs, hardware.costs_alone()))
-        rows.append(_row(name, 0, np.array([own, 0, 0, alone, 0, 0])))
+    own, alone = (of.get("fault.4k.far", 0.0) * far for of in (hardware.costs, hardware.costs_alone()))
+    rows.append(_row("faults_4k", 0, np.array([own, 0, 0, alone, 0, 0])))
     classes = len(rows)
     for row in plan.classes:
         rows += _class_rows(prices, row)

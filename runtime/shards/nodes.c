@@ -88,9 +88,16 @@ static bool read_list(const char *path, uint64_t *set, unsigned most)
     return listed && (*at == '\0' || strcmp(at, "\n") == 0);
 }
 
-static bool is_listed(const uint64_t *set, unsigned number)
+/* The least number of the set from this one on; `most`: there is none. */
+static unsigned listed_from(const uint64_t *set, unsigned number, unsigned most)
 {
-    return set[number / WORD_BITS] >> number % WORD_BITS & 1;
+    while (number < most) {
+        uint64_t left = set[number / WORD_BITS] >> number % WORD_BITS;
+        if (left != 0)
+            return number + (unsigned)__builtin_ctzll(left);
+        number += WORD_BITS - number % WORD_BITS;
+    }
+    return most;
 }
 
 /* FOLDER/FILE, or FOLDER/nodeNUMBER/FILE. */
@@ -116,9 +123,9 @@ static void add_node(unsigned node, const uint64_t *processors)
     unsigned shard = hs_nodes % SHARDS;
     if (hs_nodes < SHARDS)
         node_of_shard[shard] = (uint16_t)node;
-    for (unsigned processor = 0; processor < NODE_PROCESSORS; processor++)
-        if (is_listed(processors, processor))
-            __atomic_store_n(&shard_of_processor[processor], (uint8_t)shard, __ATOMIC_RELAXED);
+    unsigned processor = listed_from(processors, 0, NODE_PROCESSORS);
+    for (; processor < NODE_PROCESSORS; processor = listed_from(processors, processor + 1, NODE_PROCESSORS))
+        __atomic_store_n(&shard_of_processor[processor], (uint8_t)shard, __ATOMIC_RELAXED);
     __atomic_store_n(&hs_nodes, hs_nodes + 1, __ATOMIC_RELAXED);
 }
 
@@ -130,8 +137,8 @@ static bool read_nodes(const char *folder)
     hs_nodes = 0;
     if (!node_file(folder, -1, "online", nodes, MOST_NODES))
         return false;
-    for (unsigned node = 0; node < MOST_NODES; node++)
-        if (is_listed(nodes, node) && node_file(folder, (int)node, "cpulist", processors, NODE_PROCESSORS))
+    for (unsigned node = listed_from(nodes, 0, MOST_NODES); node < MOST_NODES; node = listed_from(nodes, node + 1, MOST_NODES))
+        if (node_file(folder, (int)node, "cpulist", processors, NODE_PROCESSORS))
             add_node(node, processors);
     return hs_nodes > 0;
 }
