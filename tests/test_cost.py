@@ -193,5 +193,13 @@ def test_hardening_reads_and_clears_the_bytes_of_long_blocks(tmp_path: Path) -> 
         assert found[f"{call}.hardening.long.byte"] == 20 * usable
 
 
+def test_hits_of_heaps_of_processors_are_counted_in_the_disassembly() -> None:
+    """Valgrind runs no restartable sequences; the constants of stacks, beside which these stand, are counted anew."""
+    costs = load_hardware().instructions
+    assert costs["alloc.array_stack"] + costs["alloc.restartable"] == pytest.approx(24)
+    freed = ("free.array_stack", "free.restartable", "free.class.restartable.page_map")
+    assert sum(costs[name] for name in freed) == pytest.approx(24)
+
+
 def test_price_ignores_what_has_no_cost() -> None:
     assert price({"a": 3, "b": 4}, {"a": 2.0}) == 6

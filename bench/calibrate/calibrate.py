@@ -46,7 +46,8 @@ TRANSFER_LIMIT_S = 60
 class Calibration(msgspec.Struct, frozen=True):
     """The machine with its costs, and the quality of their fit.
 
-    counted: replays with counted instructions (0: no valgrind; the costs are the shipped ones).
+    counted: replays with counted instructions (0: without valgrind, or of designs that it cannot count; the costs are
+    the shipped ones).
     timed: timed replays in each round. The errors are those of these replays under the fitted
     costs; alone_errors those of replays that stamp each operation.
     """

@@ -23,6 +23,7 @@ from heapsmith.bench.replay.replay import Replayed, replay_once
 from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.bench.validate.quality import Comparison, Quality, Sign, qualities, signs
 from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import REPLAY
@@ -110,11 +111,19 @@ def validate(
         rounds,
         {one.trace: one.cell.facts.operations for one in subjects},
         [design.name for design in designs],
-        ([] if which("valgrind") else ["no valgrind: neither instructions nor misses were counted"]) + refused,
+        _uncounted(designs) + refused,
         qualities(cells),
         list(signs(cells, designs, (TIME, WALL))),
         cells,
     )
+
+
+def _uncounted(designs: Sequence[Design]) -> list[str]:
+    """Say what callgrind does not count, and why."""
+    if not which("valgrind"):
+        return ["no valgrind: neither instructions nor misses were counted"]
+    others = [design.name for design in designs if not is_countable(make_plan(design))]
+    return [f"neither instructions nor misses of {name}: valgrind has no restartable sequences" for name in others]
 
 
 def recorded(folder: Path, progress: Progress = quiet) -> list[Path]:

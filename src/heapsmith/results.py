@@ -287,7 +287,7 @@ def doctor(report: "DoctorReport") -> None:
 
 def calibrated(found: "Calibration", path: Path) -> None:
     """The number of measured replays, how well the costs fit them, and the machine file."""
-    instructions = "as shipped, because valgrind is missing"
+    instructions = "as shipped, because none were counted (no valgrind)"
     if found.instruction_errors is not None:
         errors = found.instruction_errors
         instructions = f"{found.counted} replays, median error {errors.median:.2%}, 90 % within {errors.p90:.2%}"

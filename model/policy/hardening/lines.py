@@ -9,7 +9,7 @@ from heapsmith.model.memory.touches import gone, touch, touch_bytes
 from heapsmith.model.policy.classifier import class_lines
 
 SHORT_BYTES = 128
-"""Usable bytes of blocks that malloc and free check and clear without a loop, at most."""
+"""Usable bytes of blocks that malloc and free check and clear without a loop, at most (hardening/full.h)."""
 
 SLACK_CHECKED = 64
 """Bytes that are filled and checked behind those that the program asked for, at most."""
