@@ -16,7 +16,6 @@ from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.hardware import Level
-from heapsmith.model.policy.heaps import processor
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
@@ -138,7 +137,7 @@ def is_countable(plan: Plan) -> bool:
 
     Valgrind has no restartable sequences (rseq(2)): the calls that begin with them take other paths.
     """
-    return plan.dispatch != processor.DISPATCH
+    return not getattr(plan.design.row("heaps"), "RESTARTABLE", False)
 
 
 def replay_counts(script: Path, library: Path, caches: Caches | None = None) -> Counted:

@@ -12,6 +12,7 @@ from heapsmith.model.policy.front.common import FrontPlan
 
 NAME = "processor"
 DISPATCH = "restartable"
+RESTARTABLE = True
 HITS = (total(SELF, Hit(4, 2, 1)), total(SELF, Hit(4, 3, 1)))
 """Both read the processor, its heap and top, and write the sequence and top.
 
