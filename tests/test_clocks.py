@@ -10,17 +10,9 @@ from hypothesis import strategies as st
 from traces import random_chunk
 
 from heapsmith.model.heap.charge import CHARGE, PATHS, UNIT
-from heapsmith.model.predict.calendars import CALENDAR, book, end_of
-from heapsmith.model.predict.clocks import (
-    LARGE,
-    LOCKS,
-    PARTS,
-    POOL,
-    WAIT_PATHS,
-    Clocks,
-    Timing,
-    WaitCosts,
-)
+from heapsmith.model.predict.calendars import book, end_of
+from heapsmith.model.predict.clock_state import CALENDAR, LARGE, LOCKS, PARTS, POOL, WaitCosts
+from heapsmith.model.predict.clocks import WAIT_PATHS, Clocks, Timing
 from heapsmith.model.predict.histogram import BUCKETS, TICKS, bucket_of, latency_of
 from heapsmith.model.trace.reader import Chunk, Op
 
@@ -66,7 +58,7 @@ def test_two_threads_and_a_lock_by_hand() -> None:
     """Thread 0: 10, and 20 under the lock (10 to 30), then 40 and 10 (70 to 80).
 
     Thread 1 wants the lock at 5 for 10: it is free, but thread 0 would have waited for 5, so thread 1 ends at 20. At 70
-    it wants the lock for 15: it waits for 10.
+    both want the lock. Thread 1 has it for 15, as its event began first, and thread 0 waits.
     """
     events: list[Event] = [
         (START, 0, 0, 0, 0),
@@ -77,17 +69,17 @@ def test_two_threads_and_a_lock_by_hand() -> None:
         (M, 1, 3, 65, 15),
     ]
     timing, clocks = clocks_of(events, spin=500)
-    assert shown(clocks) == [80, 95]
+    assert shown(clocks) == [95, 85]
     assert timing.wall_ns == 95
-    assert timing.cpu_ns == 30 + 15 + 50 + 65 + 5 + 10  # who waits shortly spins
+    assert timing.cpu_ns == 30 + 15 + 50 + 65 + 5 + 15  # who waits shortly spins
     assert calendar(clocks, POOL) == [(5, 35), (70, 95)]  # thread 0 would have held it from 15 to 35
     assert timing.locks["pool"].waits == 2
     assert timing.locks["pool"].held_ns == 55
-    assert timing.locks["pool"].wait_ns == 15
+    assert timing.locks["pool"].wait_ns == 20
     assert (timing.locks["pool"].share, timing.locks["large"].share) == (1, 0)
-    assert timing.lock_wait_ns_per_op == 15 / 4
-    assert timing.latency.worst == 75
-    assert timing.latency.mean == (30 + 20 + 50 + 75) / 4
+    assert timing.lock_wait_ns_per_op == 20 / 4
+    assert timing.latency.worst == 65
+    assert timing.latency.mean == (30 + 20 + 65 + 65) / 4
     assert timing.latency.worst_path == PATHS[0]
 
 
@@ -98,6 +90,80 @@ def test_a_thread_that_is_behind_does_not_wait_for_what_comes_later() -> None:
     timing, clocks = clocks_of(events)
     assert shown(clocks) == [1000, 50]
     assert timing.locks["pool"].wait_ns == 0
+
+
+def in_turn(sequences: list[list[Event]], turns: list[int]) -> list[Event]:
+    """The events of each thread in its order; `turns` says whose is next, and the rest come thread by thread."""
+    left = [list(events) for events in sequences]
+    chosen = [left[thread].pop(0) for thread in turns if left[thread]]
+    return chosen + [event for events in left for event in events]
+
+
+@given(st.data())
+@settings(max_examples=40, deadline=None)
+def test_how_threads_take_turns_in_the_trace_does_not_matter(data: st.DataObject) -> None:
+    """Only what each does does: threads wait for the same locks, though a trace tells one after the other."""
+    threads = data.draw(st.integers(2, 4))
+    rng = np.random.default_rng(data.draw(st.integers(0, 9)))
+    sequences: list[list[Event]] = []
+    for thread in range(threads):
+        own = rng.integers(50, 90, 25).tolist()
+        sequences.append([(M, thread, 100 * thread + at, ns, ns // 2) for at, ns in enumerate(own)])
+    begin: list[Event] = [(START, thread, 0, 0, 0) for thread in range(threads)]
+    turns = data.draw(st.lists(st.integers(0, threads - 1), max_size=60))
+    one_by_one, _ = clocks_of(begin + in_turn(sequences, []), spin=500)
+    mixed, _ = clocks_of(begin + in_turn(sequences, turns), spin=500)
+    assert mixed == one_by_one
+    assert mixed.locks["pool"].wait_ns > 0
+
+
+def test_threads_that_a_trace_tells_far_apart_wait_for_each_other() -> None:
+    """More holds than a calendar has entries: thread 1 is told after all of thread 0's, and runs beside them."""
+    turns = CALENDAR + 500
+    events: list[Event] = [(START, 0, 0, 0, 0), (START, 1, 0, 0, 0)]
+    events += [(M, thread, thread * turns + turn, 20, 15) for thread in (0, 1) for turn in range(turns)]
+    timing, _ = clocks_of(events, spin=500)
+    assert timing.locks["pool"].waits > turns
+    assert timing.wall_ns >= 2 * turns * 15
+
+
+def test_releases_interrupt_the_cores_of_others() -> None:
+    """Thread 0 releases pages twice in its event, which takes 2 * 100 longer; thread 1, which runs, loses 2 * 30."""
+    events: list[Event] = [(START, 0, 0, 0, 0), (START, 1, 0, 0, 0), (M, 0, 0, 10, 0), (M, 1, 1, 500, 0)]
+    op, thread, block, own, pool = (list(column) for column in zip(*events, strict=True))
+    charges = charges_of(np.array(own), np.array(pool))
+    charges["releases"][2] = 2
+    answers = ((2, False, [210, 560], 770), (1, False, [10, 510], 510), (2, True, [110, 500], 640))
+    for cores, paced, shown_ns, cpu_ns in answers:
+        clocks = Clocks(2, 2, cores, paced=paced, costs=WaitCosts(shootdown=100, target=30))
+        clocks.let_run([1, 0.5])  # with recorded times, thread 1 runs half of the time
+        clocks.follow(Chunk.of(op, thread, block, [0] * 4, [0] * 4, [0] * 4), charges)
+        timing = clocks.timing(2)
+        assert shown(clocks) == shown_ns
+        assert timing.cpu_ns == cpu_ns
+
+
+def test_a_lock_costs_more_where_another_core_had_it() -> None:
+    """The threads have the lock in turn by their clocks: 40 each time, but not where the trace has them in turn too."""
+    mine: list[Event] = [(M, 0, turn, 100, 10) for turn in range(5)]
+    others: list[Event] = [(M, 1, 10 + turn, 100, 10) for turn in range(5)]
+    begin: list[Event] = [(START, 0, 0, 0, 0), (START, 1, 0, 0, 0), (M, 1, 30, 50, 0)]
+    apart, _ = clocks_of(begin + mine + others, moved=40)
+    assert apart.cpu_ns == 1050 + 9 * 40 - 40  # thread 0 is the first; in the trace the lock moves once
+    in_trace = [event for pair in zip(mine, others, strict=True) for event in pair]
+    together, _ = clocks_of(begin + in_trace, moved=40)
+    assert together.cpu_ns == 1050
+    alone, _ = clocks_of(begin + mine + others, cores=1, moved=40)
+    assert alone.cpu_ns == 1050
+
+
+def test_a_replay_begins_no_chunk_before_the_last_but_one_is_done() -> None:
+    clocks = Clocks(2, 4, 2)
+    for thread, own in ((1, 1000), (1, 10), (0, 5)):
+        chunk = Chunk.of([M], [thread], [thread], [0], [0], [0])
+        clocks.follow(chunk, charges_of(np.array([own]), np.array([0])))
+    clocks.timing(3)
+    assert shown(clocks) == [1005, 1010]
 
 
 def test_a_long_wait_is_slept() -> None:
@@ -124,7 +190,7 @@ def test_blocks_are_handed_over_and_threads_are_joined() -> None:
     assert timing.handover_wait_ns == 100
     assert timing.cpu_ns == 137
     assert timing.latency.worst == 100
-    timing, clocks = clocks_of(events, thread=40)  # thread 0: 20, then 100; thread 1 until 150; then another 20
+    timing, clocks = clocks_of(events, spawn=40)  # thread 0: 20, then 100; thread 1 until 150; then another 20
     assert shown(clocks) == [170, 150, 197]
     assert (timing.cpu_ns, timing.handover_wait_ns) == (217, 80)
 

@@ -122,6 +122,7 @@ def test_a_flush_into_two_shards_holds_one_lock_at_a_time() -> None:
     clocks = Clocks(2, 2, 8, shards=2)
     op, thread, block = [Op.THREAD_START] * 2 + [Op.MALLOC] * 2, [0, 1, 0, 1], [0, 0, 0, 1]
     clocks.follow(Chunk.of(op, thread, block, [0] * 4, [0] * 4, [0] * 4), charges)
+    clocks.timing(2)
     assert [calendar(clocks, FIRST_SHARD + 2 + row) for row in range(2)] == [[(0, 10)], [(0, 5), (10, 20)]]
     assert clocks.timing(2).locks["stores"].waits == 0
 

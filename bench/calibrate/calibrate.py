@@ -40,7 +40,9 @@ OF_A_KIND = 4
 TIMED_EVENTS = 120_000
 """Events of a timed micro-program: enough that its start does not matter."""
 
-TRANSFER_LIMIT_S = 60
+CORES_LIMIT_S = 60
+OF_CORES = ("miss.transfer", "miss.transfer.awaited", "lock.moved", "shootdown", "shootdown.target")
+"""What cores.c prints, but that it prints the second whole and not what it costs beyond the first."""
 
 
 class Calibration(msgspec.Struct, frozen=True):
@@ -76,7 +78,7 @@ def calibrate(
     begin = time.perf_counter()
     chosen = list(designs) if designs is not None else [*map(load, builtin_names()), *bad_designs()]
     hardware = here()
-    transfer = transfer_ns()
+    between = of_cores()
     with scratch() as folder:
         libraries = libraries_of(chosen, progress)
         known: dict[bytes, list[Cell]] = {}
@@ -103,7 +105,7 @@ def calibrate(
         costs = load_hardware().costs  # any machine's costs will do for the shares of memory
         timing = time_cells(single, instructions, costs, folder, rounds, progress)
         stamped = stamp_cells(single, min(rounds, STAMPED), progress)
-    timed, alone = _timed(timing, stamped, single, transfer)
+    timed, alone = _timed(timing, stamped, single, between)
     residuals = {"core_yardstick_ns": timing.yards.core, "memory_yardstick_ns": timing.yards.memory}
     for what, one in (("time", timed), ("alone", alone), ("instructions", counted)):
         if one:
@@ -121,16 +123,16 @@ def calibrate(
 
 
 def _timed(
-    timing: Timing, stamped: Sequence[Sequence[Stamped]], cells: Sequence[Cell], transfer: Sequence[float] | None
+    timing: Timing, stamped: Sequence[Sequence[Stamped]], cells: Sequence[Cell], between: dict[str, float]
 ) -> tuple[Fit, Fit]:
     """Fit the costs of operations among others, and of operations alone, whose totals follow from their means."""
     among = fit(timing.spent, [one.ns.median for one in timing.timed])
     means = [max(LEAST_NS, median(one.mean for one in stamps)) for stamps in stamped]
     alone = fit(timing.spent, [mean * cell.facts.operations for mean, cell in zip(means, cells, strict=True)])
     # If a transfer cannot be measured, its cost is that of a miss in the last level.
-    streamed, followed = transfer or [among.costs.get("miss.l2", 0.0)] * 2
-    moved = {"miss.transfer": streamed, "miss.transfer.awaited": max(0.0, followed - streamed)}
-    return Fit(among.costs | moved, among.errors), Fit(alone.costs | moved, alone.errors)
+    moved = {"miss.transfer": among.costs.get("miss.l2", 0.0), "miss.transfer.awaited": 0.0}
+    moved |= {kind: between[kind] for kind in moved if kind in between}
+    return Fit(among.costs | moved | between, among.errors), Fit(alone.costs | moved, alone.errors)
 
 
 def sampled(cells: Sequence[Cell], designs: int) -> list[Cell]:
@@ -152,17 +154,20 @@ def _counted(cells: Sequence[Cell], progress: Progress) -> Fit:
     return fit(runs, [count.instructions for count in counts], load_hardware().instructions)
 
 
-def transfer_ns() -> list[float] | None:
-    """Cost of a line that another core wrote, beyond a hit in L1: of many, and through a link; None if unknown."""
+def of_cores() -> dict[str, float]:
+    """Return what two cores cost each other, in nanoseconds, by kind; nothing where that cannot be measured."""
     cores = {_siblings(processor): processor for processor in sorted(os.sched_getaffinity(0))}
     if len(cores) < 2:
-        return None
-    tool = build_tool("heapsmith-transfer", [Path(__file__).with_name("transfer.c")], [*TOOL_FLAGS, "-pthread"])
+        return {}
+    tool = build_tool("heapsmith-cores", [Path(__file__).with_name("cores.c")], [*TOOL_FLAGS, "-pthread"])
     try:
-        asked = run_limited([str(tool), *map(str, list(cores.values())[:2])], TRANSFER_LIMIT_S)
+        asked = run_limited([str(tool), *map(str, list(cores.values())[:2])], CORES_LIMIT_S)
     except CheckFailed:
-        return None
-    return list(map(float, asked.stdout.split())) if asked.returncode == 0 else None
+        return {}
+    if asked.returncode != 0:
+        return {}
+    streamed, followed, *others = map(float, asked.stdout.split())
+    return dict(zip(OF_CORES, (streamed, max(0.0, followed - streamed), *others), strict=True))
 
 
 def _siblings(processor: int) -> str:

@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import duration
-from heapsmith.model.predict.clocks import LOCKS, Timing
+from heapsmith.model.predict.clock_state import LOCKS
+from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.simulate import SimulationTable
 
 

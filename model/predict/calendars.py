@@ -1,28 +1,7 @@
 """Calendars: the times at which locks and cores are used, and what a user of them finds; for the clocks of threads."""
 
-from heapsmith.model.compile.kernel import Ints, Records, kernel
-from heapsmith.model.trace.events import Columns
-
-CALENDAR = 4096
-"""The entries that a calendar keeps; of older ones it knows nothing any more."""
-
-
-class ClockState(Columns):
-    """The clocks, and the columns of the chunk whose events they follow.
-
-    runners: THREAD by thread. done: when the last event on each block ended, and whose it was.
-    begins and ends: CALENDAR entries for each calendar, of which the first `used` are in use.
-    """
-
-    charges: Records
-    runners: Records
-    done: Records
-    begins: Ints
-    ends: Ints
-    used: Ints
-    locks: Records
-    counts: Ints
-    scalars: Records
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.predict.clock_state import CALENDAR, ClockState
 
 
 @kernel

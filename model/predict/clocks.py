@@ -1,61 +1,49 @@
 """Clocks: when each charged event begins and ends on a number of cores; waits for locks, blocks and cores.
 
-Every thread has a clock. Events come in the order of the trace, in which a thread whose clock is
-behind may come after one whose clock is ahead. So a lock is a calendar of the times at which it is
-held. An event that finds its lock free goes on although the calendar has later holds; if its own
-hold reaches into the next, it waits as long as that holder would have waited for it. Every hold
-takes its time in the calendar, so that no lock is held for more time than there is. Cores are
-calendars too, whose times threads share in slices.
+Every thread has a clock, and of the threads the one whose next event begins first goes on
+(model/predict/order.py). What begins first may come to a lock later. So a lock is a calendar of the
+times at which it is held. An event that finds its lock free goes on although the calendar has later
+holds; if its own hold reaches into the next, it waits as long as that holder would have waited for
+it. Every hold takes its time in the calendar, so that no lock is held for more time than there is.
+Cores are calendars too, whose times threads share in slices.
 """
 
 from collections.abc import Sequence
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import numpy as np
 
-from heapsmith.model.compile.kernel import Records, compiled, kernel, one_record, record_type
+from heapsmith.model.compile.kernel import Records, compiled, kernel
 from heapsmith.model.heap.charge import PATHS
-from heapsmith.model.predict.calendars import CALENDAR, ClockState, book, end_of, free_at, overlap
+from heapsmith.model.predict.calendars import book, end_of, free_at, overlap
+from heapsmith.model.predict.clock_state import (
+    ENDED,
+    FIRST_SHARD,
+    JOINED,
+    LARGE,
+    LOCKS,
+    NO_COSTS,
+    PARTS,
+    PARTS_SHIFT,
+    POOL,
+    RUNS,
+    SHARE_SHIFT,
+    SLOTS,
+    ClockState,
+    WaitCosts,
+    new_state,
+)
 from heapsmith.model.predict.histogram import BUCKETS, TICKS, Latency, bucket_of, latency_of
-from heapsmith.model.trace.events import Chunk, Op
+from heapsmith.model.predict.order import becomes_ready, enter, goes_on, has_to_join, leaves, soonest
+from heapsmith.model.predict.sharing import meet_others, note_locks
+from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Op
 
-PARTS = 1 << 10
-"""Times are integers of 1 / PARTS nanoseconds: a word holds three months."""
 PARTS_IN_TICK = PARTS // TICKS
-PARTS_SHIFT = 14
-"""From charges (1 / UNIT nanoseconds) to PARTS."""
-
-LOCKS = ("pool", "large")
-POOL, LARGE, FIRST_SHARD = range(3)
-"""The calendars: of the locks, of those of shards (transfer caches, then stores), then of the cores."""
 WAIT_PATHS = (*PATHS, "lock wait")
 LOCK_WAIT = len(PATHS)
-SHARE_SHIFT = 10
-NOT_YET, RUNS, ENDED, JOINED = range(4)
-
 REALLOC, ALIGNED, FREE_SIZED, EXIT = int(Op.REALLOC), int(Op.ALIGNED), int(Op.FREE_SIZED), int(Op.THREAD_EXIT)
-
-THREAD = record_type("clock", "stamp", "before", "life", "share")
-DONE = record_type("at", "by")
-LOCK = record_type("held", "wait", "waits")
-
-
-class WaitCosts(NamedTuple):
-    """What waiting costs besides the wait, in nanoseconds.
-
-    spin: how long a thread looks at a lock before it sleeps (runtime/lock.c: 100 looks). wake: from
-    the end of a hold until a thread that sleeps runs again. thread: what a replay's creation, end
-    and join of a thread take.
-    """
-
-    spin: float = 0.0
-    wake: float = 0.0
-    thread: float = 0.0
-
-
-NO_COSTS = WaitCosts()
 
 
 class LockWaits(msgspec.Struct, frozen=True):
@@ -87,41 +75,44 @@ class Timing(msgspec.Struct, frozen=True):
 
 
 @kernel
-def start_thread(state: ClockState, thread: int, stamp: int) -> None:
-    """Begin a thread: where the first thread is, which has waited for the threads that ended.
+def create(state: ClockState, thread: int) -> int:
+    """Begin a thread where the first thread is, once this has joined all that ended; return whether it has.
 
     Half of what its creation and end take is the first thread's time, half its own.
     With recorded times: as long after the first thread's last event as in the trace.
     """
+    if state.paced == 1:
+        since = max(0, int(state.runners[thread]["stamp"]) - int(state.runners[0]["stamp"]))
+        state.runners[thread]["clock"] = int(state.runners[0]["clock"]) + since * PARTS
+    elif has_to_join(state, thread) == 1:
+        state.joins = 1
+        leaves(state, 0)
+        return 0
+    else:
+        for other in range(1, state.threads):
+            if state.runners[other]["life"] == ENDED:
+                state.runners[other]["life"] = JOINED
+                state.runners[0]["clock"] = max(int(state.runners[0]["clock"]), int(state.runners[other]["clock"]))
+        state.busy += state.spawn
+        state.runners[0]["clock"] += state.spawn // 2
+        state.runners[thread]["clock"] = int(state.runners[0]["clock"]) + state.spawn // 2
     state.alive += 1
     state.runners[thread]["life"] = RUNS
-    state.runners[thread]["stamp"] = stamp
-    if thread == 0:
-        return
-    if state.paced == 1:
-        since = max(0, stamp - int(state.runners[0]["stamp"]))
-        state.runners[thread]["clock"] = int(state.runners[0]["clock"]) + since * PARTS
-        return
-    for other in range(1, state.threads):
-        if state.runners[other]["life"] == ENDED:
-            state.runners[other]["life"] = JOINED
-            state.runners[0]["clock"] = max(int(state.runners[0]["clock"]), int(state.runners[other]["clock"]))
-    state.busy += state.spawn
-    state.runners[0]["clock"] += state.spawn // 2
-    state.runners[thread]["clock"] = int(state.runners[0]["clock"]) + state.spawn // 2
+    becomes_ready(state, thread)
+    return 1
 
 
 @kernel
-def arrive(state: ClockState, thread: int, stamp: int, own: int) -> int:
+def arrive(state: ClockState, thread: int, event: int, own: int) -> int:
     """Return the thread's clock at an event of `own`, with the program's own time before the event."""
-    if state.runners[thread]["life"] == NOT_YET:
-        start_thread(state, thread, stamp)
     now = int(state.runners[thread]["clock"])
-    if state.paced == 1:
-        since = (stamp - int(state.runners[thread]["stamp"])) * PARTS
-        now = of_the_program(state, thread, now, max(0, since - int(state.runners[thread]["before"])))
-        state.runners[thread]["stamp"] = stamp
-        state.runners[thread]["before"] = own
+    if state.paced == 0:
+        return max(now, int(state.windows[event // CHUNK_EVENTS]["opens"]))
+    stamp = int(state.time_ns[event])
+    since = (stamp - int(state.runners[thread]["stamp"])) * PARTS
+    now = of_the_program(state, thread, now, max(0, since - int(state.runners[thread]["before"])))
+    state.runners[thread]["stamp"] = stamp
+    state.runners[thread]["before"] = own
     return now
 
 
@@ -217,34 +208,83 @@ def finish(state: ClockState, event: int, now: int, waited: int) -> None:
 
 
 @kernel
-def follow(state: ClockState) -> None:
-    """Do the events of a chunk."""
-    for event in range(len(state.op)):
-        kind = int(np.int64(state.op[event]))
-        thread = int(np.int64(state.thread[event]))
-        own = int(state.charges[event]["own"]) >> PARTS_SHIFT
-        pool = int(state.charges[event]["pool"]) >> PARTS_SHIFT
-        large = int(state.charges[event]["large"]) >> PARTS_SHIFT
-        now = arrive(state, thread, int(state.time_ns[event]), own)
-        if kind == REALLOC or ALIGNED < kind <= FREE_SIZED:
-            now = take_over(state, thread, int(np.int64(state.block[event])), now)
-        if state.alive > state.cores and own > 0:
-            now = on_core(state, now, own)
-        begun = now
-        if state.shards > 0:
-            now += of_shards(state, event, now, pool)
-        now += own - pool - large
-        if pool > 0:
-            now += hold(state, POOL, now, pool) + pool
-        if large > 0:
-            now += hold(state, LARGE, now, large) + large
-        state.busy += own
-        state.runners[thread]["clock"] = now
-        if kind <= FREE_SIZED:
-            finish(state, event, now, now - begun - own)
-        elif kind == EXIT and state.runners[thread]["life"] == RUNS:
-            state.runners[thread]["life"] = ENDED
-            state.alive -= 1
+def end(state: ClockState, thread: int) -> None:
+    """End a thread; the first thread may wait for that."""
+    state.runners[thread]["life"] = ENDED
+    state.alive -= 1
+    if state.joins == 1:
+        state.joins = 0
+        becomes_ready(state, 0)
+        state.until = 0
+
+
+@kernel
+def do(state: ClockState, thread: int, event: int) -> None:
+    """Do a thread's next event."""
+    kind = int(np.int64(state.op[event]))
+    meet_others(state, thread, event)
+    own = int(state.charges[event]["own"]) >> PARTS_SHIFT
+    pool = int(state.charges[event]["pool"]) >> PARTS_SHIFT
+    large = int(state.charges[event]["large"]) >> PARTS_SHIFT
+    now = arrive(state, thread, event, own)
+    if kind == REALLOC or ALIGNED < kind <= FREE_SIZED:
+        now = take_over(state, thread, int(np.int64(state.block[event])), now)
+    if state.alive > state.cores and own > 0:
+        now = on_core(state, now, own)
+    begun = now
+    if state.shards > 0:
+        now += of_shards(state, event, now, pool)
+    now += own - pool - large
+    if pool > 0:
+        now += hold(state, POOL, now, pool) + pool
+    if large > 0:
+        now += hold(state, LARGE, now, large) + large
+    state.busy += own
+    state.runners[thread]["clock"] = now
+    if kind <= FREE_SIZED:
+        finish(state, event, now, now - begun - own)
+    elif kind == EXIT and state.runners[thread]["life"] == RUNS:
+        end(state, thread)
+
+
+@kernel
+def advance(state: ClockState, window: int) -> None:
+    """Do events until all of a chunk are done."""
+    while state.windows[window]["left"] > 0:
+        thread = soonest(state)
+        runs = 1
+        while runs == 1:
+            event, runs = int(state.runners[thread]["first"]), 0
+            if event < SLOTS:
+                do(state, thread, event)
+                runs = 1
+            elif create(state, event - SLOTS) == 1:
+                runs = 1
+                state.until = 0
+            if runs == 1:
+                goes_on(state, thread, event)
+            if state.runners[thread]["place"] < 0 or state.runners[thread]["due"] >= state.until:
+                runs = 0
+
+
+@kernel
+def follow(state: ClockState, window: int, events: int) -> None:
+    """Take the events of a chunk from their slots on, and do those of the other chunk."""
+    state.over = max(state.over, int(state.windows[window]["ends"]))
+    state.windows[window]["opens"] = state.over
+    state.windows[window]["left"] = events
+    first = window * CHUNK_EVENTS
+    for event in range(first, first + events):
+        note_locks(state, event)
+        enter(state, event)
+    advance(state, 1 - window)
+
+
+@kernel
+def finish_all(state: ClockState) -> None:
+    """Do all events."""
+    advance(state, 0)
+    advance(state, 1)
 
 
 _compiled = cache(compiled)
@@ -267,24 +307,9 @@ class Clocks:
         costs: WaitCosts = NO_COSTS,
         shards: int = 0,
     ) -> None:
-        self.state = state = ClockState()
-        locks = FIRST_SHARD + 2 * shards
-        calendars = locks + min(cores, threads)
-        state.scalars = one_record(
-            **{"cores": cores, "threads": threads, "paced": int(paced), "alive": 0},
-            **{"shards": shards, "first_core": locks},
-            **{
-                "spin": round(costs.spin * PARTS),
-                "wake": round(costs.wake * PARTS),
-                "spawn": round(costs.thread * PARTS),
-            },
-            **{"handover": 0, "core_wait": 0, "busy": 0, "sum": 0, "worst": 0, "worst_path": 0},
-        )
-        state.runners, state.done = np.zeros(threads, THREAD), np.zeros(blocks, DONE)
-        state.done["by"] = -1
-        state.begins, state.ends = (np.zeros(calendars * CALENDAR, np.int64) for _ in range(2))
-        state.used, state.locks = np.zeros(calendars, np.int64), np.zeros(locks, LOCK)
-        state.counts = np.zeros(len(WAIT_PATHS) * BUCKETS, np.int64)
+        counts = len(WAIT_PATHS) * BUCKETS
+        self.state = new_state(threads, blocks, cores, paced=paced, costs=costs, shards=shards, counts=counts)
+        self.window = 0
 
     def let_run(self, shares: Sequence[float]) -> None:
         """Set the share of the recorded time in which each of the first threads ran; the others always slept."""
@@ -292,11 +317,16 @@ class Clocks:
         self.state.runners["share"][:known] = np.rint(np.clip(shares[:known], 0, 1) * np.float64(1 << SHARE_SHIFT))
 
     def follow(self, chunk: Chunk, charges: Records) -> None:
-        """Do the events of a chunk, with their charges (model/heap/charge.py)."""
-        self.state.follow(chunk)
-        self.state.charges = charges
+        """Follow the events of a chunk, with their charges (model/heap/charge.py), and do those before."""
         run: Any = _compiled(follow)
-        run(self.state)
+        for first in range(0, len(chunk.op), CHUNK_EVENTS):
+            part = chunk.part(first, first + CHUNK_EVENTS)
+            slots = slice(self.window * CHUNK_EVENTS, self.window * CHUNK_EVENTS + len(part.op))
+            for column in ("op", "thread", "block", "time_ns"):
+                getattr(self.state, column)[slots] = getattr(part, column)
+            self.state.charges[slots] = charges[first : first + CHUNK_EVENTS]
+            run(self.state, self.window, len(part.op))
+            self.window = 1 - self.window
 
     def _waits(self, rows: slice, all_waits: int) -> LockWaits:
         """Return what threads did at some of the locks."""
@@ -304,7 +334,9 @@ class Clocks:
         return LockWaits(waits, held / PARTS, wait / PARTS, wait / all_waits if all_waits else 0.0)
 
     def timing(self, operations: int) -> Timing:
-        """Return what the clocks show after `operations` operations."""
+        """Do all events, and return what the clocks show after `operations` operations."""
+        run: Any = _compiled(finish_all)
+        run(self.state)
         state, per = self.state, 1 / max(1, operations)
         all_waits = int(state.locks["wait"].sum())
         first = FIRST_SHARD + state.shards

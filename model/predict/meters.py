@@ -92,7 +92,9 @@ class _Prices(NamedTuple):
     cache: tuple[str, ...]
 
     def of(self, found: Probe, operations: int = 0) -> Floats:
-        """Return the price, its instructions under pool and large lock, the price alone, and those of shards' locks."""
+        """Return the price, its instructions under pool and large lock, the price alone, those of shards' locks, and
+        the calls that release pages.
+        """
         instructions, costs = self.hardware.instructions, self.hardware.costs
         spent = time_kinds(self.plan, found, instructions, operations)
         happened = kinds(self.plan, found)
@@ -101,7 +103,8 @@ class _Prices(NamedTuple):
             for groups in (self.pool, LARGE, self.store, self.cache)
         )
         pool, large, *shards = (part * costs.get("instructions", 0.0) for part in under)
-        return np.array([price(spent, costs), pool, large, price(spent, self.hardware.costs_alone()), *shards])
+        alone = price(spent, self.hardware.costs_alone())
+        return np.array([price(spent, costs), pool, large, alone, *shards, spent.get("release", 0.0)])
 
 
 @functools.cache
@@ -130,7 +133,7 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     growth = len(rows)
     far = min(1, resident_peak / FAR_BYTES)
     own, alone = (of.get("fault.4k.far", 0.0) * far for of in (hardware.costs, hardware.costs_alone()))
-    rows.append(_row("faults_4k", 0, np.array([own, 0, 0, alone, 0, 0])))
+    rows.append(_row("faults_4k", 0, np.array([own, 0, 0, alone, 0, 0, 0])))
     classes = len(rows)
     for row in plan.classes:
         rows += _class_rows(prices, row)
@@ -139,14 +142,16 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     return Meter(_records(rows), touches, growth, classes, *once)
 
 
-Row = tuple[int, float, float, float, float, float, float, float, int]
-"""Word, price, price alone, its parts under the pool lock, the large lock, either, and those of shards, and path."""
+Row = tuple[int, float, float, float, float, float, float, float, float, int]
+"""Word, price, price alone, its parts under the pool lock, the large lock, either, and those of shards; calls that
+release pages, and path.
+"""
 
 
 def _row(name: str, word: int, parts: Floats) -> Row:
-    weight, pool, large, alone, store, cache = parts.tolist()
+    weight, pool, large, alone, store, cache, release = parts.tolist()
     shared = weight - pool - large - store - cache if name in LOCKED_CALLS else 0.0
-    return word, weight, alone, pool, large, shared, store, cache, PATHS.index(PATH_OF.get(name, PATHS[0]))
+    return word, weight, alone, pool, large, shared, store, cache, release, PATHS.index(PATH_OF.get(name, PATHS[0]))
 
 
 def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
@@ -166,7 +171,8 @@ def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
 
 def _records(rows: list[Row]) -> Records:
     found = np.zeros(len(rows), METER)
-    for place, field in enumerate(("word", "weight", "alone", "pool", "large", "shared", "store", "cache", "path")):
-        unit = 1 if field in ("word", "path") else UNIT
+    fields = ("word", "weight", "alone", "pool", "large", "shared", "store", "cache", "release", "path")
+    for place, field in enumerate(fields):
+        unit = 1 if field in ("word", "release", "path") else UNIT
         found[field] = np.rint(np.array([row[place] for row in rows]) * unit)
     return found

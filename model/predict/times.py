@@ -12,11 +12,15 @@ from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.predict.clocks import Clocks, Timing, WaitCosts
+from heapsmith.model.predict.clock_state import WaitCosts
+from heapsmith.model.predict.clocks import Clocks, Timing
 from heapsmith.model.predict.meters import meter_of
 from heapsmith.model.predict.simulate import Operations, Progress, Simulation, SimulationTable, feed_chunks
 from heapsmith.model.trace.frames import Footer
 from heapsmith.model.trace.reader import Chunk, TraceReader
+
+WAIT_KINDS = ("lock.spin", "wake", "replay.thread", "shootdown", "shootdown.target", "lock.moved")
+"""The kinds that WaitCosts has, in its order."""
 
 
 class Timed:
@@ -56,7 +60,7 @@ def follower_of(
     """Return what follows the events of the footer's trace, whose resident peak a first pass found."""
     # What calibrate does not measure is any machine's.
     costs = load_hardware().costs | hardware.costs
-    waiting = WaitCosts(*(costs.get(name, 0.0) for name in ("lock.spin", "wake", "replay.thread")))
+    waiting = WaitCosts(*(costs.get(name, 0.0) for name in WAIT_KINDS))
     samples = footer.samples
     shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
     meter = meter_of(plan, hardware, resident_peak)
