@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from traces import trace_of
 
-from heapsmith.bench.calibrate.calibrate import calibrate, sampled, write_machine
+from heapsmith.bench.calibrate.calibrate import OF_CORES, calibrate, of_cores, sampled, write_machine
 from heapsmith.bench.calibrate.cells import cells_of
 from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
 from heapsmith.bench.calibrate.weather import polish
@@ -32,6 +32,20 @@ def test_what_a_round_does_to_all_replays_of_a_script_is_taken_out() -> None:
     assert rows == [[10.0, 10.0, 10.0], [30.0, 30.0, 30.0], [5.0, 5.0, 6.0]]
 
 
+@pytest.mark.big
+def test_what_cores_cost_each_other_is_measured() -> None:
+    """Where other work runs on the cores, the threads' turns take long, and may take too long."""
+    asked = of_cores()
+    assert list(asked) in ([], list(OF_CORES))
+    assert all(cost >= 0 for cost in asked.values())
+
+
+def test_what_one_core_cannot_measure_is_any_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.sched_getaffinity", lambda _: {0})
+    assert of_cores() == {}
+    assert load_hardware().costs.keys() >= set(OF_CORES)
+
+
 def test_what_valgrind_runs_otherwise_is_not_counted(tmp_path: Path) -> None:
     """Valgrind has no restartable sequences: the library of `processor` counts calls of other paths there."""
     designs, trace = [load("processor"), load("default")], trace_of(tmp_path / "t.hst", [32] * 20, freed=True)
@@ -51,7 +65,7 @@ def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.counted, found.timed) == (4, 4)  # so few that all are the richest of some kind
     assert found.instruction_errors is not None
     assert found.instruction_errors.worst < 0.05
-    for kind in ("miss.transfer", "miss.transfer.awaited"):
+    for kind in OF_CORES[:2]:
         assert found.hardware.costs[kind] >= 0  # no replay with several threads is timed
     assert found.hardware.fit["core_yardstick_ns"] > 0
     file = tmp_path / "machine.toml"

@@ -23,6 +23,10 @@ WAIT_KINDS = ("lock.spin", "wake", "replay.thread", "shootdown", "shootdown.targ
 """The kinds that WaitCosts has, in its order."""
 
 
+AT_ONCE = 8
+"""The designs of one pass over the trace: events that wait for their clocks take 17 MB for each number of cores."""
+
+
 class Timed:
     """A simulator of charged events, and the clocks for each number of cores."""
 
@@ -95,17 +99,26 @@ def timed(
     for number in cores:
         if number < 1:
             raise BadInput(f"cores: {number}; expected at least 1")
-    counted = cores or [hardware.cores]
-    with TraceReader(Path(table.trace), sited=ask_sites(plan.design for plan in plans)) as reader:
-        footer, operations = reader.footer, Operations()
-        peaks = [row.touches.resident_peak if row.touches else 0 for row in table.rows]
-        followers = [
-            follower_of(plan, hardware, application, peak, footer, counted, paced=paced)
-            for plan, peak in zip(plans, peaks, strict=True)
-        ]
-        feed_chunks(reader, [operations, *followers], "timing", progress, footer.events)
+    peaks = [row.touches.resident_peak if row.touches else 0 for row in table.rows]
+    designs = list(zip(plans, peaks, strict=True))
+    timings: list[list[Timing]] = []
+    for first in range(0, len(designs), AT_ONCE):
+        with TraceReader(Path(table.trace), sited=ask_sites(plan.design for plan in plans)) as reader:
+            footer, operations = reader.footer, Operations()
+            followers = [
+                follower_of(plan, hardware, application, peak, footer, cores or [hardware.cores], paced=paced)
+                for plan, peak in designs[first : first + AT_ONCE]
+            ]
+            passes = -(-len(designs) // AT_ONCE)
+            say = _part_of(progress, first // AT_ONCE * footer.events) if progress else None
+            feed_chunks(reader, [operations, *followers], "timing", say, passes * footer.events)
+        timings += [one.timings(operations.count) for one in followers]
     rows: list[Simulation] = [
-        msgspec.structs.replace(row, timings=one.timings(operations.count))
-        for row, one in zip(table.rows, followers, strict=True)
+        msgspec.structs.replace(row, timings=found) for row, found in zip(table.rows, timings, strict=True)
     ]
     return msgspec.structs.replace(table, rows=rows)
+
+
+def _part_of(progress: Progress, before: int) -> Progress:
+    """Return what tells the progress of a pass over the trace, before which this many events were done."""
+    return lambda what, done, total: progress(what, before + done, total)
