@@ -1,5 +1,6 @@
 """calibrate: a tiny real run, and the machine file it writes."""
 
+import os
 import shutil
 from pathlib import Path
 
@@ -34,10 +35,12 @@ def test_what_a_round_does_to_all_replays_of_a_script_is_taken_out() -> None:
 
 @pytest.mark.big
 def test_what_cores_cost_each_other_is_measured() -> None:
-    """Where other work runs on the cores, the threads' turns take long, and may take too long."""
+    if len(os.sched_getaffinity(0)) < 2:
+        pytest.skip("there is one processor")
     asked = of_cores()
-    assert list(asked) in ([], list(OF_CORES))
-    assert all(cost >= 0 for cost in asked.values())
+    assert list(asked) == list(OF_CORES)
+    assert asked["lock.moved"] > 0
+    assert asked["shootdown"] > 0
 
 
 def test_what_one_core_cannot_measure_is_any_machines(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -143,6 +143,23 @@ def test_releases_interrupt_the_cores_of_others() -> None:
         assert timing.cpu_ns == cpu_ns
 
 
+@pytest.mark.parametrize(("lock", "held"), [("pool", 1), ("large", 1), ("large", 0)])
+def test_a_release_under_a_lock_holds_it_longer(lock: str, held: int) -> None:
+    """Thread 0 holds a lock for 100, and 100 longer if it releases pages meanwhile; thread 1 wants it at 0 for 10."""
+    events: list[Event] = [(START, 0, 0, 0, 0), (START, 1, 0, 0, 0), (M, 0, 0, 100, 0), (M, 1, 1, 10, 0)]
+    op, thread, block, own, pool = (list(column) for column in zip(*events, strict=True))
+    charges = charges_of(np.array(own), np.array(pool))
+    charges[lock] = charges["own"]
+    charges["releases"][2], charges["held"][2] = 1, held
+    clocks = Clocks(2, 2, 2, costs=WaitCosts(spin=500, shootdown=100))
+    clocks.follow(Chunk.of(op, thread, block, [0] * 4, [0] * 4, [0] * 4), charges)
+    timing = clocks.timing(2)
+    waits = 200 * held
+    assert (timing.locks[lock].held_ns, timing.locks[lock].wait_ns) == (110 + 100 * held, waits)
+    assert timing.cpu_ns == 210 + waits
+    assert timing.latency.worst == 200 + 10 * held
+
+
 def test_a_lock_costs_more_where_another_core_had_it() -> None:
     """The threads have the lock in turn by their clocks: 40 each time, but not where the trace has them in turn too."""
     mine: list[Event] = [(M, 0, turn, 100, 10) for turn in range(5)]

@@ -28,7 +28,7 @@ NEAR = 1 << 32
 AND_AFTER = ["", "-"]
 """The n-th call alone, or that one and all after it."""
 MOST = 400
-"""Calls of a kind that are tried one by one; of twice as many each third is, and so on."""
+"""Of calls / MOST | 1 calls of a kind one fails: below 800 each, from there on each third, and so on."""
 
 
 def outcome(design: str, fault: str, limit: int = 0) -> tuple[int, str, str]:

@@ -119,7 +119,7 @@ ONCE_UNNOTICED = [
     Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", "grow(&slab_budget, SLAB_BYTES);", ";", "a counter differs"),
     Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", "grow(&run_budget, bytes);", ";", "a counter differs"),
     Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", " / BUDGET_GR", " * BUDGET_GR", "a counter differs"),
-    Known(PROGRAMS, BY_PROGRAMS, "transfer.c", "empty(&hs_no_heap, class);", ";", "figures"),
+    Known(PROGRAMS, BY_PROGRAMS, "transfer.c", "empty(&hs_no_heap, shard, class);", ";", "figures"),
     Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "block.mark = 0;", ";", "delete_unmarked"),
     Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "bytes += gone.pages * PAGE_BYTES;", ";", "malloc_trim_huge"),
     Known(PROGRAMS, by_misuse_of_all, FULL, SLACK, f"(uint32_t)({SLACK})", "underflow"),

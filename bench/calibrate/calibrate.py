@@ -164,10 +164,12 @@ def of_cores() -> dict[str, float]:
         asked = run_limited([str(tool), *map(str, list(cores.values())[:2])], CORES_LIMIT_S)
     except CheckFailed:
         return {}
-    if asked.returncode != 0:
+    found = list(map(float, asked.stdout.split()))
+    if len(found) < 2:
         return {}
-    streamed, followed, *others = map(float, asked.stdout.split())
-    return dict(zip(OF_CORES, (streamed, max(0.0, followed - streamed), *others), strict=True))
+    streamed, followed, *others = found
+    # Where pages cannot be given back the tool ends before the last two.
+    return dict(zip(OF_CORES, (streamed, max(0.0, followed - streamed), *others), strict=False))
 
 
 def _siblings(processor: int) -> str:

@@ -24,16 +24,18 @@ METER = record_type(
     "store",  # where there are shards, under the lock of one's store
     "cache",  # and under the lock of one's transfer cache
     "shared",  # under whichever of the two the event holds
-    "release",  # calls that take pages out of the address space
+    "release",  # calls that give back or unmap pages
+    "held",  # of these, under a lock
     "path",  # place in PATHS
     "seen",  # the counter when it was last charged
 )
 """The rows of a meter: scalars of the state, then words of the listener, that of growth, COUNTS of each class."""
 
-CHARGE = record_type("own", "pool", "large", "path", "alone", "releases", "store", "cache", "stores", "caches")
+CHARGE = record_type("own", "pool", "large", "path", "alone", "releases", "held", "store", "cache", "stores", "caches")
 """The charge of an event: its price among others and how much of it under each lock; the path that makes up most of
-its price by itself, and this price, without what falls due before the operation begins; its calls that release pages.
-Where there are shards: its price under locks of their stores and transfer caches, and which these are, a bit each.
+its price by itself, and this price, without what falls due before the operation begins; its calls that give back or
+unmap pages, and how many of these under a lock. Where there are shards: its price under locks of their stores and
+transfer caches, and which these are, a bit each.
 """
 
 PATHS = (
@@ -80,6 +82,7 @@ def charge_row(state: State, row: int, now: int) -> None:
         state.charged_large += change * int(state.meter[row]["large"])
         state.charged_shared += change * int(state.meter[row]["shared"])
         state.charged_releases += change * int(state.meter[row]["release"])
+        state.charged_held += change * int(state.meter[row]["held"])
         if state.shards > 0:
             state.charged_store += change * int(state.meter[row]["store"])
             state.charged_cache += change * int(state.meter[row]["cache"])
@@ -203,5 +206,6 @@ def charge(state: State, event: int, is_operation: int, old: int, new: int) -> N
     state.charges[event]["path"] = largest(state)
     state.charges[event]["alone"] = max(0, state.charged_alone - state.charged_before)
     state.charges[event]["releases"] = state.charged_releases
+    state.charges[event]["held"] = state.charged_held
     state.charged = state.charged_pool = state.charged_large = state.charged_shared = state.charged_missed = 0
-    state.charged_alone = state.charged_before = state.charged_releases = 0
+    state.charged_alone = state.charged_before = state.charged_releases = state.charged_held = 0

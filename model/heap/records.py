@@ -177,7 +177,7 @@ SCALARS = record_type(
     # The charge of the event under way, and places in the meter (model/heap/charge.py).
     "charging",  # 1: each event is charged
     *_words("charged charged_alone charged_pool charged_large charged_shared charged_missed charged_before"),
-    *_words("charged_releases charged_store charged_cache"),
+    *_words("charged_releases charged_held charged_store charged_cache"),
     *_words("charge_rest charge_all"),
     *_words("stores_locked caches_locked"),  # shards whose locks the event took, a bit each
     *_words("meter_touches meter_growth meter_classes meter_operation meter_operation_alone"),

@@ -54,7 +54,7 @@ LOCK = record_type(
 
 SUMS = (
     *("alive", "ready"),  # threads that run, and those that could go on
-    *("entered", "until", "joins", "over"),  # see model/predict/order.py
+    *("entered", "until", "joins", "over"),  # see model/predict/order.py and clocks.py
     *("handover", "core_wait", "busy", "sum", "worst", "worst_path"),
 )
 """The scalars that are 0 before the first event."""

@@ -142,16 +142,18 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     return Meter(_records(rows), touches, growth, classes, *once)
 
 
-Row = tuple[int, float, float, float, float, float, float, float, float, int]
+Row = tuple[int, float, float, float, float, float, float, float, float, float, int]
 """Word, price, price alone, its parts under the pool lock, the large lock, either, and those of shards; calls that
-release pages, and path.
+release pages, those of them under a lock, and path.
 """
 
 
 def _row(name: str, word: int, parts: Floats) -> Row:
     weight, pool, large, alone, store, cache, release = parts.tolist()
     shared = weight - pool - large - store - cache if name in LOCKED_CALLS else 0.0
-    return word, weight, alone, pool, large, shared, store, cache, release, PATHS.index(PATH_OF.get(name, PATHS[0]))
+    held = release if name in LOCKED_CALLS else 0.0
+    path = PATHS.index(PATH_OF.get(name, PATHS[0]))
+    return word, weight, alone, pool, large, shared, store, cache, release, held, path
 
 
 def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
@@ -171,8 +173,8 @@ def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
 
 def _records(rows: list[Row]) -> Records:
     found = np.zeros(len(rows), METER)
-    fields = ("word", "weight", "alone", "pool", "large", "shared", "store", "cache", "release", "path")
+    fields = ("word", "weight", "alone", "pool", "large", "shared", "store", "cache", "release", "held", "path")
     for place, field in enumerate(fields):
-        unit = 1 if field in ("word", "release", "path") else UNIT
+        unit = 1 if field in ("word", "release", "held", "path") else UNIT
         found[field] = np.rint(np.array([row[place] for row in rows]) * unit)
     return found

@@ -3,7 +3,11 @@
 import numpy as np
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.heap.charge import PATHS
 from heapsmith.model.predict.clock_state import LARGE, PARTS_SHIFT, POOL, RUNS, SHARE_SHIFT, ClockState
+from heapsmith.model.predict.order import begins
+
+RELEASE = PATHS.index("release")
 
 
 @kernel
@@ -30,7 +34,7 @@ def shoot_down(state: ClockState, thread: int, calls: int) -> int:
             other = int(state.turns[place])
             if other != thread:
                 state.runners[other]["clock"] += lost
-                state.runners[other]["due"] += lost
+                state.runners[other]["due"] = begins(state, other, int(state.runners[other]["first"]))
     return calls * state.shootdown * min(run, 1 << SHARE_SHIFT) >> SHARE_SHIFT
 
 
@@ -67,19 +71,23 @@ def moves(state: ClockState, lock: int, thread: int, event: int) -> int:
 def meet_others(state: ClockState, thread: int, event: int) -> None:
     """Add to an event's charge what it takes longer because other threads run.
 
-    A call that releases pages holds the lock that the event has. A lock's own way to this core is
+    A call that releases pages under a lock holds the lock longer. A lock's own way to this core is
     before the hold.
     """
-    longer, moved = 0, 0
-    if state.charges[event]["releases"] > 0:
-        longer = shoot_down(state, thread, int(state.charges[event]["releases"])) << PARTS_SHIFT
+    longer, held, moved = 0, 0, 0
+    calls = int(state.charges[event]["releases"])
+    if calls > 0:
+        longer = shoot_down(state, thread, calls) << PARTS_SHIFT
+        held = longer * int(state.charges[event]["held"]) // calls
+        if longer > state.charges[event]["alone"]:
+            state.charges[event]["path"] = RELEASE
     if state.charges[event]["pool"] > 0:
         moved = moves(state, POOL, thread, event) << PARTS_SHIFT
-        state.charges[event]["pool"] += longer
+        state.charges[event]["pool"] += held
     if state.charges[event]["large"] > 0:
         moved += moves(state, LARGE, thread, event) << PARTS_SHIFT
         if state.charges[event]["pool"] == 0:
-            state.charges[event]["large"] += longer
-    held = int(state.charges[event]["pool"]) + int(state.charges[event]["large"])
-    state.charges[event]["own"] = max(held, int(state.charges[event]["own"]) + longer + moved)
+            state.charges[event]["large"] += held
+    locked = int(state.charges[event]["pool"]) + int(state.charges[event]["large"])
+    state.charges[event]["own"] = max(locked, int(state.charges[event]["own"]) + longer + moved)
     state.charges[event]["alone"] = max(0, int(state.charges[event]["alone"]) + longer + moved)

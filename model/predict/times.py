@@ -113,6 +113,7 @@ def timed(
             say = _part_of(progress, first // AT_ONCE * footer.events) if progress else None
             feed_chunks(reader, [operations, *followers], "timing", say, passes * footer.events)
         timings += [one.timings(operations.count) for one in followers]
+        del followers
     rows: list[Simulation] = [
         msgspec.structs.replace(row, timings=found) for row, found in zip(table.rows, timings, strict=True)
     ]
