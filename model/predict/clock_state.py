@@ -50,8 +50,6 @@ LOCK = record_type(
     *("held", "wait", "waits"),
     *("last", "traced"),  # the thread that had it last, by the clocks and in the order of the trace
 )
-
-
 SUMS = (
     *("alive", "ready"),  # threads that run, and those that could go on
     *("entered", "until", "joins", "over"),  # see model/predict/order.py and clocks.py
@@ -111,7 +109,10 @@ class ClockState(Arrays):
 def new_state(
     threads: int, blocks: int, cores: int, *, paced: bool, costs: WaitCosts, shards: int, counts: int
 ) -> ClockState:
-    """Return the state before the first event of a trace of so many threads and blocks; counts: of the histogram."""
+    """Return the state before the first event of a trace.
+
+    threads, blocks: how many the trace has at most. counts: the number of the histogram's counters.
+    """
     state = ClockState()
     locks, slots = FIRST_SHARD + 2 * shards, SLOTS + threads
     calendars = locks + min(cores, threads)

@@ -25,6 +25,7 @@ from heapsmith.model.predict.clock_state import (
     LARGE,
     LOCKS,
     NO_COSTS,
+    NONE,
     PARTS,
     PARTS_SHIFT,
     POOL,
@@ -36,7 +37,7 @@ from heapsmith.model.predict.clock_state import (
     new_state,
 )
 from heapsmith.model.predict.histogram import BUCKETS, TICKS, Latency, bucket_of, latency_of
-from heapsmith.model.predict.order import becomes_ready, enter, goes_on, has_to_join, leaves, soonest
+from heapsmith.model.predict.order import becomes_ready, begins, enter, goes_on, has_to_join, leaves, soonest
 from heapsmith.model.predict.sharing import meet_others, note_locks
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Op
 
@@ -99,16 +100,16 @@ def create(state: ClockState, thread: int) -> int:
     state.alive += 1
     state.runners[thread]["life"] = RUNS
     becomes_ready(state, thread)
+    state.until = 0
     return 1
 
 
 @kernel
 def arrive(state: ClockState, thread: int, event: int, own: int) -> int:
     """Return the thread's clock at an event of `own`, with the program's own time before the event."""
-    now = int(state.runners[thread]["clock"])
     if state.paced == 0:
-        return max(now, int(state.windows[event // CHUNK_EVENTS]["opens"]))
-    stamp = int(state.time_ns[event])
+        return begins(state, thread, event)
+    now, stamp = int(state.runners[thread]["clock"]), int(state.time_ns[event])
     since = (stamp - int(state.runners[thread]["stamp"])) * PARTS
     now = of_the_program(state, thread, now, max(0, since - int(state.runners[thread]["before"])))
     state.runners[thread]["stamp"] = stamp
@@ -248,23 +249,24 @@ def do(state: ClockState, thread: int, event: int) -> None:
 
 
 @kernel
+def step(state: ClockState, thread: int) -> int:
+    """Do a thread's next event, or the next creation of a thread; return whether its next one is the soonest too."""
+    event = int(state.runners[thread]["first"])
+    if event < SLOTS:
+        do(state, thread, event)
+    elif create(state, event - SLOTS) == 0:
+        return 0
+    goes_on(state, thread, event)
+    return int(state.runners[thread]["place"] != NONE and state.runners[thread]["due"] < state.until)
+
+
+@kernel
 def advance(state: ClockState, window: int) -> None:
     """Do events until all of a chunk are done."""
     while state.windows[window]["left"] > 0:
-        thread = soonest(state)
-        runs = 1
-        while runs == 1:
-            event, runs = int(state.runners[thread]["first"]), 0
-            if event < SLOTS:
-                do(state, thread, event)
-                runs = 1
-            elif create(state, event - SLOTS) == 1:
-                runs = 1
-                state.until = 0
-            if runs == 1:
-                goes_on(state, thread, event)
-            if state.runners[thread]["place"] < 0 or state.runners[thread]["due"] >= state.until:
-                runs = 0
+        thread, goes = soonest(state), 1
+        while goes == 1:
+            goes = step(state, thread)
 
 
 @kernel

@@ -79,19 +79,15 @@ def enter(state: ClockState, event: int) -> None:
             append(state, 0, SLOTS + thread)
         else:
             state.alive += 1
-    kind = int(np.int64(state.op[event]))
     state.links[event]["waits"] = 0
-    if kind <= FREE_SIZED:
+    if state.op[event] <= FREE_SIZED:
         block = int(np.int64(state.block[event]))
         before = int(state.done[block]["last"])
+        state.done[block]["last"] = event
         if before != NONE:
             state.links[event]["waits"] = 1
-        append(state, thread, event)
-        if before != NONE:
             state.links[before]["waiter"] = event
-        state.done[block]["last"] = event
-        return
-    if kind == EXIT:
+    elif state.op[event] == EXIT:
         state.runners[thread]["exits"] = state.entered
     append(state, thread, event)
 
