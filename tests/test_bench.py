@@ -3,9 +3,7 @@
 import json
 import math
 import os
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from itertools import repeat
 from pathlib import Path
 
@@ -14,7 +12,6 @@ import pytest
 from bench_rows import ACROSS, FIGURES, calls_of, nothing, sample
 from conftest import Answer
 
-from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import Ratio, ratio
 from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.peers import peers
@@ -80,21 +77,6 @@ def test_load_from_elsewhere(tmp_path: Path) -> None:
     )
     assert Clocks(1000, 500, 480, 20).others() == 0  # ticks are coarser than our own time
     assert Clocks(1000, 500, 550, 90).note() == ""
-
-
-def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
-    began = time.monotonic()
-    with pytest.raises(CheckFailed, match=r"killed: it had not ended after 1 s"):
-        run_limited(["sh", "-c", f"sleep 60 & echo $! > '{tmp_path}/pid'; wait"], 1.0)
-    assert time.monotonic() - began < 20
-    status = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
-    deadline = time.monotonic() + 10
-    with suppress(FileNotFoundError, ProcessLookupError):  # it is gone
-        while status.read_text().split()[2] != "Z":  # an orphan may wait for its new parent
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
-    done = run_limited(["sh", "-c", "read line; echo out; echo err >&2; exit 3"], None)
-    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
 
 
 EXTRA = Extra({"glibc": 150.5}, {}, {"glibc": [calls_of(40, 20)], "default": [calls_of(10, 5), calls_of(20, 7)]})
@@ -273,6 +255,17 @@ def test_what_glibc_cannot_run_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     report = bench(Request(libs=["glibc"]))
     assert (report.rows, report.skipped) == ([], {"one": "the recorder failed"})
     assert benchmark.notes(report)[1:] == ["one: left out: the recorder failed"]
+
+
+def test_an_interrupt_loses_no_finished_row(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(_: Path) -> Runner:
+        raise KeyboardInterrupt
+
+    first = rows(["micro"], ["pair-32"], tmp_path, quick=True)
+    monkeypatch.setattr(suite, "rows", lambda *_, **__: [*first, Row("two", "replay", "it", interrupted)])
+    out = tmp_path / "out.json"
+    assert call("bench", "--lib", "glibc", "--rounds", "1", "-o", out).status == 130
+    assert [row["name"] for row in json.loads(out.read_text())["rows"]] == ["pair-32"]
 
 
 def test_instructions_that_cannot_be_counted(monkeypatch: pytest.MonkeyPatch) -> None:

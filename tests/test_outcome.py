@@ -1,5 +1,6 @@
 """Outcomes: averages over the trace's time, ratios to the base, and what a look without caches knows of them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,6 +16,7 @@ from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.search.outcome import PROCESS_BYTES, Glance, Outcome, combined, ratios
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench, Kind, Task, measured
+from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DEFAULT = load("default")
@@ -23,8 +25,11 @@ KEEPS = msgspec.structs.replace(DEFAULT, name="keeps", run_cache_bytes=0, releas
 GIVES_BACK = msgspec.structs.replace(KEEPS, name="gives-back", release=AT_ONCE)
 
 
-def rising_and_falling(path: Path, high_ns: int, low_ns: int) -> Path:
-    """A run of 64 pages lives for high_ns; then nothing is live for low_ns; 4,000 events in all."""
+def rising_and_falling(path: Path, high_ns: int, low_ns: int, ran: Sequence[int] = ()) -> Path:
+    """A run of 64 pages lives for high_ns; then nothing is live for low_ns; 4,000 events in all.
+
+    `ran`: the processor times of its threads, of which the first has all events.
+    """
     events = 4000
     op = [Op.MALLOC, *[Op.MALLOC, Op.FREE] * (events // 4 - 1), Op.FREE, *[Op.MALLOC, Op.FREE] * (events // 4)]
     half = len(op) // 2
@@ -37,6 +42,7 @@ def rising_and_falling(path: Path, high_ns: int, low_ns: int) -> Path:
     none = [0] * len(op)
     with TraceWriter(path, command=["test"], source="test") as writer:
         writer.append(Chunk.of(op, none, block, size, none, times))
+        writer.close({"samples": Samples([], [], 0, [(high_ns + low_ns, each) for each in ran])})
     return path
 
 
@@ -63,6 +69,27 @@ def test_giving_pages_back_takes_time_and_saves_memory(tmp_path: Path) -> None:
         mine, base = ((one.figures() if isinstance(one, Outcome) else one.figures) for one in (gives, keeps))
         time, peak, average, end = ratios(mine, base)
         assert (time > 1, peak, average < 1, end < 1) == (True, 1, True, True)
+
+
+@pytest.mark.parametrize(
+    ("ran", "others"), [([4, 0], 0.0), ([4, 4], 1.0), ([4, 2], (4 * 2 + 2 * 4) / 6 / 4), ([4] * 8, 7.0)]
+)
+def test_a_release_costs_more_where_other_threads_run(tmp_path: Path, ran: list[int], others: float) -> None:
+    """Other threads ran on average for this part of the run, which takes 4 ms, while a thread ran."""
+    alone = Source(rising_and_falling(tmp_path / "alone.hst", 2 * 10**6, 2 * 10**6))
+    source = Source(rising_and_falling(tmp_path / "t.hst", 2 * 10**6, 2 * 10**6, [one * 10**6 for one in ran]))
+    assert (alone.others, source.others) == (0, pytest.approx(others))
+    hardware = msgspec.structs.replace(load_hardware(), cores=4)
+    costs, most = hardware.costs, min(others, 3)
+    per_call = costs["shootdown"] * min(1, most) + costs["shootdown.target"] * most
+    bench = Bench([alone, source], hardware)
+    for design, calls in ((KEEPS, 0), (GIVES_BACK, 1)):
+        outcomes = [measured(bench, Task(design, number, "outcome")) for number in (0, 1)]
+        glances = [measured(bench, Task(design, number, "glance")) for number in (0, 1)]
+        before, after = (one.allocator_ns_per_op for one in outcomes if isinstance(one, Outcome))
+        assert after - before == pytest.approx(calls * per_call / source.operations)
+        before, after = (one.figures[0] for one in glances if isinstance(one, Glance))
+        assert after - before == pytest.approx(calls * per_call / source.operations)
 
 
 def test_ratios_count_the_process_and_means_the_weights() -> None:

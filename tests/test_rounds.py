@@ -1,8 +1,10 @@
-"""Rounds: shuffled orders, which a seed repeats, their end by number, intervals or time, and the memory they find."""
+"""Rounds: shuffled orders, which a seed repeats, their end by number, intervals or time, limits, memory they find."""
 
 import platform
 import resource
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from itertools import islice, pairwise
 from pathlib import Path
 from typing import NoReturn
@@ -10,11 +12,12 @@ from typing import NoReturn
 import pytest
 
 from heapsmith.bench.common.backing import fetch
+from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Figure, Stop, Taken, interleaved, orders, quiet
 from heapsmith.bench.programs.measure import Launched, Run, is_known, same_output
 from heapsmith.model.constants import PAGE
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, CheckFailed
 
 KERNEL = tuple(map(int, platform.release().split("-")[0].split(".")[:2]))
 
@@ -184,3 +187,18 @@ def test_known_are_narrow_intervals_to_the_pivot() -> None:
 )
 def test_outputs(its: list[Run], wanted: list[Run], same: bool | None) -> None:
     assert same_output(its, wanted) is same
+
+
+def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
+    began = time.monotonic()
+    with pytest.raises(CheckFailed, match=r"killed: it had not ended after 1 s"):
+        run_limited(["sh", "-c", f"sleep 60 & echo $! > '{tmp_path}/pid'; wait"], 1.0)
+    assert time.monotonic() - began < 20
+    status = Path("/proc", (tmp_path / "pid").read_text().strip(), "stat")
+    deadline = time.monotonic() + 10
+    with suppress(FileNotFoundError, ProcessLookupError):  # it is gone
+        while status.read_text().split()[2] != "Z":  # an orphan may wait for its new parent
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+    done = run_limited(["sh", "-c", "read line; echo out; echo err >&2; exit 3"], None)
+    assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")

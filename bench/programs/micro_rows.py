@@ -11,11 +11,7 @@ SHORT = (STACK, BUMP)
 
 
 class MicroRow(NamedTuple):
-    """A row: `program` with `arguments` and `work` units (with --quick `quick`; 0: left out).
-
-    A row of few calls, with as much work with --quick, is trained on nine tenths of it: until blocks
-    were freed and asked for again many times, another design is best.
-    """
+    """A row: `program` with `arguments` and `work` units (with --quick `quick`; 0: left out)."""
 
     name: str
     program: str
@@ -29,6 +25,11 @@ class MicroRow(NamedTuple):
     """Count its instructions per operation: --instructions, hot_paths.toml, `make hardening`."""
     stamped: bool = True
     """Its mallocs and frees can be stamped: --latency."""
+    few: bool = False
+    """It makes few calls, so it is trained on nine tenths of its work.
+
+    Until blocks were freed and asked for again many times, another design is best.
+    """
     training: str = ""
     """The training input's arguments if they differ: for programs that draw nothing at random."""
 
@@ -43,7 +44,7 @@ class MicroRow(NamedTuple):
             pairs, *others, generations = self.words(quick=False)
             return [str(int(pairs) // 2), *others, str(min(int(generations), 20))]
         quick = int(self.words(quick=True)[0])
-        work = quick * 9 // 10 if quick == self.work else max(1, quick // QUICK_TO_TRAINING)
+        work = self.work * 9 // 10 if self.few else max(1, quick // QUICK_TO_TRAINING)
         return [str(work), *(self.training or self.arguments).split()]
 
 
@@ -67,8 +68,8 @@ MICRO = [
     MicroRow("mid", "mixed", 1 * M, 200 * K, "100 8192 32768 uniform 1", "mid sizes, one thread"),
     MicroRow("mid-half", "slots", 2 * M, 400 * K, "2048 8192 32768 1", "mid sizes, half of 2,048 slots live"),
     MicroRow("large", "mixed", 20 * K, 4 * K, "20 65536 1048576 uniform 1", "page return and first touch"),
-    MicroRow("large-1000", "mixed", 8 * K, 0, "1000 65536 1048576 uniform 1", "the same, half a GB live"),
-    MicroRow("large-4m", "mixed", 2 * K, 0, "250 65536 4194304 uniform 1", "the same, blocks of up to 4 MiB"),
+    MicroRow("large-1000", "mixed", 8 * K, 0, "1000 65536 1048576 uniform 1", "the same, half a GB live", few=True),
+    MicroRow("large-4m", "mixed", 2 * K, 0, "250 65536 4194304 uniform 1", "the same, blocks of up to 4 MiB", few=True),
     MicroRow(
         "phases",
         "phases",
@@ -80,14 +81,16 @@ MICRO = [
     ),
     MicroRow("realloc-small", "growth", 10 * M, 2 * M, "1000 1024 50", "strings that grow by half", stamped=False),
     MicroRow("realloc-exact", "growth", 5 * M, 0, "1000 1024 0", "a realloc for each append", stamped=False),
-    MicroRow("realloc-large", "growth", 5 * M, 5 * M, "8 4000000 50", "buffers that grow to 4 MB", stamped=False),
+    MicroRow(
+        "realloc-large", "growth", 5 * M, 5 * M, "8 4000000 50", "buffers that grow to 4 MB", stamped=False, few=True
+    ),
     MicroRow("calloc", "calloc", 10 * M, 2 * M, "400 16 1024 uniform", "zeroed small blocks", stamped=False),
     MicroRow("calloc-large", "calloc", 20 * K, 0, "20 65536 1048576 uniform", "zeroed large blocks", stamped=False),
     MicroRow(
         "aligned", "aligned", 4 * M, 500 * K, "400 16 1024 uniform", "posix_memalign, aligned_alloc", stamped=False
     ),
     MicroRow("calls", "calls", 1 * M, 200 * K, "4000 1 0", "4,000 live, a few up to 32 KiB"),
-    MicroRow("calls-cold", "calls", 20 * K, 20 * K, "4000 1 1", "a thread's first calls"),
+    MicroRow("calls-cold", "calls", 20 * K, 20 * K, "4000 1 1", "a thread's first calls", few=True),
     MicroRow("start-up", "startup", 200, 60, "", "exec of /bin/true", stamped=False),
 ]
 

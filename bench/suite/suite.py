@@ -1,6 +1,7 @@
 """The benchmark: runs rows in interleaved rounds; compares with glibc and the best peer."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -47,8 +48,10 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     search: Asked = USUAL
 
 
-def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
-    """Run the rows of a request under its columns.
+def bench(
+    asked: Request, progress: Progress = quiet, keep: Callable[[BenchReport], None] = lambda _: None
+) -> BenchReport:
+    """Run the rows of a request under its columns. `keep` gets the report on the rows so far, after each row.
 
     A malloc that fails in a row, or exceeds the limit, is left out of that row alone. Raises
     BadInput for an invalid request, Missing without a compiler (or valgrind, with `instructions`),
@@ -68,10 +71,17 @@ def bench(asked: Request, progress: Progress = quiet) -> BenchReport:
                 done.append(_bench_row(row, own, across, asked, say))
             except CheckFailed as error:
                 skipped[row.name] = str(error)
+            report = _report(asked, across, done, skipped)
+            keep(report)
+    return report
+
+
+def _report(asked: Request, across: list[Column], done: list[BenchRow], skipped: dict[str, str]) -> BenchReport:
+    """The report on the rows that are done or skipped."""
     processors = len(os.sched_getaffinity(0))
     described = [make_column(one, done, across) for one in across]
     asked_for = (asked.search.favour, asked.search.limits)
-    return BenchReport(asked.quick, processors, described, done, skipped, *asked_for)
+    return BenchReport(asked.quick, processors, described, list(done), dict(skipped), *asked_for)
 
 
 def _within(progress: Progress, number: int, rows: int) -> Progress:

@@ -257,7 +257,7 @@ def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, flo
         "clock": work["clock_reads"],
         "divide": work["given"] if plan.design.row("block_index").DIVIDES else 0,
         # Freeing pages takes longer.
-        "release": totals["releases"] + totals["huge_unmap"] + totals["superslabs_unmapped"],
+        "release": releasing_calls(simulation),
         **_misses(simulation),
     }
     return {name: float(count) for name, count in found.items() if count}
@@ -299,6 +299,12 @@ def system_calls(simulation: Simulated) -> int:
     totals, work = simulation.counters.totals, simulation.statistics.work
     asked = sum(totals[name] for name in ("releases", "heaps", "huge_map", "huge_unmap", "huge_remap"))
     return asked + work["probes"] + work["memory_calls"]
+
+
+def releasing_calls(simulation: Simulated) -> int:
+    """Return the library's calls that take pages from the process."""
+    totals = simulation.counters.totals
+    return totals["releases"] + totals["huge_unmap"] + totals["superslabs_unmapped"]
 
 
 class Price(msgspec.Struct, frozen=True):

@@ -10,7 +10,7 @@ from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.simulator import Statistics
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.cost import price, time_kinds
+from heapsmith.model.predict.cost import price, releasing_calls, time_kinds
 from heapsmith.model.predict.simulate import Simulation
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.source import Source
@@ -79,16 +79,17 @@ class Glance(NamedTuple):
     """The share of the small allocations that each kind of front serves."""
 
 
-def outcome_of(plan: Plan, simulation: Simulation, source: Source, operations: int) -> Outcome:
+def outcome_of(plan: Plan, simulation: Simulation, source: Source, hardware: Hardware) -> Outcome:
     """Return the outcome of a simulation with caches and costs."""
     assert simulation.price is not None
     assert simulation.touches is not None
+    shot = shot_ns(simulation, source, hardware) / source.operations
     statistics, totals = simulation.statistics, simulation.counters.totals
     peak = statistics.peak_committed
     return Outcome(
         design=simulation.design,
         hash=simulation.hash,
-        allocator_ns_per_op=simulation.price.allocator_ns_per_op,
+        allocator_ns_per_op=simulation.price.allocator_ns_per_op + shot,
         instructions_per_op=simulation.price.instructions_per_op,
         resident_peak=simulation.touches.resident_peak,
         resident_average=average(statistics, 3, source),
@@ -101,7 +102,7 @@ def outcome_of(plan: Plan, simulation: Simulation, source: Source, operations: i
         peak_live_bytes=statistics.peak_live.live_bytes,
         internal_fragmentation=peak.internal_fragmentation,
         external_fragmentation=peak.external_fragmentation,
-        operations=operations,
+        operations=source.operations,
         run_ns=source.run_ns,
     )
 
@@ -117,21 +118,31 @@ def glance_of(plan_kinds: Sequence[str], simulation: Simulation, source: Source,
     return Glance((time_ns, simulation.committed_peak, committed, totals["committed"]), shares)
 
 
-def rough_ns(plan: Plan, simulation: Simulation, hardware: Hardware, operations: int) -> float:
+def shot_ns(simulation: Simulation, source: Source, hardware: Hardware) -> float:
+    """Return what calls that release pages take longer because threads run on other cores, on all of these.
+
+    The costs are those of model/predict/sharing.py, which knows who runs at each call. Here it is an average.
+    """
+    others = min(source.others, hardware.cores - 1)
+    own, theirs = (hardware.costs.get(name, 0.0) for name in ("shootdown", "shootdown.target"))
+    return releasing_calls(simulation) * (own * min(1, others) + theirs * others)
+
+
+def rough_ns(plan: Plan, simulation: Simulation, source: Source, hardware: Hardware) -> float:
     """Return nanoseconds per operation of the instructions, system calls, atomics and page faults.
 
     Without caches no misses are known. A page faults each time that it is committed, and what was
     committed is what was released and what is left; memory beyond the design's bounds for small pages
     lies on huge pages.
     """
-    spent = time_kinds(plan, simulation, hardware.instructions, operations)
+    spent = time_kinds(plan, simulation, hardware.instructions, source.operations)
     own = {name: count for name, count in spent.items() if not name.startswith("replay.")}
     totals, peak = simulation.counters.totals, simulation.committed_peak
     committed = max(peak, totals["committed"] + totals["released_bytes"])
     huge = min(sum(_beyond_small_pages(plan, simulation)), peak)
     own["fault.4k"] = (committed - huge) / PAGE
     own["fault.2m"] = huge / HUGE_PAGE
-    return price(own, hardware.costs) / max(1, operations)
+    return (price(own, hardware.costs) + shot_ns(simulation, source, hardware)) / source.operations
 
 
 def huge_ahead(plan: Plan, simulation: Simulation) -> int:

@@ -14,6 +14,7 @@ from heapsmith.model.heap.records import SAMPLES
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.events import WITH_SITE, op_mask
+from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 from heapsmith.model.trace.stats import Moves
 
@@ -35,7 +36,8 @@ class Source:
 
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
     sizes that it asks for. tells_time: its events have time stamps. tells_processors: it has more
-    threads than processors, and tells those of its events. work: the time of a simulation with caches,
+    threads than processors, and tells those of its events. others: how many other threads run, on
+    average, while a thread runs; 0 if the trace does not tell. work: the time of a simulation with caches,
     in events that touch few lines. sited: the chunks have the call
     sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
@@ -74,6 +76,7 @@ class Source:
         self._stamps = np.concatenate([*stamps, np.array([last])])
         self.run_ns = int(last - self._stamps[0])
         self.tells_time = last > 0
+        self.others = _others(samples, self.run_ns)
         self.tells_processors = 0 < moves.processors < self.footer.threads
 
     def chunks(self) -> Iterator[Chunk]:
@@ -125,6 +128,14 @@ def sources_for(
         if needs_time(base) and not source.tells_time:
             raise BadInput(f"{source.path}: no time stamps, which {base.name} needs (release.unit: milliseconds)")
     return sources, held
+
+
+def _others(samples: Samples | None, run_ns: int) -> float:
+    """Return how many other threads of a run of this length were running, on average over the time of all threads."""
+    ran = np.array([row[1] for row in samples.processor] if samples else [0], np.float64)
+    if not run_ns or not ran.sum():
+        return 0.0
+    return float(np.average(ran.sum() - ran, weights=ran)) / run_ns
 
 
 def _step_of(events: int) -> int:

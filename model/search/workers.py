@@ -92,9 +92,9 @@ def measured(bench: Bench, task: Task) -> Result:
         simulator.feed(chunk)
     found = simulation(simulator, source.operations, bench.hardware if task.kind == "outcome" else None)
     if task.kind == "outcome":
-        return outcome_of(plan, found, source, source.operations)
+        return outcome_of(plan, found, source, bench.hardware)
     kinds = [row.front.kind for row in plan.classes]
-    return glance_of(kinds, found, source, rough_ns(plan, found, bench.hardware, source.operations))
+    return glance_of(kinds, found, source, rough_ns(plan, found, source, bench.hardware))
 
 
 def _p999_ns(hardware: Hardware, source: Source, plan: Plan, resident_peak: int) -> float:

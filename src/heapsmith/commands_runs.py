@@ -1,6 +1,7 @@
 """The commands that run programs and replays, and report: run, replay, report, forge, bench, doctor."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -280,9 +281,7 @@ def bench(
             tune=tune,
             search=search,
         )
-        found = suites.bench(asked, progress)
-    if path is not None:
-        benchmark.write(path, found)
+        found = suites.bench(asked, progress, partial(benchmark.write, path) if path else lambda _: None)
     show.emit_json(found) if json else results.benched(found)
     return 1 if benchmark.broken(found) else 0
 
