@@ -89,7 +89,11 @@ struct quarantine {
  *
  * Array stacks go by row, 1 + class; row 0 is of no class. LIFO: top[row] is the slot that the next freed block goes to, the
  * block below it is handed out next. Below the oldest lies a slot that is always NULL: the stack is empty then. It is full
- * where top == end. slot <= top <= end for a stack; rows without one are always empty and always full. */
+ * where top == end. slot <= top <= end for a stack; rows without one are always empty and always full.
+ *
+ * So are stacks that are not open: those that had no block yet. Their top and end lie above slot[0], which stays NULL. If malloc
+ * looked for a block in their own slots, it would read a page before anything is written to it. The system maps a page of zeros
+ * for that, and another page at the first write: two faults, and an interrupt of each core on which the program has a thread. */
 struct heap {
     void **top[1 + CLASS_COUNT];
     void **end[1 + CLASS_COUNT];
@@ -160,8 +164,8 @@ static inline void **stack_slots(struct heap *heap, unsigned class)
 
 static inline uint32_t stack_held(struct heap *heap, unsigned class)
 {
-    void **top = __atomic_load_n(&heap->top[1 + class], __ATOMIC_RELAXED);
-    return (uint32_t)(top - stack_slots(heap, class));
+    void **top = __atomic_load_n(&heap->top[1 + class], __ATOMIC_RELAXED), **slots = stack_slots(heap, class);
+    return top > slots ? (uint32_t)(top - slots) : 0;
 }
 
 static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks)
@@ -178,6 +182,18 @@ static inline uint32_t hs_capacity(struct heap *heap, unsigned class)
     (void)heap;
     return hs_class[class].capacity;
 #endif
+}
+
+static inline bool stack_is_open(struct heap *heap, unsigned class)
+{
+    return heap->top[1 + class] >= stack_slots(heap, class);
+}
+
+/* It is empty then. */
+static inline void stack_open(struct heap *heap, unsigned class)
+{
+    stack_hold(heap, class, 0);
+    heap->end[1 + class] = stack_slots(heap, class) + hs_capacity(heap, class);
 }
 
 /* Blocks in level 0 of a class, whatever its front; not of hs_no_heap. Any thread may ask. */

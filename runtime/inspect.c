@@ -49,8 +49,10 @@ static void check_fronts(struct heap *heap)
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         check(hs_held(heap, class) <= hs_capacity(heap, class), "held <= capacity");
         check(stack_slots(heap, class)[-1] == NULL, "below a stack's oldest block lies NULL");
-        uint32_t stack = hs_class[class].stack > 0 ? hs_capacity(heap, class) : 0;
-        check(heap->end[1 + class] == stack_slots(heap, class) + stack, "a stack ends where it is full");
+        if (hs_class[class].stack > 0 && stack_is_open(heap, class))
+            check(heap->end[1 + class] == stack_slots(heap, class) + hs_capacity(heap, class), "a stack ends where it is full");
+        else
+            check(heap->top[1 + class] == heap->end[1 + class], "a stack that is not open has neither blocks nor room");
         check(heap->front[class].listed <= hs_class[class].list_capacity, "listed <= list_capacity");
     }
 }

@@ -1,19 +1,29 @@
-/* The rows of a new heap: its stacks, empty, where their blocks lie, and the class of each request looked up by its bytes. */
+/* The rows of a new heap: its stacks, which open with their first block, and the class of each request by its bytes. */
 #include "rows.h"
 
 #include "segregation/segregation.h"
 #include "span.h"
 
+/* The slots of the first class begin above slot[0], and a processor's stacks are filled without a look at their class. */
+#ifdef PROCESSOR_BATCH
+#define OPEN_AT_ONCE CLASS_COUNT
+#else
+#define OPEN_AT_ONCE 1
+#endif
+
 void hs_rows_init(struct heap *heap)
 {
-    heap->top[0] = heap->end[0] = heap->slot + 1; /* above the slot of no class, which stays NULL */
-    for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        stack_hold(heap, class, 0);
-        heap->end[1 + class] = heap->top[1 + class] + hs_class[class].stack;
+    heap->slot[0] = NULL; /* written, so that no read of it comes first */
+    for (unsigned row = 0; row <= CLASS_COUNT; row++)
+        heap->top[row] = heap->end[row] = heap->slot + 1;
 #ifdef LEARN_WINDOW
+#pragma GCC unroll 1 /* read from the table however many classes there are, as the model says */
+    for (unsigned class = 0; class < CLASS_COUNT; class++)
         heap->front[class].capacity = hs_class[class].capacity;
 #endif
-    }
+    for (unsigned class = 0; class < OPEN_AT_ONCE; class++)
+        if (hs_class[class].stack > 0)
+            stack_open(heap, class);
     heap->span = hs_span;
     heap->span_bytes = hs_span_bytes;
     for (size_t bytes = 0; bytes <= DIRECT_LIMIT; bytes++)

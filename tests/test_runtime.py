@@ -9,6 +9,7 @@ from loaded import checked_library, unchecked_library
 from preloaded import BUILT_IN, LIVE_DESIGNS, library, program, run, shim
 from traces import random_trace
 
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import load
 
@@ -62,6 +63,14 @@ def test_sixteen_threads_at_a_time(design: str) -> None:
     early, late, heaps = threads(design, "sixteen", 3000, 1000)
     assert heaps <= 17
     assert late <= early * 1.5  # their peaks may coincide later than in the first thousand
+
+
+@pytest.mark.parametrize("design", ["default", "two-level"])
+def test_a_new_thread_takes_a_fault_a_page(design: str) -> None:
+    """A page that is read before it is written takes two, and where threads run an interrupt of their cores."""
+    plain = msgspec.structs.replace(load(design), populate=None)  # the system's counts of populated pages differ
+    faults, pages = map(int, run([program("run_first_touches")], library_of(plain)).split())
+    assert 10 < faults <= pages
 
 
 def test_threads_free_huge_blocks_at_once() -> None:

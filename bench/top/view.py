@@ -147,7 +147,9 @@ class View:
         slots = heap + at["heap.slot"] + 8 * self._slot.astype(np.int64)
         rows = self._records(memory.read(heap + at["heap.front"], count * at["front"]), "front")
         listed = _column(rows, at["front.held"], "<u4").astype(np.int64) + _column(rows, at["front.listed"], "<u4")
-        return (tops - slots) // 8 + listed
+        # A stack that is not open has its top below its slots.
+        held: NDArray[np.int64] = np.maximum(tops - slots, 0) // 8
+        return held + listed
 
     def _elsewhere(self, counts: Words) -> NDArray[np.int64]:
         """Blocks in the transfer cache and on remote lists."""

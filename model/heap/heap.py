@@ -31,7 +31,7 @@ from heapsmith.model.policy.front import (
     front_promote_lines,
     front_push,
 )
-from heapsmith.model.policy.front.common import NO_BLOCK, capacity_of
+from heapsmith.model.policy.front.common import NO_BLOCK, capacity_of, open_lines
 from heapsmith.model.policy.hardening.lines import quarantine_lines
 from heapsmith.model.policy.lookup import size_lines
 from heapsmith.model.policy.remote import (
@@ -60,10 +60,13 @@ def rows_lines(state: State, heap: int) -> None:
     heaps_shard_lines(state, heap, 1)
     if state.remote_locks > 0:
         touch(state.listener, at + state.heap_remote - layout.WORD, 1)
+    touch(state.listener, at + state.heap_slot, 1)
     for cls in range(state.class_count):
-        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
-        if state.learn_window > 0:
+        if state.processor_batch > 0:
+            touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        if state.learn_window > 0 or state.processor_batch > 0:
             touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+        if state.learn_window > 0:
             touch(state.listener, at + state.heap_front + layout.FRONT_BYTES * cls + layout.FRONT_CAPACITY, 1)
     if limit > 0:
         for size in range(0, limit + 1, state.grain):
@@ -316,7 +319,12 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
         state.nodes[node]["next"] = state.free_node
         state.free_node = node
         state.classes[block & layout.CLASS_MASK]["drained"] += 1
-        if goes_by_class(state) and has_room(state, heap, block & layout.CLASS_MASK):
+        cls = block & layout.CLASS_MASK
+        if goes_by_class(state):
+            touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+            if state.classes[cls]["stack"] > 0:
+                open_lines(state, heap * state.class_count + cls, cls)
+        if goes_by_class(state) and has_room(state, heap, cls):
             free_to_front(state, heap, block)
         else:
             put_back(state, heap, block)

@@ -15,7 +15,7 @@ from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch
 from heapsmith.model.policy.front import front_overflow_lines, front_pop_lines, front_push_lines
-from heapsmith.model.policy.front.common import capacity_of, row_pop_lines, stack_push_lines
+from heapsmith.model.policy.front.common import capacity_of, open_lines, row_pop_lines, stack_push_lines
 from heapsmith.model.policy.lookup import size_lines
 
 LINE = 64
@@ -87,9 +87,13 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
         capacity = capacity_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
         held = int(state.fronts[front]["held"]) if capacity > 0 else 0
         stack_push_lines(state, front, held, capacity)
-        branch(state.listener, FREE_BY_ROW, int(held < capacity))
-        if held < capacity:
+        serves = held < capacity and state.fronts[front]["closed_at"] == 0
+        branch(state.listener, FREE_BY_ROW, int(serves))
+        if serves:
             return
+        if capacity > 0:
+            touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+            open_lines(state, front, cls)
     branch(state.listener, CLASS_OF_FREE, cls)
     touch(state.listener, layout.FREE_OF + layout.WORD * (1 + cls), 0)
     front_push_lines(state, front, cls, block)

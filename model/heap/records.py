@@ -54,7 +54,7 @@ RARE = _words("""
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
-HEAP_OFFSETS = ("row_of", "front", "remote", "count", "runs", "quarantine")
+HEAP_OFFSETS = ("row_of", "front", "remote", "count", "runs", "quarantine", "slot")
 """Fields of the plan's layout; their names in `scalars` begin with heap_."""
 
 WORK = (
@@ -222,6 +222,7 @@ FRONT = record_type(
     "end_at",
     "front_at",
     "slots_at",
+    "closed_at",  # address of the slot above which top and end lie until the stack has a block; 0 once it is open
 )
 STORE = record_type(
     "hot",  # the slab in use

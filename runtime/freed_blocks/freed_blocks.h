@@ -32,6 +32,7 @@ static inline size_t freed_index(struct freed_place place, const void *block)
 static inline void freed_mark(struct freed_place place, size_t word, uint64_t marks)
 {
     check((place.words[word] & marks) == 0, "a given block was out");
+    __asm__("" : "+r"(marks)); /* all of them, so that one instruction reads and writes the word: see struct heap */
     place.words[word] |= marks;
 }
 

@@ -118,6 +118,8 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
         hs_free_without_heap(class, block);
         return;
     }
+    if (stack_begins(heap, class, block))
+        return;
     const struct class_plan *plan = &hs_class[class];
     struct class_count *count = &heap->count[class];
     void **slot = stack_slots(heap, class);
@@ -141,7 +143,8 @@ void array_stack_resize(struct heap *heap, unsigned class, uint32_t capacity)
     void **slot = stack_slots(heap, class);
     uint32_t held = stack_held(heap, class);
     heap->front[class].capacity = capacity;
-    heap->end[1 + class] = slot + capacity;
+    if (stack_is_open(heap, class))
+        heap->end[1 + class] = slot + capacity;
     if (held <= capacity)
         return;
     uint32_t surplus = held - capacity;

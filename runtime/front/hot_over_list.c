@@ -33,6 +33,8 @@ void hot_over_list_spill(struct heap *heap, unsigned class, void *block)
         hs_free_without_heap(class, block);
         return;
     }
+    if (stack_begins(heap, class, block))
+        return;
     struct class_count *count = &heap->count[class];
     check(stack_held(heap, class) == hs_class[class].capacity, "hot_over_list: a spill finds held == capacity");
     const bool flushed = list_make_room(heap, class, 1);

@@ -11,6 +11,8 @@
 void *stack_fill(struct heap *heap, unsigned class)
 {
     void **slot = stack_slots(heap, class);
+    if (!stack_is_open(heap, class))
+        stack_open(heap, class);
     uint32_t taken = hs_transfer_take(heap, class, slot);
     if (taken == 0)
         taken = hs_take(heap, class, slot, hs_class[class].refill);
@@ -43,8 +45,21 @@ void *stack_lend(struct heap *heap, unsigned class)
 }
 #endif
 
+bool stack_begins(struct heap *heap, unsigned class, void *block)
+{
+    if (stack_is_open(heap, class))
+        return false;
+    stack_open(heap, class);
+    *stack_slots(heap, class) = block;
+    stack_hold(heap, class, 1);
+    count_checked(&heap->count[class].push);
+    return true;
+}
+
 void stack_drain(struct heap *heap, unsigned class)
 {
+    if (!stack_is_open(heap, class))
+        return;
     hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
     stack_hold(heap, class, 0);
 }

@@ -37,6 +37,8 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
         hs_free_without_heap(class, block);
         return;
     }
+    if (stack_begins(heap, class, block))
+        return;
     const struct class_plan *plan = &hs_class[class];
     struct front *front = &heap->front[class];
     struct class_count *count = &heap->count[class];

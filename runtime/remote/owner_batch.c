@@ -183,6 +183,8 @@ static uint32_t open_parcel(struct heap *heap, unsigned class)
     struct block *name = names_end(parcel, class);
     const uint32_t blocks = (uint32_t)(name - parcel);
     count_own(&heap->count[class].drained, blocks);
+    if (hs_class[class].stack > 0 && !stack_is_open(heap, class))
+        stack_open(heap, class);
     while (name-- > parcel) {
         struct block *block = name > parcel ? link_take(name) : parcel;
         void **top = heap->top[1 + class];

@@ -69,7 +69,8 @@ def surplus(state: State, front: int, cls: int, count: int) -> int:
 def resize_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a change of the capacity touches; `count` blocks are too many."""
     touch(state.listener, int(state.fronts[front]["top_at"]), int(count > 0))
-    touch(state.listener, int(state.fronts[front]["end_at"]), 1)
+    if state.fronts[front]["closed_at"] == 0:
+        touch(state.listener, int(state.fronts[front]["end_at"]), 1)
     touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
     if count > 0:
         slots_lines(state, front, cls, int(state.fronts[front]["held"]), layout.CLASS_SLOT)

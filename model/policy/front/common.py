@@ -224,7 +224,17 @@ def no_promotion(state: State, front: int, cls: int) -> int:
 def row_pop_lines(state: State, front: int, held: int) -> None:
     """Touch what a pop touches: the top, and the slot below (NULL under the oldest block)."""
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * (held - 1), 0)
+    closed = int(state.fronts[front]["closed_at"])
+    touch(state.listener, closed if closed > 0 else int(state.fronts[front]["slots_at"]) + layout.WORD * (held - 1), 0)
+
+
+@kernel
+def open_lines(state: State, front: int, cls: int) -> None:
+    """Touch what the opening of a stack touches for its first block, if it is not open."""
+    if state.fronts[front]["closed_at"] > 0:
+        state.fronts[front]["closed_at"] = 0
+        capacity_lines(state, front, cls)
+        touch(state.listener, int(state.fronts[front]["end_at"]), 1)
 
 
 @kernel
@@ -274,6 +284,7 @@ def stack_push_lines(state: State, front: int, held: int, capacity: int) -> None
 def stack_fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a refill of a stack touches: slots, top, and the class's word on transfers."""
     slots_lines(state, front, cls, count, layout.CLASS_REFILL)
+    open_lines(state, front, cls)
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
     transfer_lines(state, cls)
 
