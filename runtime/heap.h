@@ -89,7 +89,7 @@ struct quarantine {
  *
  * Array stacks go by row, 1 + class; row 0 is of no class. LIFO: top[row] is the slot that the next freed block goes to, the
  * block below it is handed out next. Below the oldest lies a slot that is always NULL: the stack is empty then. It is full
- * where top == end. slot <= top <= end for a stack; rows without one are always empty and always full.
+ * where top == end. slot <= top <= end for an open stack; rows without one are always empty and always full.
  *
  * So are stacks that are not open: those that had no block yet. Their top and end lie above slot[0], which stays NULL. If malloc
  * looked for a block in their own slots, it would read a page before anything is written to it. The system maps a page of zeros

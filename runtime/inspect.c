@@ -52,7 +52,7 @@ static void check_fronts(struct heap *heap)
         if (hs_class[class].stack > 0 && stack_is_open(heap, class))
             check(heap->end[1 + class] == stack_slots(heap, class) + hs_capacity(heap, class), "a stack ends where it is full");
         else
-            check(heap->top[1 + class] == heap->end[1 + class], "a stack that is not open has neither blocks nor room");
+            check(heap->top[1 + class] == heap->slot + 1 && heap->end[1 + class] == heap->slot + 1, "a stack is open or lies above slot[0]");
         check(heap->front[class].listed <= hs_class[class].list_capacity, "listed <= list_capacity");
     }
 }

@@ -4,7 +4,8 @@
 #include "segregation/segregation.h"
 #include "span.h"
 
-/* The slots of the first class begin above slot[0], and a processor's stacks are filled without a look at their class. */
+/* The first class's slots begin at slot + 1, so its stack would look open and have no room. A processor's stacks are filled
+ * without a look at whether they are open. */
 #ifdef PROCESSOR_BATCH
 #define OPEN_AT_ONCE CLASS_COUNT
 #else

@@ -18,6 +18,7 @@ from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench, Kind, Task, measured
 from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.model.trace.stats import Lives
 
 DEFAULT = load("default")
 AT_ONCE = release_budget.Params(slab_budget_bytes=0, run_budget_bytes=0, most_budget_bytes=0)
@@ -25,10 +26,12 @@ KEEPS = msgspec.structs.replace(DEFAULT, name="keeps", run_cache_bytes=0, releas
 GIVES_BACK = msgspec.structs.replace(KEEPS, name="gives-back", release=AT_ONCE)
 
 
-def rising_and_falling(path: Path, high_ns: int, low_ns: int, ran: Sequence[int] = ()) -> Path:
+def rising_and_falling(
+    path: Path, high_ns: int, low_ns: int, samples: Sequence[tuple[int, int]] = (), threads: int = 1
+) -> Path:
     """A run of 64 pages lives for high_ns; then nothing is live for low_ns; 4,000 events in all.
 
-    `ran`: the processor times of its threads, of which the first has all events.
+    The first thread has all events but the others' first and last ones. samples: of their processor time.
     """
     events = 4000
     op = [Op.MALLOC, *[Op.MALLOC, Op.FREE] * (events // 4 - 1), Op.FREE, *[Op.MALLOC, Op.FREE] * (events // 4)]
@@ -40,9 +43,12 @@ def rising_and_falling(path: Path, high_ns: int, low_ns: int, ran: Sequence[int]
         *(high_ns + np.linspace(0, low_ns, len(op) - half).astype(int)),
     ]
     none = [0] * len(op)
+    thread = [0] * len(op)
+    for number in range(1, threads):
+        thread[2 * number - 1 : 2 * number + 1] = thread[-2 * number : len(op) - 2 * number + 2] = [number] * 2
     with TraceWriter(path, command=["test"], source="test") as writer:
-        writer.append(Chunk.of(op, none, block, size, none, times))
-        writer.close({"samples": Samples([], [], 0, [(high_ns + low_ns, each) for each in ran])})
+        writer.append(Chunk.of(op, thread, block, size, none, times))
+        writer.close({"samples": Samples([], [], 0, list(samples))})
     return path
 
 
@@ -74,13 +80,17 @@ def test_giving_pages_back_takes_time_and_saves_memory(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ran", "others"), [([4, 0], 0.0), ([4, 4], 1.0), ([4, 2], (4 * 2 + 2 * 4) / 6 / 4), ([4] * 8, 7.0)]
 )
-def test_a_release_costs_more_where_other_threads_run(tmp_path: Path, ran: list[int], others: float) -> None:
-    """Other threads ran on average for this part of the run, which takes 4 ms, while a thread ran."""
-    alone = Source(rising_and_falling(tmp_path / "alone.hst", 2 * 10**6, 2 * 10**6))
-    source = Source(rising_and_falling(tmp_path / "t.hst", 2 * 10**6, 2 * 10**6, [one * 10**6 for one in ran]))
-    assert (alone.others, source.others) == (0, pytest.approx(others))
+@pytest.mark.parametrize("half_ns", [2 * 10**6, 0])
+def test_a_release_costs_more_where_other_threads_run(
+    tmp_path: Path, ran: list[int], others: float, half_ns: int
+) -> None:
+    """Others ran on average for this part of the time while a thread ran; in a trace with times or without."""
+    alone = Source(rising_and_falling(tmp_path / "alone.hst", half_ns, half_ns, (), len(ran)))
+    samples = [(4, one) for one in ran]
+    source = Source(rising_and_falling(tmp_path / "t.hst", half_ns, half_ns, samples, len(ran)))
+    assert (alone.others, source.others) == (0, pytest.approx(others, rel=0.02))
     hardware = msgspec.structs.replace(load_hardware(), cores=4)
-    costs, most = hardware.costs, min(others, 3)
+    costs, most = hardware.costs, min(source.others, 3)
     per_call = costs["shootdown"] * min(1, most) + costs["shootdown.target"] * most
     bench = Bench([alone, source], hardware)
     for design, calls in ((KEEPS, 0), (GIVES_BACK, 1)):
@@ -90,6 +100,21 @@ def test_a_release_costs_more_where_other_threads_run(tmp_path: Path, ran: list[
         assert after - before == pytest.approx(calls * per_call / source.operations)
         before, after = (one.figures[0] for one in glances if isinstance(one, Glance))
         assert after - before == pytest.approx(calls * per_call / source.operations)
+
+
+def test_others_are_those_whose_lives_overlap() -> None:
+    def others(lives: Sequence[tuple[int, int]], shares: Sequence[float]) -> float:
+        found = Lives(len(lives))
+        for thread, (first, last) in enumerate(lives):
+            found.feed(np.array([thread, thread, thread], np.uint32), np.array([first, (first + last) // 2, last]))
+        return found.others(np.array(shares))
+
+    assert others([(0, 10), (10, 20), (20, 30)], [1, 1, 1]) == 0  # one after the other
+    assert others([(0, 10), (0, 10)], [1, 0.5]) == pytest.approx((1 * 0.5 + 0.5 * 1) / 1.5)
+    assert others([(0, 90), *[(90, 100)] * 8], [1] * 9) == pytest.approx(8 * 7 * 10 / (90 + 80))
+    assert others([(5, 5), (5, 5)], [1, 1]) == 0  # no time passes
+    assert others([(0, 10), (0, 10)], [1]) == 0  # nothing is known of the other
+    assert others([], []) == 0
 
 
 def test_ratios_count_the_process_and_means_the_weights() -> None:

@@ -677,8 +677,8 @@ static inline void hs_stack_pushed(void ***top)
 }
 
 /* malloc pops the stack in the row of the class, and free pushes it. The processor would have to guess a jump to a
- * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of other fronts are always
- * empty and always full. */
+ * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of other fronts, and of
+ * stacks that have had no block yet, are empty and full. */
 
 static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 {
@@ -720,7 +720,7 @@ static inline void push(size_t row, void *block)
 {
     struct heap *heap = hs_self;
     void **top = heap->top[row];
-    if (top == heap->end[row]) { /* full, or another front, or no class, or no heap */
+    if (top == heap->end[row]) { /* full or not open, or another front, or no class, or no heap */
         free_miss(row, block);
         return;
     }

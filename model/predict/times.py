@@ -51,6 +51,12 @@ def priced(hardware: Hardware) -> Hardware:
     return hardware
 
 
+def wait_costs(hardware: Hardware) -> WaitCosts:
+    """Return what waiting costs on the hardware; what calibrate has not measured is any machine's."""
+    costs = load_hardware().costs | hardware.costs
+    return WaitCosts(*(costs.get(name, 0.0) for name in WAIT_KINDS))
+
+
 def follower_of(
     plan: Plan,
     hardware: Hardware,
@@ -62,14 +68,11 @@ def follower_of(
     paced: bool = False,
 ) -> Timed:
     """Return what follows the events of the footer's trace, whose resident peak a first pass found."""
-    # What calibrate does not measure is any machine's.
-    costs = load_hardware().costs | hardware.costs
-    waiting = WaitCosts(*(costs.get(name, 0.0) for name in WAIT_KINDS))
     samples = footer.samples
     shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
     meter = meter_of(plan, hardware, resident_peak)
     simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
-    shards = plan.numbers.get("shards", 0)
+    waiting, shards = wait_costs(hardware), plan.numbers.get("shards", 0)
     clocks = [
         Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting, shards=shards) for number in cores
     ]

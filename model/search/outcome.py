@@ -12,6 +12,7 @@ from heapsmith.model.heap.simulator import Statistics
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import price, releasing_calls, time_kinds
 from heapsmith.model.predict.simulate import Simulation
+from heapsmith.model.predict.times import wait_costs
 from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.source import Source
 
@@ -124,8 +125,8 @@ def shot_ns(simulation: Simulation, source: Source, hardware: Hardware) -> float
     The costs are those of model/predict/sharing.py, which knows who runs at each call. Here it is an average.
     """
     others = min(source.others, hardware.cores - 1)
-    own, theirs = (hardware.costs.get(name, 0.0) for name in ("shootdown", "shootdown.target"))
-    return releasing_calls(simulation) * (own * min(1, others) + theirs * others)
+    costs = wait_costs(hardware)
+    return releasing_calls(simulation) * (costs.shootdown * min(1, others) + costs.target * others)
 
 
 def rough_ns(plan: Plan, simulation: Simulation, source: Source, hardware: Hardware) -> float:

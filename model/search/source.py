@@ -16,7 +16,7 @@ from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.events import WITH_SITE, op_mask
 from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
-from heapsmith.model.trace.stats import Moves
+from heapsmith.model.trace.stats import Lives, Moves
 
 MOST_WEIGHT = 1_000_000
 """Of a trace among several."""
@@ -36,8 +36,8 @@ class Source:
 
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
     sizes that it asks for. tells_time: its events have time stamps. tells_processors: it has more
-    threads than processors, and tells those of its events. others: how many other threads run, on
-    average, while a thread runs; 0 if the trace does not tell. work: the time of a simulation with caches,
+    threads than processors, and tells those of its events. others: as Lives; 0 if its samples do not
+    tell which part of its life a thread ran. work: the time of a simulation with caches,
     in events that touch few lines. sited: the chunks have the call
     sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
@@ -55,12 +55,13 @@ class Source:
             begin, self.operations, last = 0, 0, 0
             asked: set[int] = set()
             touched = 0.0
-            moves = Moves(self.footer.threads)
+            moves, lives = Moves(self.footer.threads), Lives(self.footer.threads)
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
                     kept.append(chunk)
                 stamps.append(chunk.time_ns[-begin % self._step :: self._step].astype(np.int64))
                 self.operations += int((chunk.op < Op.THREAD_START).sum())
+                lives.feed(chunk.thread, _when(chunk, begin))
                 begin += len(chunk.op)
                 moves.feed(chunk)
                 asked |= _ranges(chunk.size)
@@ -76,7 +77,7 @@ class Source:
         self._stamps = np.concatenate([*stamps, np.array([last])])
         self.run_ns = int(last - self._stamps[0])
         self.tells_time = last > 0
-        self.others = _others(samples, self.run_ns)
+        self.others = lives.others(_shares(samples)) if samples else 0.0
         self.tells_processors = 0 < moves.processors < self.footer.threads
 
     def chunks(self) -> Iterator[Chunk]:
@@ -130,12 +131,15 @@ def sources_for(
     return sources, held
 
 
-def _others(samples: Samples | None, run_ns: int) -> float:
-    """Return how many other threads of a run of this length were running, on average over the time of all threads."""
-    ran = np.array([row[1] for row in samples.processor] if samples else [0], np.float64)
-    if not run_ns or not ran.sum():
-        return 0.0
-    return float(np.average(ran.sum() - ran, weights=ran)) / run_ns
+def _when(chunk: Chunk, begin: int) -> Ints:
+    """Return the times of a chunk's events; their numbers, of which the first is `begin`, in a trace without times."""
+    has_times = len(chunk.op) and chunk.time_ns[-1] > 0
+    return chunk.time_ns.astype(np.int64) if has_times else np.arange(begin, begin + len(chunk.op))
+
+
+def _shares(samples: Samples) -> npt.NDArray[np.float64]:
+    """Return the part of its life in which each thread ran."""
+    return np.array([min(1.0, ran / max(1, lasted)) for lasted, ran in samples.processor], np.float64)
 
 
 def _step_of(events: int) -> int:

@@ -232,6 +232,34 @@ class Figures:
         return table[np.argsort(table[:, 0])]
 
 
+class Lives:
+    """When each thread had its first and its last event, in the units of `when`; feed chunks in order."""
+
+    def __init__(self, threads: int) -> None:
+        self.first, self.last = (np.full(threads, -1, np.int64) for _ in range(2))
+
+    def feed(self, thread: npt.NDArray[np.uint32], when: I64) -> None:
+        """Note the events of a chunk. Of an assignment to one place many times, the last stays."""
+        first = np.full(len(self.first), -1, np.int64)
+        first[thread[::-1]] = when[::-1]
+        self.first = np.where(self.first < 0, first, self.first)
+        self.last[thread] = when
+
+    def others(self, shares: npt.NDArray[np.float64]) -> float:
+        """Return how many other threads run, on average over the time of all, while a thread runs.
+
+        shares: the part of its life in which each of the first threads ran; the others never ran.
+        """
+        known = np.flatnonzero(self.first[: len(shares)] >= 0)
+        share, times = np.tile(shares[known], 2), np.concatenate([self.first[known], self.last[known]])
+        share[len(known) :] *= -1
+        order = np.argsort(times, kind="stable")
+        spans = np.diff(times[order], append=times.max(initial=0))
+        run, alone = np.cumsum(share[order]), np.cumsum((share * np.abs(share))[order])
+        total = float(run @ spans)
+        return float((run * run - alone) @ spans) / total if total > 0 else 0.0
+
+
 class Moves:
     """The processors of the chunks so far, and how often a thread went from one to another; 2 bytes per thread."""
 

@@ -32,7 +32,9 @@ static inline size_t freed_index(struct freed_place place, const void *block)
 static inline void freed_mark(struct freed_place place, size_t word, uint64_t marks)
 {
     check((place.words[word] & marks) == 0, "a given block was out");
-    __asm__("" : "+r"(marks)); /* all of them, so that one instruction reads and writes the word: see struct heap */
+    /* One instruction reads and writes the word. The compiler would read it first, and a new page takes two faults then: see
+     * struct heap. */
+    __asm__("" : "+r"(marks));
     place.words[word] |= marks;
 }
 

@@ -11,13 +11,13 @@
 void *stack_fill(struct heap *heap, unsigned class)
 {
     void **slot = stack_slots(heap, class);
-    if (!stack_is_open(heap, class))
-        stack_open(heap, class);
     uint32_t taken = hs_transfer_take(heap, class, slot);
     if (taken == 0)
         taken = hs_take(heap, class, slot, hs_class[class].refill);
     if (taken == 0)
         return hs_alloc_run_for(class);
+    if (!stack_is_open(heap, class))
+        stack_open(heap, class);
     stack_hold(heap, class, taken - 1);
     void *block = slot[taken - 1];
     learner_missed(heap, class);
