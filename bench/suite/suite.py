@@ -81,7 +81,7 @@ def _report(asked: Request, across: list[Column], done: list[BenchRow], skipped:
     processors = len(os.sched_getaffinity(0))
     described = [make_column(one, done, across) for one in across]
     asked_for = (asked.search.favour, asked.search.limits)
-    return BenchReport(asked.quick, processors, described, list(done), dict(skipped), *asked_for)
+    return BenchReport(asked.quick, processors, described, done, skipped, *asked_for)
 
 
 def _within(progress: Progress, number: int, rows: int) -> Progress:

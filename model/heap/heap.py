@@ -319,12 +319,12 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
         state.nodes[node]["next"] = state.free_node
         state.free_node = node
         state.classes[block & layout.CLASS_MASK]["drained"] += 1
-        cls = block & layout.CLASS_MASK
-        if goes_by_class(state):
+        cls, by_class = block & layout.CLASS_MASK, goes_by_class(state)
+        if by_class:
             touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
             if state.classes[cls]["stack"] > 0:
                 open_lines(state, heap * state.class_count + cls, cls)
-        if goes_by_class(state) and has_room(state, heap, cls):
+        if by_class and has_room(state, heap, cls):
             free_to_front(state, heap, block)
         else:
             put_back(state, heap, block)

@@ -1,6 +1,7 @@
 """Times: a second pass over a trace, in which each event is charged and every thread has a clock."""
 
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 import msgspec
@@ -51,9 +52,13 @@ def priced(hardware: Hardware) -> Hardware:
     return hardware
 
 
+_any_machine = cache(load_hardware)
+"""The default hardware, read once: a search asks for it for each design."""
+
+
 def wait_costs(hardware: Hardware) -> WaitCosts:
     """Return what waiting costs on the hardware; what calibrate has not measured is any machine's."""
-    costs = load_hardware().costs | hardware.costs
+    costs = _any_machine().costs | hardware.costs
     return WaitCosts(*(costs.get(name, 0.0) for name in WAIT_KINDS))
 
 
@@ -68,8 +73,7 @@ def follower_of(
     paced: bool = False,
 ) -> Timed:
     """Return what follows the events of the footer's trace, whose resident peak a first pass found."""
-    samples = footer.samples
-    shares = [ran / max(1, lasted) for lasted, ran in samples.processor] if samples else []
+    shares = footer.samples.shares() if footer.samples else []
     meter = meter_of(plan, hardware, resident_peak)
     simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
     waiting, shards = wait_costs(hardware), plan.numbers.get("shards", 0)

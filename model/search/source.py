@@ -14,7 +14,6 @@ from heapsmith.model.heap.records import SAMPLES
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.events import WITH_SITE, op_mask
-from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 from heapsmith.model.trace.stats import Lives, Moves
 
@@ -77,7 +76,7 @@ class Source:
         self._stamps = np.concatenate([*stamps, np.array([last])])
         self.run_ns = int(last - self._stamps[0])
         self.tells_time = last > 0
-        self.others = lives.others(_shares(samples)) if samples else 0.0
+        self.others = lives.others(np.array(samples.shares(), np.float64)) if samples else 0.0
         self.tells_processors = 0 < moves.processors < self.footer.threads
 
     def chunks(self) -> Iterator[Chunk]:
@@ -135,11 +134,6 @@ def _when(chunk: Chunk, begin: int) -> Ints:
     """Return the times of a chunk's events; their numbers, of which the first is `begin`, in a trace without times."""
     has_times = len(chunk.op) and chunk.time_ns[-1] > 0
     return chunk.time_ns.astype(np.int64) if has_times else np.arange(begin, begin + len(chunk.op))
-
-
-def _shares(samples: Samples) -> npt.NDArray[np.float64]:
-    """Return the part of its life in which each thread ran."""
-    return np.array([min(1.0, ran / max(1, lasted)) for lasted, ran in samples.processor], np.float64)
 
 
 def _step_of(events: int) -> int:

@@ -67,6 +67,10 @@ class Samples(msgspec.Struct, frozen=True):
     resident_peak: Count
     processor: list[tuple[Count, Count]]  # by thread: time from first to last sample, processor time in it
 
+    def shares(self) -> list[float]:
+        """Return the part of its life in which each thread ran, at most 1."""
+        return [min(1.0, ran / max(1, lasted)) for lasted, ran in self.processor]
+
 
 class Footer(msgspec.Struct, frozen=True):
     """The totals of a complete trace."""
