@@ -6,7 +6,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LOCK_SPINS = 100 }; /* looks before sleeping: half a microsecond where a pause takes 5 ns */
+enum {
+    LOCK_SPINS = 100,  /* pauses before sleeping: half a microsecond where a pause takes 5 ns */
+    MOST_BETWEEN = 16, /* of them between two looks: the more threads look, the longer a release takes (Anderson, 1990) */
+};
 
 /* On the low half of the word: the first four bytes, little-endian. */
 static void futex(struct lock *lock, int operation, uint32_t value)
@@ -19,10 +22,13 @@ static void futex(struct lock *lock, int operation, uint32_t value)
 
 static bool spin(struct lock *lock)
 {
-    for (int look = 0; look < LOCK_SPINS; look++) {
+    int between = 1;
+    for (int paused = 0; paused < LOCK_SPINS; paused += between) {
         if (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 && lock_try(lock))
             return true;
-        __builtin_ia32_pause();
+        between = between < MOST_BETWEEN ? 2 * between : MOST_BETWEEN;
+        for (int pause = 0; pause < between; pause++)
+            __builtin_ia32_pause();
     }
     return false;
 }

@@ -42,8 +42,8 @@ KINDS: list[Front] = [
 
 
 def made(**fields: object) -> Design:
-    """The default design with these fields."""
-    design = msgspec.structs.replace(load("default"), **fields)
+    """The default design with these fields, and one store."""
+    design = msgspec.structs.replace(load("default"), shards=None, **fields)
     assert design.why_not_valid() is None
     return design
 

@@ -18,7 +18,8 @@ CASES = [
 
 MUTANTS = [
     Mutant(
-        "shards", "across", "shards/shards.h", "        shard_unlock(*held);\n    shard", "        ;\n    shard", HANGS
+        *("shards", "across", "shards/by_thread.h"),
+        *("        shard_unlock(*held);\n    shard", "        ;\n    shard", HANGS),
     ),
     Mutant("shards", "across", "remote/local_cache.c", "    shard_give_to(shard, held);", "    *held = shard;", RACE),
     Mutant("shards", "handler", "locks.c", "take_numbered(holds_none);", "take_numbered(true);", HANGS),

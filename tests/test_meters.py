@@ -82,7 +82,7 @@ def test_locks_and_paths_of_events(hardware: Hardware) -> None:
     ops, zeros = [Op.MALLOC] * births + [Op.FREE] * 3, [0] * (births + 3)
     chunk = Chunk.of(ops, zeros, [*range(births), 1, 2, 4], [*sizes, 0, 0, 0], zeros, zeros)
     held = {}
-    for name in ("default", "owner"):
+    for name in ("keep", "owner"):
         charges = charges_of(name, [chunk], hardware, 0)
         own, pool, large = (charges[field] / UNIT for field in ("own", "pool", "large"))
         assert [PATHS[path] for path in charges["path"][[0, 7]]] == ["page fault", "huge mapping"]
@@ -94,7 +94,7 @@ def test_locks_and_paths_of_events(hardware: Hardware) -> None:
         assert large[7] < own[7] / 3
         assert own[5] < 20
         held[name] = pool[0] / own[0]
-    assert held["owner"] < held["default"] < 1  # the store of an owner's heap needs no lock
+    assert held["owner"] < held["keep"] < 1  # the store of an owner's heap needs no lock
 
 
 def test_a_design_without_costs_has_no_times(trace: Path, hardware: Hardware) -> None:

@@ -205,7 +205,7 @@ def test_favour_and_limits_decide_among_the_front(trace: Path) -> None:
 
 
 def test_p999_is_that_of_simulate_and_bounds_every_trace(trace: Path, tmp_path: Path) -> None:
-    asked = FEW._replace(resume=True, latency=True)
+    asked = FEW._replace(resume=True, latency=True, simulations=16)
     found = tune(trace, base=DEFAULT, name="made", asked=asked, hold_out=[trace])
     for one in found.traces:
         assert one.p999_ns is not None

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash dc2f717d5129.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash d4e13730c31a.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -82,10 +82,12 @@ enum { SLOT_COUNT = 3716 };
 enum {
     POPULATE_MOST = 16,
     POPULATE_SHARE = 32,
+    SHARDS = 16,
 };
 /* The runtime asks by #ifdef which of them a design has. */
 #define POPULATE_MOST POPULATE_MOST
 #define POPULATE_SHARE POPULATE_SHARE
+#define SHARDS SHARDS
 
 enum {
     CLASS_16 = 0,

@@ -365,8 +365,9 @@ def _legal(design: Design, source: str) -> Design:
 
 
 def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
-    """Return `base` with another name, these fields and no remark; BadInput if it is invalid."""
-    return made({**msgspec.to_builtins(base), "about": "", **fields, "name": name}, name)
+    """Return `base` with these fields, a name and no remark; "off" takes a policy away. BadInput if it is invalid."""
+    given = {field: None if policy.is_off(field, value) else value for field, value in fields.items()}
+    return made({**msgspec.to_builtins(base), "about": "", **given, "name": name}, name)
 
 
 def made(content: Mapping[str, Any], source: str) -> Design:

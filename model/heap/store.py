@@ -102,9 +102,8 @@ def give(state: State, heap: int, block: int) -> None:
     cls = block & layout.CLASS_MASK
     slab = block >> layout.SLAB_SHIFT
     store = store_to(state, slab, cls)
-    if state.shards > 0:
-        if state.shard_records > 0:
-            owner_lines(state, slab, 0)
+    if state.shard_records > 0:
+        owner_lines(state, slab, 0)
         lock_store(state, store)
     freed = int(state.slabs[slab]["freed"])
     freed_give(state, slab, block, freed)
@@ -134,5 +133,7 @@ def tally_given(state: State, blocks: Ints, first: int, count: int) -> None:
 def give_batch(state: State, heap: int, blocks: Ints, first: int, count: int) -> None:
     """Give `count` blocks from blocks[first] on, in order."""
     tally_given(state, blocks, first, count)
+    if state.shards > 0 and state.shard_records == 0 and count > 0:
+        lock_store(state, int(blocks[first]) & layout.CLASS_MASK)  # all are of one class, so of one shard
     for index in range(first, first + count):
         give(state, heap, int(blocks[index]))

@@ -107,3 +107,8 @@ def row(field: str, name: str) -> ModuleType:
 def default(field: str) -> ModuleType:
     """Return the row of a design that makes no choice."""
     return next(row for row in TABLES[field] if getattr(row, "DEFAULT", False))
+
+
+def is_off(field: str, value: object) -> bool:
+    """Say whether the value is the word for doing without the policy that a field names."""
+    return field in TABLES and value == default(field).NAME and hasattr(default(field), "OFF")

@@ -47,7 +47,7 @@ FACTORS = (4, 2)
 FIRST = 16
 """The first value of a number without a default."""
 
-REPAIRS = 3
+REPAIRS = 4
 """The most further fields that a row may change so that the design is legal."""
 
 BUSY = 6

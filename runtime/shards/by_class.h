@@ -1,6 +1,8 @@
 /* Shards by "class": the classes take turns, so all blocks of a class have one shard. */
 #pragma once
 
+#include "shards/shard_locks.h"
+
 enum { SHARD_TRANSFERS = 1 }; /* classes have their own slots in the transfer cache anyway */
 
 static inline unsigned shard_of(const struct heap *heap, unsigned class)
@@ -11,6 +13,25 @@ static inline unsigned shard_of(const struct heap *heap, unsigned class)
 static inline unsigned shard_to(const struct slab *slab, unsigned class)
 {
     return class % SHARDS;
+}
+
+/* A give is of one class, so it meets one shard. */
+static inline unsigned shard_give_begin(unsigned class)
+{
+    unsigned shard = class % SHARDS;
+    shard_lock(shard);
+    return shard;
+}
+
+static inline void shard_give_to(unsigned shard, unsigned *held)
+{
+    (void)shard;
+    (void)held;
+}
+
+static inline void shard_give_end(unsigned held)
+{
+    shard_unlock(held);
 }
 
 static inline void shard_own(struct slab *slab, const struct heap *heap)

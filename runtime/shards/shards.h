@@ -39,58 +39,14 @@ enum {
     SHARD_COUNT = SHARDS,
     SHARD_ALIGNMENT = 64, /* no line has data of two shards */
     SHARD_ROW = (CLASS_COUNT + 15) / 16 * 16, /* whole lines of a number for each class */
-    NO_SHARD = SHARDS,
     TRANSFER_APART = 1, /* the transfer cache has locks of its own; a store's lock may be taken under one */
 };
-
-static inline void shard_lock(unsigned shard)
-{
-    hs_lock_number(SHARDS + shard);
-}
-
-static inline void shard_unlock(unsigned shard)
-{
-    hs_unlock_number(SHARDS + shard);
-}
 
 #ifdef SHARD_RECORDS
 #include "shards/by_thread.h"
 #else
 #include "shards/by_class.h"
 #endif
-
-/* A give locks the shard of its first block when it comes to it. */
-static inline unsigned shard_give_begin(unsigned class)
-{
-    return NO_SHARD;
-}
-
-/* One lock at a time: two gives may meet shards in two orders. */
-static inline void shard_give_to(unsigned shard, unsigned *held)
-{
-    if (*held == shard)
-        return;
-    if (*held != NO_SHARD)
-        shard_unlock(*held);
-    shard_lock(shard);
-    *held = shard;
-}
-
-static inline void shard_give_end(unsigned held)
-{
-    if (held != NO_SHARD)
-        shard_unlock(held);
-}
-
-static inline void shard_lock_transfer(unsigned shard)
-{
-    hs_lock_number(shard);
-}
-
-static inline void shard_unlock_transfer(unsigned shard)
-{
-    hs_unlock_number(shard);
-}
 
 /* Around pool work inside a store operation. */
 static inline void shard_lock_pool(void)
@@ -109,71 +65,7 @@ static inline void shard_check(unsigned shard)
         check(hs_holds_number(SHARDS + shard), "the lock of the shard is held");
 }
 #else
-/* One store under the pool lock, and the transfer cache with it. */
-enum { SHARD_COUNT = 1, SHARD_ALIGNMENT = sizeof(void *), SHARD_ROW = CLASS_COUNT, SHARD_TRANSFERS = 1, TRANSFER_APART = 0 };
-
-static inline unsigned shard_of(const struct heap *heap, unsigned class)
-{
-    return 0;
-}
-
-static inline unsigned shard_to(const struct slab *slab, unsigned class)
-{
-    return 0;
-}
-
-static inline unsigned shard_give_begin(unsigned class)
-{
-    hs_lock_pool();
-    return 0;
-}
-
-static inline void shard_give_to(unsigned shard, unsigned *held)
-{
-}
-
-static inline void shard_give_end(unsigned held)
-{
-    hs_unlock_pool();
-}
-
-static inline void shard_lock(unsigned shard)
-{
-    hs_lock_pool();
-}
-
-static inline void shard_unlock(unsigned shard)
-{
-    hs_unlock_pool();
-}
-
-static inline void shard_lock_transfer(unsigned shard)
-{
-    hs_lock_pool();
-}
-
-static inline void shard_unlock_transfer(unsigned shard)
-{
-    hs_unlock_pool();
-}
-
-static inline void shard_lock_pool(void)
-{
-}
-
-static inline void shard_unlock_pool(void)
-{
-}
-
-static inline void shard_own(struct slab *slab, const struct heap *heap)
-{
-}
-
-static inline void shard_check(unsigned shard)
-{
-    if (HEAPSMITH_CHECKED)
-        check(hs_holds_pool(), "the pool lock is held");
-}
+#include "shards/one_store.h"
 #endif
 
 #ifndef SHARD_NODES
