@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 enum {
-    LOCK_SPINS = 100,  /* pauses before sleeping: half a microsecond where a pause takes 5 ns */
+    LOCK_SPINS = 100,  /* pauses before sleeping, at least: half a microsecond where a pause takes 5 ns */
     MOST_BETWEEN = 16, /* of them between two looks: the more threads look, the longer a release takes (Anderson, 1990) */
 };
 
@@ -23,12 +23,14 @@ static void futex(struct lock *lock, int operation, uint32_t value)
 static bool spin(struct lock *lock)
 {
     int between = 1;
-    for (int paused = 0; paused < LOCK_SPINS; paused += between) {
+    for (int paused = 0; paused < LOCK_SPINS;) {
         if (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 && lock_try(lock))
             return true;
-        between = between < MOST_BETWEEN ? 2 * between : MOST_BETWEEN;
         for (int pause = 0; pause < between; pause++)
             __builtin_ia32_pause();
+        paused += between;
+        if (between < MOST_BETWEEN)
+            between *= 2;
     }
     return false;
 }

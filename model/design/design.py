@@ -365,7 +365,7 @@ def _legal(design: Design, source: str) -> Design:
 
 
 def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
-    """Return `base` with these fields, a name and no remark; "off" takes a policy away. BadInput if it is invalid."""
+    """Return `base` with these fields ("off" for None), a name and no remark; BadInput if it is invalid."""
     given = {field: None if policy.is_off(field, value) else value for field, value in fields.items()}
     return made({**msgspec.to_builtins(base), "about": "", **given, "name": name}, name)
 

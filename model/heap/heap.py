@@ -352,11 +352,11 @@ def exit_thread(state: State, thread: int) -> None:
         return
     any_class(state)
     empty_quarantine(state, heap)
-    if state.owned == 0:
-        touch(state.listener, layout.POOL_LOCK, 1)
-    else:
+    if state.owned == 1:
         hands_over(state, heap)
         look_lines(state, heap, -1)
+    elif state.shards == 0:
+        touch(state.listener, layout.POOL_LOCK, 1)
     drain_remote(state, heap, -1)
     for cls in range(state.class_count):
         front = heap * state.class_count + cls

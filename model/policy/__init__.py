@@ -79,6 +79,9 @@ TABLES: dict[str, Table] = {
 }
 """The rows of each field of a design that names a policy."""
 
+WITHOUT = "off"
+"""In changes of a design: no choice of this field."""
+
 
 NUMBERS, CLASS_NUMBERS = (
     tuple(dict.fromkeys(name for rows in TABLES.values() for row in rows for name in getattr(row, names, ())))
@@ -110,5 +113,5 @@ def default(field: str) -> ModuleType:
 
 
 def is_off(field: str, value: object) -> bool:
-    """Say whether the value is the word for doing without the policy that a field names."""
-    return field in TABLES and value == default(field).NAME and hasattr(default(field), "OFF")
+    """Say whether the value is the word WITHOUT and a design can do without a choice of the field."""
+    return value == WITHOUT and field in TABLES and hasattr(default(field), "OFF")

@@ -118,7 +118,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     """Yield refills and flushes: the work of the front."""
     of = simulation.counters.classes
-    learned = missed = emptied = 0
+    learned = missed = unkept = 0
     for row in plan.classes:
         i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
         batches_out, batches_in = of["transfer_out"][i] // flush, of["transfer_in"][i] // flush
@@ -128,7 +128,8 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
         yield "transfer.out", batches_out
         yield "transfer.in", batches_in
         yield f"flush.{front}", of["flush"][i]
-        emptied += of["flush"][i] - batches_in
+        if row.transfer:
+            unkept += of["flush"][i] - batches_in + of["transfer_back"][i] // flush
         if not policy.row("front", front).BATCHED:
             yield f"flush.block.{front}", of["flushed"][i]
         yield "flush.block.none", of["direct"][i]
@@ -152,7 +153,7 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
         yield f"refill.look.{plan.design.row('remote').NAME}", missed
     if "shards" in plan.numbers:
         yield "refill.shard", missed
-        yield "flush.shard", emptied
+        yield "shard.lock", unkept
     yield "lent.look", simulation.statistics.work["lend_looks"]
     yield "learn", learned
     if "learn_window" in plan.numbers:
@@ -182,7 +183,7 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     totals = simulation.counters.totals
     yield "slab.superslab", totals["superslabs"] + totals["superslabs_reused"]
     if "shards" in plan.numbers:
-        yield "slab.shard", sum(of["acquire"]) + retired
+        yield "shard.lock", sum(of["acquire"]) + retired
     if "unmap_from" in plan.numbers:
         yield "slab.unpooled", sum(of["acquire"]) + retired
         yield "slab.unmap", totals["superslabs_unmapped"] * plan.block_slabs

@@ -7,6 +7,8 @@
 /* Gives the oldest blocks to the store, oldest first. */
 static void give_oldest(struct heap *heap, unsigned class, uint32_t blocks)
 {
+    if (blocks == 0)
+        return;
     unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
         hs_give(heap, class, ring_oldest(heap, class), &held);

@@ -26,6 +26,8 @@ static void *pop(struct front *front)
 /* Gives the newest blocks to the store, newest first. */
 static void give_newest(struct heap *heap, unsigned class, uint32_t blocks)
 {
+    if (blocks == 0)
+        return;
     unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
         hs_give(heap, class, pop(&heap->front[class]), &held);

@@ -55,10 +55,12 @@ void ring_over_list_spill(struct heap *heap, unsigned class, void *block)
 void ring_over_list_drain(struct heap *heap, unsigned class)
 {
     struct front *front = &heap->front[class];
-    unsigned held = remote_give_begin(class);
-    while (front->held > 0)
-        hs_give(heap, class, ring_oldest(heap, class), &held);
-    remote_give_end(held);
+    if (front->held > 0) {
+        unsigned held = remote_give_begin(class);
+        while (front->held > 0)
+            hs_give(heap, class, ring_oldest(heap, class), &held);
+        remote_give_end(held);
+    }
     front->head = 0;
     list_give(heap, class, front->listed);
 }

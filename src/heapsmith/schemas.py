@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.bench.sweep.grid import Grid
+from heapsmith.model import policy
 from heapsmith.model.design.design import schema as design_schema
 from heapsmith.model.files import write_json
 from heapsmith.model.memory.hardware import Hardware
@@ -26,7 +27,7 @@ def _grid_schema() -> dict[str, Any]:
     lists = {
         name: {
             "description": field.get("description", ""),
-            "anyOf": [{"type": "array", "items": field, "minItems": 1}, {"type": "object"}],
+            "anyOf": [{"type": "array", "items": _or_off(name, field), "minItems": 1}, {"type": "object"}],
         }
         for name, field in fields.items()
         if name != "name"
@@ -36,6 +37,10 @@ def _grid_schema() -> dict[str, Any]:
     values["additionalProperties"] = False
     grid["$defs"] |= design["$defs"]
     return grid
+
+
+def _or_off(name: str, field: dict[str, Any]) -> dict[str, Any]:
+    return {"anyOf": [field, {"const": policy.WITHOUT}]} if policy.is_off(name, policy.WITHOUT) else field
 
 
 def write() -> None:

@@ -6,7 +6,7 @@ import msgspec
 
 NAME = "striped"
 NUMBERS = ("shards", "shard_records")
-LOCKED = ("refill", "flush", "take", "give", "slab.add", "slab.remove")
+LOCKED = ("refill", "flush", "take", "give", "slab.add", "slab.remove", "shard.lock")
 CACHED = ("transfer",)
 MOST = 32
 

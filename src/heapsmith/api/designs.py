@@ -109,7 +109,7 @@ class Design:
 
     @typed
     def changed(self, name: str, **fields: Any) -> Self:
-        """Return this design under another name and with other choices, without its remark."""
+        """Return this design under another name and with other choices ("off": none), without its remark."""
         from heapsmith.model.design.design import changed
 
         return self._of(changed(self._model, name, _plain(fields)))
