@@ -167,8 +167,6 @@ void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint3
 
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count)
 {
-    if (count == 0)
-        return;
     unsigned held = remote_give_begin(class);
     hs_give_batch(heap, class, blocks, count, &held);
     remote_give_end(held);

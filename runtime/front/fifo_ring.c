@@ -7,8 +7,6 @@
 /* Gives the oldest blocks to the store, oldest first. */
 static void give_oldest(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    if (blocks == 0)
-        return;
     unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
         hs_give(heap, class, ring_oldest(heap, class), &held);
@@ -46,7 +44,8 @@ void fifo_ring_flush(struct heap *heap, unsigned class, void *block)
 
 void fifo_ring_drain(struct heap *heap, unsigned class)
 {
-    give_oldest(heap, class, heap->front[class].held);
+    if (heap->front[class].held > 0)
+        give_oldest(heap, class, heap->front[class].held);
     heap->front[class].head = 0;
 }
 

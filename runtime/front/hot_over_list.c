@@ -48,5 +48,6 @@ void hot_over_list_spill(struct heap *heap, unsigned class, void *block)
 void hot_over_list_drain(struct heap *heap, unsigned class)
 {
     stack_drain(heap, class);
-    list_give(heap, class, heap->front[class].listed);
+    if (heap->front[class].listed > 0)
+        list_give(heap, class, heap->front[class].listed);
 }

@@ -26,8 +26,6 @@ static void *pop(struct front *front)
 /* Gives the newest blocks to the store, newest first. */
 static void give_newest(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    if (blocks == 0)
-        return;
     unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
         hs_give(heap, class, pop(&heap->front[class]), &held);
@@ -88,7 +86,8 @@ void linked_list_resize(struct heap *heap, unsigned class, uint32_t capacity)
 
 void linked_list_drain(struct heap *heap, unsigned class)
 {
-    give_newest(heap, class, heap->front[class].held);
+    if (heap->front[class].held > 0)
+        give_newest(heap, class, heap->front[class].held);
 }
 
 #ifdef FRONTS_LEND

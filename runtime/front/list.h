@@ -25,8 +25,6 @@ static inline void list_push(struct front *front, void *block)
 /* To the store, the newest first. */
 static inline void list_give(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    if (blocks == 0)
-        return;
     unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
         hs_give(heap, class, list_pop(&heap->front[class]), &held);

@@ -62,7 +62,8 @@ void ring_over_list_drain(struct heap *heap, unsigned class)
         remote_give_end(held);
     }
     front->head = 0;
-    list_give(heap, class, front->listed);
+    if (front->listed > 0)
+        list_give(heap, class, front->listed);
 }
 
 #ifdef FRONTS_LEND

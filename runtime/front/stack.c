@@ -60,7 +60,8 @@ void stack_drain(struct heap *heap, unsigned class)
 {
     if (!stack_is_open(heap, class))
         return;
-    hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
+    if (stack_held(heap, class) > 0)
+        hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
     stack_hold(heap, class, 0);
 }
 #endif

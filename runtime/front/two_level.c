@@ -59,5 +59,6 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
 void two_level_drain(struct heap *heap, unsigned class)
 {
     stack_drain(heap, class);
-    list_give(heap, class, heap->front[class].listed);
+    if (heap->front[class].listed > 0)
+        list_give(heap, class, heap->front[class].listed);
 }
