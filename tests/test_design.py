@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from heapsmith.bench.peers.peers import is_c_library
 from heapsmith.model import policy
-from heapsmith.model.design.design import Design, builtin_names, load, parse, schema
+from heapsmith.model.design.design import Design, builtin_names, changed, load, parse, schema
 from heapsmith.model.design.legal import SYSTEM_LIBRARIES
 from heapsmith.model.design.toml import design_name
 from heapsmith.model.errors import BadInput
@@ -155,3 +155,10 @@ def test_a_design_is_no_library_of_the_system(name: str) -> None:
 def test_the_schema_names_every_field() -> None:
     fields = schema()["$defs"]["Design"]["properties"]
     assert set(fields) == set(Design.__struct_fields__)
+
+
+def test_a_change_takes_a_choice_away() -> None:
+    assert changed(load("default"), "x", {"shards": "off", "populate": "off"}).shards is None
+    assert changed(load("lock-free-lists"), "x", {"pool": "off"}).row("pool") is policy.default("pool")
+    with pytest.raises(BadInput, match="remote"):
+        changed(load("default"), "x", {"remote": "off"})  # a design cannot do without it

@@ -40,7 +40,10 @@ def _grid_schema() -> dict[str, Any]:
 
 
 def _or_off(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    return {"anyOf": [field, {"const": policy.WITHOUT}]} if policy.is_off(name, policy.WITHOUT) else field
+    """Return a field that also takes the word for doing without it, if a design can."""
+    if not policy.is_off(name, policy.WITHOUT):
+        return field
+    return field | {"anyOf": [*field["anyOf"], {"const": policy.WITHOUT}]}
 
 
 def write() -> None:
