@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from heapsmith.codegen.generate import RUNTIME, UNIT, generate
-from heapsmith.codegen.toolchain import compile_c, find_tool, run_tool
+from heapsmith.codegen.generate import APART, RUNTIME, UNIT, generate
+from heapsmith.codegen.toolchain import compile_c, find_gcc, find_tool, links_with_gnu_ld, run_tool
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch, staged, write_text
@@ -17,6 +17,7 @@ COMPILE = [
     "-g",
     "-fPIC",
     "-pthread",
+    "-ffunction-sections",  # the linker drops functions whose every call was inlined
     "-fvisibility=hidden",
     "-ftls-model=initial-exec",  # one load reaches the heap; costs static TLS
     "-fno-builtin-malloc",  # malloc + memset must not become calloc inside calloc
@@ -75,7 +76,7 @@ def build_emitted(
     own: the design's flags, behind `flags`. compiler: see `compile_c`.
     """
     chosen = [*(FLAGS if flags is None else flags), *(own or ()), *(CHECKED if checked else [])]
-    options = [*chosen, *_soname(out)]
+    options = [*chosen, *_apart(compiler), *_soname(out)]
     return compile_c(_sources(emitted), out, flags=options, include=[emitted, RUNTIME], compiler=compiler)
 
 
@@ -94,7 +95,9 @@ def build_layouts(design: Design, layouts: Mapping[Path, str]) -> None:
         for number, (out, text) in enumerate(layouts.items()):
             before = emitted / f"before-{number}.s"
             write_text(before, text)
-            compile_c([before, *objects], out, flags=[*FLAGS, *own, "-Wl,--strip-debug", *_soname(out)])
+            # Nothing refers to the text, so the linker would drop it with the functions that nobody calls.
+            flags = [*FLAGS, *own, "-Wl,--strip-debug", *_apart(), "-Wl,--no-gc-sections", *_soname(out)]
+            compile_c([before, *objects], out, flags=flags)
 
 
 def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Sequence[str] = ()) -> Path:
@@ -109,6 +112,11 @@ def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Seque
     with staged(out, Missing) as archive:
         run_tool([ar, "rcsD", str(archive.absolute()), str(whole.absolute())], out.name)
     return out
+
+
+def _apart(compiler: str | None = None) -> list[str]:
+    """The options that drop uncalled functions and lay cold ones apart. Only GNU ld takes the script."""
+    return ["-Wl,--gc-sections", "-T", str(APART)] if links_with_gnu_ld(compiler or find_gcc().path) else []
 
 
 def _soname(out: Path) -> list[str]:

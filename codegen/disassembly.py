@@ -95,7 +95,7 @@ def parse_listing(text: str) -> Listing:
     for line in text.splitlines():
         if shown := re.match(r"\s*([0-9a-f]+):\t(.+)", line):
             found.append((int(shown[1], 16), shown[2]))
-        elif symbol := re.match(r"([0-9a-f]{16}) .{6}F \.text\t[0-9a-f]+ +(?:\.hidden )?(\S+)$", line):
+        elif symbol := re.match(r"([0-9a-f]{16}) .{6}F \.(?:text|cold)\t[0-9a-f]+ +(?:\.hidden )?(\S+)$", line):
             symbols[symbol[2]] = int(symbol[1], 16)
     ends = [*(address for address, _ in found[1:]), -1]
     code = [Instruction(address, *_split(shown), end) for (address, shown), end in zip(found, ends, strict=True)]

@@ -22,6 +22,8 @@ from heapsmith.model.files import staged
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 
+APART = RUNTIME / "apart.ld"
+
 UNIT, HEADER = "heap.c", "heapsmith.h"
 
 PURPOSES = {
@@ -33,8 +35,8 @@ PURPOSES = {
 }
 
 RUNTIME_ORDER = (
-    *("counting", "text", "check", "bound.h", "object", "os", "lock", "over_fork", "locks", "counters", "lookup"),
-    *("api.h", "heap.h", "segregation", "slab_record", "span", "rows", "heaps"),
+    *("cold.h", "counting", "text", "check", "bound.h", "object", "os", "lock", "over_fork", "locks", "counters"),
+    *("lookup", "api.h", "heap.h", "segregation", "slab_record", "span", "rows", "heaps"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
     *("shards", "remote", "pool", "unmapping"),
@@ -166,11 +168,11 @@ def contents(design: Design) -> dict[str, bytes]:
 
 
 def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
-    """One `sha256  name` line per emitted file and runtime source (the format of sha256sum)."""
+    """One `sha256  name` line per emitted file, runtime source and linker script (the format of sha256sum)."""
     sources = runtime_sources(plan)
     listed = dict(sorted(files.items()))
     own = [RUNTIME / name for name in INCLUDED.findall(files["plan.h"].decode())]
-    for source in [*sorted({*_headers(sources), *own}), *sources]:
+    for source in [*sorted({*_headers(sources), *own}), *sources, APART]:
         listed[f"runtime/{source.relative_to(RUNTIME)}"] = source.read_bytes()
     return "".join(f"{hashlib.sha256(text).hexdigest()}  {name}\n" for name, text in listed.items()).encode()
 

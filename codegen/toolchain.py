@@ -57,6 +57,13 @@ def find_gcc() -> Compiler:
     return found
 
 
+@lru_cache(maxsize=8)
+def links_with_gnu_ld(compiler: str) -> bool:
+    """Whether a compiler links by GNU ld, and not by gold, lld or mold."""
+    done = subprocess.run([compiler, "-Wl,--version"], capture_output=True, text=True, check=False)
+    return done.stdout.startswith("GNU ld")
+
+
 def find_compiler(name: str) -> Compiler:
     """A compiler on PATH that takes gcc's options. Raises Missing if there is none."""
     path = find_tool(name, "it", name)

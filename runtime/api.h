@@ -1,6 +1,8 @@
 /* The exported symbols: the whole malloc family, and what heapsmith's own tools ask of a library. */
 #pragma once
 
+#include "cold.h"
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,24 +23,24 @@ size_t malloc_usable_size(void *block);
 void free_sized(void *block, size_t bytes);
 void free_aligned_sized(void *block, size_t alignment, size_t bytes);
 #ifndef HEAPSMITH_ARCHIVE
-int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *object);
+COLD int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *object);
 #endif
 
 /* "NAME HASH" of the design. */
-const char *heapsmith_design(void);
+COLD const char *heapsmith_design(void);
 /* 1 in the checked build. */
-int heapsmith_checked(void);
+COLD int heapsmith_checked(void);
 /* How many counters heapsmith_counters writes: the global ones of docs/machine.md section 10 in its order, then each class's. */
-size_t heapsmith_counter_count(void);
+COLD size_t heapsmith_counter_count(void);
 /* Sums over all heaps; exact while no other thread allocates or frees. */
-void heapsmith_counters(uint64_t *counters);
+COLD void heapsmith_counters(uint64_t *counters);
 /* Address code of a block (docs/machine.md section 1); -1 if the block is not ours. */
-int64_t heapsmith_locate(const void *block);
+COLD int64_t heapsmith_locate(const void *block);
 /* Checked build: walks the heap, aborts with the equation that does not hold. Needs all other threads idle. */
-void heapsmith_check(void);
+COLD void heapsmith_check(void);
 /* Checked build: the heap as it was before the first allocation, with at most so much of each span to use (of the slab span a
  * superslab per region at least). Needs all other threads ended. */
-void heapsmith_reset(size_t span_bytes);
+COLD void heapsmith_reset(size_t span_bytes);
 
 #pragma GCC visibility pop
 

@@ -1,4 +1,5 @@
 /* What glibc adds to the malloc family: mallinfo(3), malloc_stats(3), malloc_info(3), malloc_trim(3), mallopt(3); mlockall(2). */
+#include "cold.h"
 #include "large.h"
 #include "slabs.h"
 #include "slabs_back.h"
@@ -22,13 +23,13 @@ struct mallinfo {
 };
 
 #pragma GCC visibility push(default)
-struct mallinfo2 mallinfo2(void);
-struct mallinfo mallinfo(void);
-void malloc_stats(void);
-int malloc_info(int options, FILE *stream);
-int malloc_trim(size_t pad);
-int mallopt(int parameter, int value);
-int mlockall(int flags);
+COLD struct mallinfo2 mallinfo2(void);
+COLD struct mallinfo mallinfo(void);
+COLD void malloc_stats(void);
+COLD int malloc_info(int options, FILE *stream);
+COLD int malloc_trim(size_t pad);
+COLD int mallopt(int parameter, int value);
+COLD int mlockall(int flags);
 #pragma GCC visibility pop
 
 /* One class, summed over heaps. Other threads' heaps are read as they happen to be, one after the other: a block that moves
@@ -206,7 +207,7 @@ static void info_system(FILE *stream, size_t arena)
     fprintf(stream, "<aspace type=\"total\" size=\"%zu\"/>\n<aspace type=\"mprotect\" size=\"%zu\"/>\n", arena, arena);
 }
 
-int malloc_info(int options, FILE *stream)
+COLD int malloc_info(int options, FILE *stream)
 {
     if (options != 0)
         return EINVAL;
@@ -224,7 +225,7 @@ int malloc_info(int options, FILE *stream)
     return 0;
 }
 
-int malloc_trim(size_t pad)
+COLD int malloc_trim(size_t pad)
 {
     if (!hs_started())
         return 0;
@@ -241,13 +242,13 @@ int malloc_trim(size_t pad)
 
 /* M_MXFAST 1 to M_KEEP 4, and M_TRIM_THRESHOLD -1 to M_ARENA_MAX -8, are taken note of by nobody: a design is fixed when it
  * is generated. */
-int mallopt(int parameter, int value)
+COLD int mallopt(int parameter, int value)
 {
     return parameter != 0 && parameter >= -8 && parameter <= 4;
 }
 
 /* RLIMIT_MEMLOCK counts all that is mapped then, with access or without: what is only reserved would make the call fail. */
-int mlockall(int flags)
+COLD int mlockall(int flags)
 {
     struct rlimit limit;
     if (getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

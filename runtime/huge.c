@@ -14,7 +14,8 @@ enum { FIRST_SLOTS = 256, NEW = -1 };
 
 /* The table is open-addressed by the block's page, linear probing, half full until it cannot grow; where there is no block,
  * all of the entry is zero. Under the large lock. entries < slots: a search ends. Every mapping ever lay in [lowest, highest). */
-static struct huge first_table[FIRST_SLOTS], *table = first_table;
+COLD_DATA static struct huge first_table[FIRST_SLOTS];
+static struct huge *table = first_table;
 static size_t entries, slots = FIRST_SLOTS; /* a power of two */
 static uintptr_t lowest = UINTPTR_MAX, highest;
 

@@ -2,6 +2,7 @@
  *
  * Only an allocation starts the library: before that the span is empty and so is the table of huge blocks, and every
  * question about a pointer finds that it is no block of ours. */
+#include "cold.h"
 #include "large.h"
 
 #include "bound.h"
@@ -94,7 +95,7 @@ void hs_large_prepare_locking(void)
 /* The system refused `bytes` of memory. Address space that is only reserved, and then empty memory, stops counting against
  * limits: free runs first, then empty slabs, as much as the request and its records need, and LEAST at least, since each
  * piece may cost the process a mapping. A request larger than all that the heap ever held gets no empty memory. */
-static void recover(size_t bytes)
+static COLD void recover(size_t bytes)
 {
     enum { LEAST = 1 << 20, TABLES = 32 };
     vacate(false);
@@ -112,7 +113,7 @@ static void recover(size_t bytes)
     }
 }
 
-static void look_near_limit(void)
+static COLD void look_near_limit(void)
 {
     if (release_near_limit())
         hs_look();

@@ -1,4 +1,5 @@
 /* The pool lock, the large lock and the numbered locks, which a thread that forks holds over the fork. */
+#include "cold.h"
 #include "locks.h"
 
 #include "lock.h"
@@ -9,7 +10,7 @@
 static struct lock pool_lock, large_lock;
 static __thread uint8_t forking; /* calls of fork() that this thread is in, holding all locks: a signal's handler may fork again */
 
-static void before_fork(void), after_fork(void), after_fork_in_child(void);
+static COLD void before_fork(void), after_fork(void), after_fork_in_child(void);
 static const struct fork_handlers lock_handlers = { before_fork, after_fork, after_fork_in_child };
 
 void hs_locks_over_fork(void)

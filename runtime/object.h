@@ -1,6 +1,8 @@
 /* Which object file an address lies in, by /proc/self/maps. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -11,4 +13,4 @@ struct object {
 };
 
 /* The mapping that holds the address; false if there is none, or no /proc. Async-signal-safe, where dladdr(3) is not. */
-bool object_at(const void *address, struct object *object);
+COLD bool object_at(const void *address, struct object *object);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "api.h"
 #include "check.h"
+#include "cold.h"
 #include "release/release.h"
 #include "shards/shards.h"
 #include "stats.h"
@@ -25,18 +26,18 @@ enum { REPORT_PATIENCE = 1 << 20 }; /* turns that the report at exit waits for a
 /* Not 0, so that it lies beside data that each start writes: exit touches no page for it. */
 enum { NOTHING = 1, STATS = 2, CHECK = 4 };
 static uint8_t asked_at_exit = NOTHING;
-static char stats_file[PATH_MAX]; /* empty: standard error */
+COLD_DATA static char stats_file[PATH_MAX]; /* empty: standard error */
 
 /* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
 static int first_stderr = -1;
-static struct stat first_stderr_is;
+COLD_DATA static struct stat first_stderr_is;
 
 /* Process id of who writes the report, else 0: a signal does not interrupt a report to begin another, and a child of fork
  * does not wait for a writer that it does not have. */
 static int writer;
-static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
+COLD_DATA static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
 
-static void warn(const char *what, const char *word, size_t length)
+static COLD void warn(const char *what, const char *word, size_t length)
 {
     char shown[128] = "", line[TEXT_LINE];
     memcpy(shown, word, length < sizeof shown ? length : sizeof shown - 1);
@@ -50,7 +51,7 @@ static void warn(const char *what, const char *word, size_t length)
 }
 
 /* The name of the report's file, %p in it being the process; false if it is too long. */
-static bool expand_path(void)
+static COLD bool expand_path(void)
 {
     struct text name = text_to(-1, path, sizeof path - 1); /* what has no room is "written" to nowhere, and fails */
     for (const char *from = stats_file; *from != '\0'; from++) {
@@ -70,7 +71,7 @@ static bool expand_path(void)
 }
 
 /* In one piece, so that processes that share a pipe do not mix; where the system refuses memory, in several. */
-static bool write_stats(int fd)
+static COLD bool write_stats(int fd)
 {
     enum { ROOM = 1 << 18 };
     char spare[TEXT_LINE];
@@ -85,7 +86,7 @@ static bool write_stats(int fd)
 }
 
 /* Whole or not at all: under a temporary name first. */
-static bool write_file(void)
+static COLD bool write_file(void)
 {
     if (!expand_path())
         return false;
@@ -100,7 +101,7 @@ static bool write_file(void)
     return false;
 }
 
-static void keep_stderr(void)
+static COLD void keep_stderr(void)
 {
     if (first_stderr < 0)
         first_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 64); /* out of the way of programs that count on low ones */
@@ -109,7 +110,7 @@ static void keep_stderr(void)
 }
 
 /* The descriptor that was kept, unless the program closed it and perhaps opened another file there. */
-static int report_descriptor(void)
+static COLD int report_descriptor(void)
 {
     struct stat now;
     bool kept = first_stderr >= 0 && fstat(first_stderr, &now) == 0 && now.st_dev == first_stderr_is.st_dev &&
@@ -118,7 +119,7 @@ static int report_descriptor(void)
 }
 
 /* False if another report is being written. */
-static bool write_report(void)
+static COLD bool write_report(void)
 {
     int none = __atomic_load_n(&writer, __ATOMIC_RELAXED), self = getpid();
     if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
@@ -132,7 +133,7 @@ static bool write_report(void)
 }
 
 /* It may have interrupted code that holds a lock, so that the thread must not be cancelled here. */
-static void on_signal(int number)
+static COLD void on_signal(int number)
 {
     int saved = errno, cancel_state;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
@@ -141,7 +142,7 @@ static void on_signal(int number)
     errno = saved;
 }
 
-static bool report_on(const char *name)
+static COLD bool report_on(const char *name)
 {
     keep_stderr();
     int number = strcmp(name, "USR1") == 0 ? SIGUSR1 : strcmp(name, "USR2") == 0 ? SIGUSR2 : 0;
@@ -150,7 +151,7 @@ static bool report_on(const char *name)
     return number != 0 && sigaction(number, &action, NULL) == 0;
 }
 
-static bool report_to(const char *file)
+static COLD bool report_to(const char *file)
 {
     size_t length = strlen(file);
     if (length == 0 || length >= sizeof stats_file)
@@ -161,7 +162,7 @@ static bool report_to(const char *file)
 }
 
 /* A decimal number and nothing else, below 2^63. */
-static bool read_number(const char *digits, uint64_t *number)
+static COLD bool read_number(const char *digits, uint64_t *number)
 {
     uint64_t found = 0;
     const char *digit = digits;
@@ -173,13 +174,13 @@ static bool read_number(const char *digits, uint64_t *number)
     return true;
 }
 
-static bool report_foreign_above(const char *digits)
+static COLD bool report_foreign_above(const char *digits)
 {
     return read_number(digits, &stats_foreign_limit);
 }
 
 /* Of use to designs that keep away from a limit, and no mistake with others. */
-static bool limit_by(const char *digits)
+static COLD bool limit_by(const char *digits)
 {
     uint64_t bytes;
     if (!read_number(digits, &bytes))
@@ -201,7 +202,7 @@ static const struct {
 };
 
 /* A word as it stands, '\0' behind it. */
-static void take_word(const char *word)
+static COLD void take_word(const char *word)
 {
     size_t length = strlen(word);
     for (size_t index = 0; index < sizeof valued / sizeof valued[0]; index++) {

@@ -2,6 +2,8 @@
  * large lock, which is taken here where runs are given up. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -12,4 +14,4 @@ bool run_cache_keeps(const struct heap *heap, size_t pages); /* would a run so l
 void run_cache_put(struct heap *heap, void *block, size_t pages); /* a claimed run that the cache keeps; the oldest make room */
 void run_cache_empty(struct heap *heap); /* the oldest first */
 void run_cache_spill(struct heap *heap); /* the oldest, while the limit on memory is near */
-void run_cache_check(struct heap *heap);
+COLD void run_cache_check(struct heap *heap);

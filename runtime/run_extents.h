@@ -2,6 +2,8 @@
  * large lock. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -26,4 +28,4 @@ bool extents_open(uint32_t first, uint32_t length); /* a run's low pages are mad
 void extents_close(uint32_t first, uint32_t length); /* they were opened in vain: all as before */
 uint32_t extents_seal(uint32_t first, uint32_t length); /* a run becomes address space only: how many of its pages were more */
 bool extents_release(uint32_t first, uint32_t length, bool lazily); /* a run's pages go back; false, and as before, if the OS refuses */
-uint32_t extents_check(uint32_t first, uint32_t length); /* of a run: its committed pages */
+COLD uint32_t extents_check(uint32_t first, uint32_t length); /* of a run: its committed pages */

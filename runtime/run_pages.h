@@ -1,6 +1,8 @@
 /* The run span, page by page (docs/machine.md sections 1, 6 and 8). Under the large lock, but for what run_state says. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -68,9 +70,9 @@ extern struct run_span hs_runs;
 
 size_t pages_space(void); /* bytes of the span and its table */
 void pages_init(void);
-size_t pages_vacate(void); /* what is only reserved is unmapped; bytes */
-void pages_shrink(void);   /* unless os_reserving, what is writable and above top is unmapped too */
-void pages_reset(size_t span_bytes); /* checked build */
+COLD size_t pages_vacate(void);           /* what is only reserved is unmapped; bytes */
+COLD void pages_shrink(void);             /* unless os_reserving, what is writable and above top is unmapped too */
+COLD void pages_reset(size_t span_bytes); /* checked build */
 /* A run, RUN_GONE yet, begins at first and ends at a top above the present one, committed; false, and nothing changed,
  * without memory or room. */
 bool pages_rise(uint32_t first, uint32_t top);

@@ -2,6 +2,8 @@
  * otherwise. A block is freed in two steps: claimed, which makes it no block any more, then cached or freed. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -21,6 +23,6 @@ size_t runs_claim(void *block);         /* its pages, and it is RUN_GONE; 0 if i
 void runs_unclaim(void *block);         /* goes to the program again. Without the lock */
 int64_t runs_number(const void *block); /* number of the first page. Without the lock */
 bool runs_span_holds(const void *address); /* block or not. Without the lock */
-struct run_census runs_census(void);
-void runs_check(void);
-void runs_reset(size_t span_bytes);
+COLD struct run_census runs_census(void);
+COLD void runs_check(void);
+COLD void runs_reset(size_t span_bytes);

@@ -24,7 +24,7 @@ struct caller {
     uint64_t count;
 };
 
-static struct caller callers[CALLERS];
+COLD_DATA static struct caller callers[CALLERS];
 static uint64_t seen;
 uint64_t stats_foreign_limit = UINT64_MAX;
 

@@ -1,15 +1,17 @@
 /* What the library reports of itself: counters as JSON, and the foreign pointers it saw. All async-signal-safe. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdint.h>
 
 #include "text.h"
 
 /* One JSON object on one line (docs/api.md has its fields). Exact while no other thread allocates or frees. */
-void stats_json(struct text *out);
+COLD void stats_json(struct text *out);
 
 /* A foreign pointer came from this caller. */
-void hs_foreign_seen(const void *caller);
+COLD void hs_foreign_seen(const void *caller);
 
 /* One line on stderr as soon as more foreign pointers than this were seen. */
 extern uint64_t stats_foreign_limit;

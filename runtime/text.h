@@ -1,6 +1,8 @@
 /* Text to a file descriptor without stdio and without malloc: async-signal-safe, for messages and reports. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -20,9 +22,9 @@ static inline struct text text_to(int fd, char *buffer, size_t size)
     return (struct text){ .fd = fd, .buffer = buffer, .size = size };
 }
 
-void text_bytes(struct text *out, const char *bytes, size_t count);
-void text_string(struct text *out, const char *string);
-void text_quoted(struct text *out, const char *string); /* a JSON string, quotes and escapes included */
-void text_number(struct text *out, uint64_t number);
-void text_hex(struct text *out, uintptr_t number, size_t digits); /* 0x and at least `digits` digits, at most 16 */
-bool text_end(struct text *out); /* writes what is left; false if any write failed */
+COLD void text_bytes(struct text *out, const char *bytes, size_t count);
+COLD void text_string(struct text *out, const char *string);
+COLD void text_quoted(struct text *out, const char *string); /* a JSON string, quotes and escapes included */
+COLD void text_number(struct text *out, uint64_t number);
+COLD void text_hex(struct text *out, uintptr_t number, size_t digits); /* 0x and at least `digits` digits, at most 16 */
+COLD bool text_end(struct text *out); /* writes what is left; false if any write failed */

@@ -1,15 +1,16 @@
 /* The life of heaps. */
 #pragma once
 
+#include "cold.h"
 #include "heap.h"
 #include "remote/remote.h"
 
 
-bool hs_started(void); /* the spans exist, now if not before; false without address space */
-struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */
-struct heap *hs_own_heap(void); /* the calling thread's, or its processor's; hs_no_heap without any */
+bool hs_started(void);                   /* the spans exist, now if not before; false without address space */
+struct heap *hs_heap_start(void);        /* the calling thread's heap, adopted or created; hs_no_heap without memory */
+struct heap *hs_own_heap(void);          /* the calling thread's, or its processor's; hs_no_heap without any */
 void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to the store; by its own thread */
-void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
+COLD void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
 
 /* A thread without a heap frees a block: to its owner, or with a heap that it gets now, or straight to the store where it
  * gets none: a thread that dies, or that lacks memory. */

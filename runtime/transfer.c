@@ -10,7 +10,7 @@
 /* Per shard and class a LIFO of batches of `flush` blocks each: batches <= transfer, the first at transfer_slot. Under the
  * lock of the shard's cache; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes
  * since a refill looked. Classes that have a shard each share no slots anyway. */
-static void *transferred[SHARD_TRANSFERS][TRANSFER_SLOTS > 0 ? TRANSFER_SLOTS : 1];
+COLD_DATA static void *transferred[SHARD_TRANSFERS][TRANSFER_SLOTS > 0 ? TRANSFER_SLOTS : 1];
 static _Alignas(SHARD_ALIGNMENT) uint32_t batches[SHARD_COUNT][SHARD_ROW];
 static _Alignas(SHARD_ALIGNMENT) uint32_t idle[SHARD_COUNT][SHARD_ROW]; /* a refill makes it 0 without the lock */
 

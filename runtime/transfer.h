@@ -2,14 +2,15 @@
  * but for the last three. */
 #pragma once
 
+#include "cold.h"
 #include "heap.h"
 
 void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks); /* kept, or given to the store */
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks); /* a refill: the newest batch, as it was flushed; 0: none */
-void hs_transfer_empty(void); /* all of it goes to the store */
+COLD void hs_transfer_empty(void); /* all of it goes to the store */
 #ifdef BACKGROUND_EVERY
 void hs_transfer_top_up(unsigned class); /* a helper: batches of the store until there are enough */
 bool hs_transfer_is_low(unsigned class); /* too few batches */
 #endif
-void hs_transfer_check(void); /* checked build */
-void hs_transfer_reset(void);
+COLD void hs_transfer_check(void); /* checked build */
+COLD void hs_transfer_reset(void);

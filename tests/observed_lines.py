@@ -165,12 +165,18 @@ class Reader:
         driver = driver_tool()
         self.regions = regions
         self.starts = [region.start for region in regions]
-        (self.code,) = process.ranges(process.library, code=True)
-        (self.driver_code,) = process.ranges(driver, code=True)
+        self.code = self._code(process, process.library)
+        self.driver_code = self._code(process, driver)
         begin, size = symbols(driver)["main"]
         self.waits = range(process.base(driver) + begin, process.base(driver) + begin + size)
         self.questions = {process.symbols[name].at for name in QUESTIONS}
         self.boundary = process.base(driver) + symbols(driver)["batch"].at + 4 * layout.WORD  # batch.next
+
+    @staticmethod
+    def _code(process: Process, file: Path) -> tuple[int, int]:
+        """From the start of a file's first code to the end of its last: no other file lies between."""
+        starts, ends = zip(*process.ranges(file, code=True), strict=True)
+        return min(starts), max(ends)
 
     def model(self, address: int) -> int:
         """The model address; -1: the model has none."""

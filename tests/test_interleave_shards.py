@@ -12,7 +12,7 @@ CASES = [
     pytest.param("fork_both", [1], 559_000, marks=pytest.mark.big),
     ("fork_to_child", [1, 2], 67_000),
     ("handler", [0], 196_000),
-    ("child_of_handler", [0], 112_000),
+    ("child_of_handler", [0], 63_000),
 ]
 """Case, every outcome, and transitions, as in test_interleave.py."""
 

@@ -4,6 +4,7 @@ import re
 import signal
 import struct
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from covering import soon
 from preloaded import FLAGS, PROGRAMS, library, program, run, shim, start
 
 from heapsmith.codegen.build import build
+from heapsmith.codegen.toolchain import find_gcc, links_with_gnu_ld
 from heapsmith.model.design.design import load
 
 DESIGNS = ("default", "owner", "region", "hardened")
@@ -42,6 +44,42 @@ def test_the_library_takes_few_bytes_of_static_tls() -> None:
     offset, size, count = (*struct.unpack_from("<Q", image, 32), *struct.unpack_from("<HH", image, 54))
     headers = [struct.unpack_from("<II6Q", image, offset + size * index) for index in range(count)]
     assert [header[6] for header in headers if header[0] == TLS] == pytest.approx([32], abs=32)  # p_memsz
+
+
+RESIDENT = """
+import ctypes, sys, threading
+
+def resident():
+    kilobytes, where = [], None
+    for line in open("/proc/self/smaps"):
+        if line.split()[0].count("-") == 1:
+            where = line
+        elif line.startswith("Rss:") and " r-xp " in where and where.rstrip().endswith("/" + sys.argv[1]):
+            kilobytes.append(int(line.split()[1]))
+    return kilobytes
+
+def work():
+    blocks = [bytearray(size) for size in (8, 1000, 30000, 100000, 3000000) for turn in range(100)]
+    blocks[0] += bytes(100000)
+
+threads = [threading.Thread(target=work) for number in range(4)]
+for thread in threads:
+    thread.start()
+for thread in threads:
+    thread.join()
+before = resident()
+ctypes.CDLL(None).mallopt(0, 0)
+print(*before, *resident())
+"""
+
+
+@pytest.mark.skipif(not links_with_gnu_ld(find_gcc().path), reason="only GNU ld lays cold functions apart")
+@pytest.mark.parametrize("design", ["default", "owner-batch", "hardened"])
+def test_no_page_of_the_cold_functions_is_read_before_one_is_called(design: str) -> None:
+    heap = library(design, checked=False)
+    hot, cold, hot_later, cold_later = map(int, run([sys.executable, "-c", RESIDENT, heap.name], heap).split())
+    assert 0 < hot <= hot_later
+    assert cold == 0 < cold_later
 
 
 @designs

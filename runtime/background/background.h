@@ -1,12 +1,13 @@
 /* Background: a helper that tops up the transfer cache, where the design has one. */
 #pragma once
 
+#include "cold.h"
 #include "heap.h"
 
 #ifdef BACKGROUND_EVERY
 void background_missed(unsigned class); /* a refill has filled the front, or a larger class lent a block: it may allocate */
 void background_end(void); /* from here on there is no helper; it is in no step any more */
-void background_reset(void);
+COLD void background_reset(void);
 #else
 static inline void background_missed(unsigned class)
 {

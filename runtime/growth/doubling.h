@@ -1,6 +1,8 @@
 /* Growth "doubling": superslabs become usable in steps, each twice as long as the one before. Under the pool lock. */
 #pragma once
 
+#include "cold.h"
+
 #include <stddef.h>
 
 #define GROWS 1
@@ -9,4 +11,4 @@ size_t growth_usable(size_t region, size_t mapped); /* bytes from the region's s
 size_t growth_step(size_t region);                  /* bytes that should become usable next */
 void growth_rose(size_t region, size_t usable);     /* they did: the next step is twice as long */
 void growth_fell(size_t region, size_t usable);     /* they are fewer from now on: those of its superslabs */
-void growth_reset(void);
+COLD void growth_reset(void);

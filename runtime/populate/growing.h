@@ -1,6 +1,8 @@
 /* Populate "growing": fresh blocks of a class with many slabs bring several pages at once. */
 #pragma once
 
+#include "cold.h"
+
 #include <stddef.h>
 
 #include "plan.h"
@@ -11,4 +13,4 @@ void populate_acquired(unsigned class); /* the class has one more slab */
 void populate_retired(unsigned class);  /* one less */
 size_t populate_step(unsigned class, size_t stride); /* by which the committed bytes of its slabs rise now */
 void populate_carved(void *start, size_t bytes, size_t step);
-void populate_reset(void); /* checked build */
+COLD void populate_reset(void); /* checked build */

@@ -1,15 +1,16 @@
 /* Release: pages back to the OS. */
 #pragma once
 
+#include "cold.h"
 #include "span.h"
 
 void release_retired(struct slab *slab); /* under the pool lock */
 struct slab *release_due(uint32_t gone); /* the next slab whose pages should go back after `gone` of this event, or NULL; under
                                           * the pool lock */
-void release_reused(struct slab *slab);  /* it left the pool; under the pool lock */
-void release_needed_runs(size_t bytes);  /* of free runs whose pages had gone back; under the large lock */
-void release_check(void);                /* checked build */
-void release_reset(void);
+void release_reused(struct slab *slab); /* it left the pool; under the pool lock */
+void release_needed_runs(size_t bytes); /* of free runs whose pages had gone back; under the large lock */
+COLD void release_check(void);          /* checked build */
+COLD void release_reset(void);
 
 /* Does the oldest run of the age queue give its pages back? It joined at `stamp`; the queue has `bytes` committed
  * bytes; `gone` runs went at this free already. Under the large lock. */

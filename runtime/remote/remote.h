@@ -1,6 +1,7 @@
 /* Remote free: by threads that are not the owner; and which store a heap uses. */
 #pragma once
 
+#include "cold.h"
 #include "check.h"
 #include "heap.h"
 #include "locks.h"
@@ -17,7 +18,7 @@ void remote_lock_pool(void); /* around pool work inside a store operation */
 void remote_unlock_pool(void);
 void remote_own(struct slab *slab, struct heap *heap);
 bool remote_drain(struct heap *heap); /* true if blocks came */
-void remote_reset(void);
+COLD void remote_reset(void);
 
 #ifdef OUTBOX_PLACES
 bool remote_drain_class(struct heap *heap, unsigned class); /* for a miss of the class: as much as it needs */

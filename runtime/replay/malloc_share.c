@@ -23,7 +23,7 @@
 
 enum { PERIOD_NS = 1000000 }; /* the kernel looks at CPU timers at its own ticks, which may be further apart */
 
-static uintptr_t text_begin, text_end; /* of the malloc library */
+static uintptr_t text_begin = UINTPTR_MAX, text_end; /* of the malloc library: all of its executable segments */
 static _Atomic uint64_t samples, inside;
 
 static void take_sample(int number, siginfo_t *info, void *context)
@@ -35,7 +35,7 @@ static void take_sample(int number, siginfo_t *info, void *context)
         atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed);
 }
 
-/* Find the executable segment of the first library in LD_PRELOAD. The address of malloc would not tell: in a program that
+/* Find the executable segments of the first library in LD_PRELOAD. The address of malloc would not tell: in a program that
  * is not position-independent it may be an entry of the program's PLT. */
 static int find_text(struct dl_phdr_info *object, size_t size, void *preloaded)
 {
@@ -47,8 +47,9 @@ static int find_text(struct dl_phdr_info *object, size_t size, void *preloaded)
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];
         if (segment->p_type == PT_LOAD && (segment->p_flags & PF_X) != 0) {
-            text_begin = object->dlpi_addr + segment->p_vaddr;
-            text_end = text_begin + segment->p_memsz;
+            uintptr_t begin = object->dlpi_addr + segment->p_vaddr, end = begin + segment->p_memsz;
+            text_begin = begin < text_begin ? begin : text_begin;
+            text_end = end > text_end ? end : text_end;
         }
     }
     return 1;

@@ -1,0 +1,9 @@
+/* Functions that most processes never call: reports, checks, answers about the heap, what a fork and a lack of memory need.
+ *
+ * GCC makes them small and puts them into a section of their own, and apart.ld lays it in pages of their own. */
+#pragma once
+
+#define COLD __attribute__((cold))
+
+/* Variables that most processes never touch, or only a small part of: behind those that every process touches. */
+#define COLD_DATA __attribute__((section(".bss.cold")))
