@@ -1,6 +1,8 @@
 """The replayer's scripts: each stream is its thread's, and any order that the script allows is sound."""
 
+import itertools
 import random
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -11,11 +13,13 @@ from hypothesis import strategies as st
 from replay_events import Event, random_events, write_trace
 
 from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.replay import instants
 from heapsmith.bench.replay import script as scripts
+from heapsmith.bench.replay.instants import SAMPLE
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import EVENT, HEADER, JOIN, SEGMENT, SPAWN, write_script
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.trace.reader import Op
+from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 GLIBC = Library("glibc", None)
 
@@ -23,13 +27,15 @@ GLIBC = Library("glibc", None)
 class Script(NamedTuple):
     """A script read back.
 
-    The header; of each stream the events, how many of them come before the peak or reach it, and their windows.
+    The header; of each stream the events, how many of them come before the peak or reach it, their windows, and the
+    positions at which RSS is sampled, each with its instants.
     """
 
     header: np.void
     streams: list[list[tuple[int, ...]]]
     peaks: list[int]
     windows: list[list[int]]
+    samples: list[list[tuple[int, int]]]
 
 
 def read_script(path: Path) -> Script:
@@ -39,13 +45,19 @@ def read_script(path: Path) -> Script:
     at = HEADER.itemsize + events.nbytes
     first = np.frombuffer(data, "u8", int(header["streams"]) + 1, at)
     peaks = np.frombuffer(data, "u8", int(header["streams"]), at + first.nbytes)
-    segments = np.frombuffer(data, SEGMENT, int(header["segments"]), at + first.nbytes + peaks.nbytes)
+    at += first.nbytes + peaks.nbytes
+    first_sample = np.frombuffer(data, "u8", int(header["streams"]) + 1, at)
+    segments = np.frombuffer(data, SEGMENT, int(header["segments"]), at + first_sample.nbytes)
+    at += first_sample.nbytes + segments.nbytes
+    samples = np.frombuffer(data, SAMPLE, int(header["samples"]), at).tolist()
+    assert at + SAMPLE.itemsize * len(samples) == len(data)
     streams, windows = [], []
     for s in range(int(header["streams"])):
         rows = segments[int(first[s]) : int(first[s + 1])].tolist()
         streams.append([event for begin, n, _ in rows for event in events[begin : begin + n].tolist()])
         windows.append([window for _, n, window in rows for _ in range(n)])
-    return Script(header, streams, peaks.tolist(), windows)
+    sampled = [samples[begin:end] for begin, end in itertools.pairwise(first_sample.tolist())]
+    return Script(header, streams, peaks.tolist(), windows, sampled)
 
 
 def play(script: Script, rng: random.Random) -> list[list[tuple[int, int, int]]]:
@@ -122,6 +134,50 @@ def test_any_order_the_script_allows_is_the_traces(
     before = [stream[:peak] for stream, peak in zip(script.streams, script.peaks, strict=True)]
     upto = play(script._replace(streams=before), random.Random(seed))
     assert sum(now - then for made in upto for _, then, now in made) == max(live)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6), threads=st.integers(1, 4), chunk=st.sampled_from([7, 64, 1000]), each=st.integers(1, 90)
+)
+def test_samples_are_evenly_spaced_in_the_traces_time(
+    tmp_path_factory: pytest.TempPathFactory, seed: int, threads: int, chunk: int, each: int
+) -> None:
+    folder = tmp_path_factory.mktemp("script")
+    events = random_events(seed, 300, threads)  # an event each nanosecond
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(instants, "ALONE", each)
+        patch.setattr(instants, "SHARED", each)
+        write_script(write_trace(folder / "t.hst", events, chunk), folder / "script")
+    count = min(max(len(events) // each, 8), 256)
+    wanted: Counter[tuple[int, int]] = Counter()
+    for instant in range(count):
+        before = events[: int((instant + 0.5) / count * (len(events) - 1)) + 1]
+        calls = [thread for op, thread, _, _ in before if op < Op.THREAD_START]
+        last = calls[-1] if calls else next(thread for op, thread, _, _ in events if op < Op.THREAD_START)
+        wanted[last, max(calls.count(last), 1)] += 1
+    script = read_script(folder / "script")
+    found: Counter[tuple[int, int]] = Counter()
+    for stream, samples in enumerate(script.samples):
+        for position, times in samples:
+            own = sum(event[-1] in (SPAWN, JOIN) for event in script.streams[stream][:position])
+            found[stream, position - own] += times
+    assert found == wanted
+
+
+def test_the_average_is_over_the_traces_time(tmp_path: Path) -> None:
+    """A block that lives for nearly all of the time and few of the events."""
+    mib = 1 << 20
+    calls = [(Op.MALLOC, 0, 8 * mib), (Op.FREE, 0, 0), *[(Op.MALLOC, 0, 64), (Op.FREE, 0, 0)] * 4000]
+    ops, blocks, sizes = zip(*calls, strict=True)
+    zeros = np.zeros(len(calls), np.int64)
+    times = np.append(0, 10**9 + np.arange(len(calls) - 1))
+    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
+        writer.append(Chunk.of(ops, zeros, blocks, sizes, zeros, times))
+    write_script(tmp_path / "t.hst", tmp_path / "script")
+    done = replay_once(tmp_path / "script", GLIBC)
+    assert 8 * mib < done.average_rss_bytes < 9 * mib
+    assert done.end_rss_bytes < mib
 
 
 def test_threads_keep_near_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

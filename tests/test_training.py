@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from conftest import Answer
 
@@ -107,6 +108,7 @@ def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     with TraceReader(trace) as reader, TraceReader(tmp_path / "recorded" / f"{other.name}.hst") as whole:
         requests = Counter(size for chunk in reader for size in chunk.size[chunk.op == Op.MALLOC].tolist())
         wanted = Counter(size for chunk in whole for size in chunk.size[chunk.op == Op.MALLOC].tolist())
+        passed = [np.concatenate([chunk.time_ns for chunk in one]) for one in (reader, whole)]
         samples = reader.footer.samples
         assert Path(reader.header.command[0]).name.startswith("heapsmith-replay")
     assert weight == 1.0
@@ -114,7 +116,9 @@ def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     assert samples is not None
     assert samples.touched
     source = Source(trace)
-    assert (source.tells_touched, source.tells_time) == (True, False)
+    assert (source.tells_touched, source.tells_time) == (True, True)
+    middles = [time[len(time) // 4 :: len(time) // 4][:3] / time[-1] for time in passed]
+    assert middles[0] == pytest.approx(middles[1], abs=0.02)
     assert found.on == f"the replay of {other.name} over an input of 70% of the size, another seed"
 
 

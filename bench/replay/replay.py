@@ -52,9 +52,9 @@ class Replayed(msgspec.Struct, frozen=True):
 
     RSS is the process's anonymous memory without the replayer's own tables and script. It is given
     at the start (after the library was loaded, before the first event), at most (of samples), on
-    average over the events (of samples and the end), at the trace's peak of live bytes, and at the
-    end. `stalls` counts the events that waited for another thread. `latency_ns` is of all
-    operations, `malloc_ns` of those that return a block, realloc included, and `free_ns` of frees.
+    average over the trace's time (of samples), at the trace's peak of live bytes, and at the end.
+    `stalls` counts the events that waited for another thread. `latency_ns` is of all operations,
+    `malloc_ns` of those that return a block, realloc included, and `free_ns` of frees.
     """
 
     operations: int

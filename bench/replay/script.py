@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numpy.lib.recfunctions import unstructured_to_structured
 
 from heapsmith.bench.common.rounds import Progress, quiet
+from heapsmith.bench.replay.instants import Instants
 from heapsmith.model.compile.kernel import (
     Arrays,
     Bytes,
@@ -35,12 +36,12 @@ EVENT.names = ("slot", "after", "size_low", "size_high", "align_log2", "op")
 HEADER = np.dtype("S8,u4,u4,u8,u8,u8,u8,u8,u4,u4")
 HEADER.names = (
     *("magic", "version", "streams", "events", "operations", "slots", "segments"),
-    *("peak_live_bytes", "peak_stream", "reserved"),
+    *("peak_live_bytes", "peak_stream", "samples"),
 )
 SLOT = record_type("next", "since", "owner", "operations", "last")
 SEGMENT = np.dtype("u8,u4,u4")
 SEGMENT.names = ("first", "count", "window")
-VERSION = 3
+VERSION = 4
 SPAWN, JOIN = 6, 7  # operations that only scripts have; 0 to 5 are the trace's
 
 REALLOC, FREE, THREAD_START, THREAD_EXIT = int(Op.REALLOC), int(Op.FREE), int(Op.THREAD_START), int(Op.THREAD_EXIT)
@@ -226,12 +227,13 @@ class _Lives:
 class _Writer:
     """The state of the naming, and the segments written so far."""
 
-    def __init__(self, trace: Path, file: BinaryIO, threads: int, max_blocks: int) -> None:
+    def __init__(self, trace: Path, file: BinaryIO, reader: TraceReader) -> None:
         self.trace = trace
         self.file = file
-        self.threads = max(1, threads)
+        self.threads = max(1, reader.footer.threads)
+        self.instants = Instants(reader)
         self.state = _Naming(
-            blocks=np.zeros(max_blocks, record_type("slot", "bytes")),
+            blocks=np.zeros(reader.footer.max_blocks, record_type("slot", "bytes")),
             slots=np.zeros(0, SLOT),
             streams=np.zeros(self.threads, record_type("free", "fresh", "fresh_end")),
             scalars=one_record(
@@ -268,6 +270,7 @@ class _Writer:
             upto = int(np.flatnonzero(kept == self.state.peak_index)[0])
             self.peak_stream = int(stream[upto])
             self.peak_positions = self.written + np.bincount(stream[: upto + 1], minlength=self.threads)
+        self.instants.follow(chunk, kept, stream, self.written)
         self._append(events, stream, window)
 
     def _events(self, chunk: Chunk, stream: Array) -> Array:
@@ -309,12 +312,15 @@ class _Writer:
         _, rows[:, 3] = np.unique(rows[:, 3], return_inverse=True)  # a chunk may be longer than a window
         self._put(np.searchsorted(rows[:, 0], np.arange(self.threads + 1)).astype(np.uint64))
         self._put(self.peak_positions.astype(np.uint64))
+        first_sample, samples = self.instants.samples(self.threads)
+        self._put(first_sample)
         self._put(unstructured_to_structured(rows[:, 1:], SEGMENT))
+        self._put(samples)
         peak_bytes, operations, slots = self.state.peak_bytes, self.state.operations, self.state.slots_used
         header = np.zeros(1, dtype=HEADER)
         header[0] = (
             *(b"HSREPLAY", VERSION, self.threads, self.written.sum(), operations, slots, len(rows)),
-            *(peak_bytes, self.peak_stream, 0),
+            *(peak_bytes, self.peak_stream, len(samples)),
         )
         self.file.seek(0)
         self._put(header)
@@ -331,7 +337,7 @@ def write_script(trace: Path, out: Path, progress: Progress = quiet) -> ScriptFa
         try:
             with out.open("wb") as file:
                 file.seek(HEADER.itemsize)
-                writer = _Writer(trace, file, footer.threads, footer.max_blocks)
+                writer = _Writer(trace, file, reader)
                 for chunk in reader:
                     writer.add(chunk)
                     progress("script", writer.state.events, footer.events)

@@ -24,6 +24,7 @@ from heapsmith.bench.replay.replay import replay_command, replay_once
 from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.reader import TraceReader
+from heapsmith.model.trace.slices import last_time_ns
 from heapsmith.model.trace.writer import TraceWriter
 
 MICRO_SUITES = {"micro": MICRO, "threads": THREADS, "servers": SERVERS}
@@ -255,11 +256,12 @@ def _replay_trainer(other: Program | None) -> Trainer | None:
 
     def train(folder: Path) -> Training:
         script, recorded = folder / "script", folder / "replayed.hst"
-        write_script(trace_of(other, folder / "recorded"), script)
+        original = trace_of(other, folder / "recorded")
+        write_script(original, script)
         traces = [folder / f"training{number}.hst" for number in _recordings(other)]
         for trace in traces:
             _record(replay_command(script), recorded, f"the replay of {other.name}")
-            _write_without_times(recorded, trace)
+            _write_paced(recorded, original, trace)
         return Training([(trace, 1.0) for trace in traces], f"the replay of {_training_input(other)}")
 
     return train
@@ -270,13 +272,23 @@ def _recordings(other: Program) -> range:
     return range(RECORDINGS_OF_THREADS if other.hands_over else 1)
 
 
-def _write_without_times(trace: Path, out: Path) -> None:
-    """Copy the trace with all events at time 0: averages over it are over its events, as those of a replay are."""
+def _write_paced(trace: Path, original: Path, out: Path) -> None:
+    """Copy the trace of a replay with each event at the part of the time at which the original had it.
+
+    So averages over the copy are over the original's time, as those of the replay are.
+    """
+    with TraceReader(original) as reader:
+        times = np.concatenate([[0], *(chunk.time_ns for chunk in reader)])
     with TraceReader(trace) as reader:
-        tells = reader.header.has_processors
+        tells, events = reader.header.has_processors, reader.footer.events
+        scale = last_time_ns(reader) / max(times[-1], 1)
         with TraceWriter(out, command=reader.header.command, source=reader.header.source, processors=tells) as writer:
+            first = 0
             for chunk in reader:
-                writer.append(chunk._replace(time_ns=np.zeros_like(chunk.time_ns)))
+                passed = np.arange(first + 1, first + chunk.op.size + 1) / events
+                paced = np.interp(passed, np.linspace(0, 1, times.size), times) * scale
+                writer.append(chunk._replace(time_ns=paced.astype(np.int64)))
+                first += chunk.op.size
             writer.close({"samples": reader.footer.samples})
 
 

@@ -20,8 +20,6 @@
 
 #include "replay.h"
 
-enum { SAMPLES = 256, LEAST_PERIOD_ALONE = 1024, LEAST_PERIOD_SHARED = 65536 };
-
 _Noreturn static void fail_with(int status, const char *prefix, const char *format, va_list arguments)
 {
     char line[512];
@@ -123,13 +121,11 @@ static void prepare(struct replay *r, const char *path)
 {
     r->script = script_open(path, r->resident_limit_bytes);
     const struct script_header *h = r->script.header;
-    uint64_t least = h->streams == 1 ? LEAST_PERIOD_ALONE : LEAST_PERIOD_SHARED;
-    if (r->sample_period != NEVER)
-        r->sample_period = h->events / SAMPLES > least ? h->events / SAMPLES : least;
     r->table = reserve(r, h->slots * sizeof *r->table);
     r->workers = reserve(r, h->streams * sizeof *r->workers);
     for (uint32_t t = 0; t < h->streams; t++)
-        r->workers[t] = (struct worker){.replay = r, .stream = t, .next_sample = r->sample_period};
+        r->workers[t] = (struct worker){.replay = r, .stream = t, .sample = r->script.first_sample[t],
+                                        .samples_end = r->unsampled ? 0 : r->script.first_sample[t + 1]};
     if (h->streams > 1)
         pace_prepare(&r->pace, &r->script, reserve(r, h->segments * sizeof *r->pace.left));
     if (!r->stamped)
@@ -212,7 +208,7 @@ static void report(const struct replay *r, struct spent sum, uint64_t start, uin
 {
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
-    uint64_t average = (r->rss_sum_bytes + end) / (r->rss_samples + 1);
+    uint64_t average = r->rss_instants > 0 ? r->rss_sum_bytes / r->rss_instants : end;
     char text[3072], stamps[1024], bytes[1024];
     stamps_text(r, tick_ns, stamps, sizeof stamps);
     bytes_text(&r->bytes, bytes, sizeof bytes);
@@ -265,7 +261,7 @@ static const char *parse(int argc, char **argv, struct replay *r)
         else if (strcmp(argv[i], "--resident") == 0 && argv[i + 1] != NULL)
             r->resident_limit_bytes = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--unsampled") == 0)
-            r->sample_period = NEVER;
+            r->unsampled = true;
         else if (strcmp(argv[i], "--started") == 0)
             mallinfo2();
         else if (path == NULL && argv[i][0] != '-')
@@ -288,7 +284,7 @@ int main(int argc, char **argv)
     r.rss_peak_bytes = start;
     r.rss_peak_live_bytes = start;
     uint64_t files = rss_file_bytes(), peak = 0;
-    bool noted = r.script.resident && r.sample_period != NEVER && note_peak();
+    bool noted = r.script.resident && !r.unsampled && note_peak();
     uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
     struct spent sum = measure(&r);
     if (noted && (peak = noted_peak_bytes(files)) > r.rss_peak_bytes)

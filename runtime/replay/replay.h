@@ -38,7 +38,8 @@ struct worker {
     uint32_t stream;
     uint64_t position;         /* events of this stream before the run below */
     const struct event *begin; /* of the run of events under way */
-    uint64_t next_sample;      /* position at which RSS is sampled next */
+    uint64_t sample;           /* number of the stream's next sample of RSS */
+    uint64_t samples_end;      /* and of the one behind its last */
     uint64_t stalls;           /* events that had to wait for another thread */
     uint64_t spins;            /* at the beginning of these waits */
     struct spent paused;       /* what else must not count: script pages, RSS samples, longer waits */
@@ -78,11 +79,11 @@ struct replay {
     _Atomic bool counted;            /* its release store lets them go on */
     struct stamp stamp;
     uint64_t resident_limit_bytes;   /* of the script */
-    uint64_t sample_period;          /* events of a stream between two samples of RSS; NEVER: none is taken */
+    bool unsampled;                  /* --unsampled: no RSS but the first and the last */
     uint64_t own_bytes;              /* of the tables above: resident throughout, no part of what is reported */
     _Atomic uint64_t rss_peak_bytes; /* largest sample, or the noted peak */
-    _Atomic uint64_t rss_sum_bytes;  /* of the samples taken every sample_period events, and how many those are */
-    _Atomic uint64_t rss_samples;
+    _Atomic uint64_t rss_sum_bytes;  /* of the samples by the instants that they stand for, and how many those are */
+    _Atomic uint64_t rss_instants;
     uint64_t rss_peak_live_bytes;    /* the sample at the trace's peak, written by the thread that reaches it */
 };
 

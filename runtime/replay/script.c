@@ -33,8 +33,8 @@ static bool header_fits(const struct script_header *h, uint64_t bytes)
         return false;
     if (h->events > bytes / sizeof(struct event) || h->segments > bytes / sizeof(struct segment))
         return false;
-    return bytes == sizeof *h + h->events * sizeof(struct event) + (2ull * h->streams + 1) * sizeof(uint64_t)
-                        + h->segments * sizeof(struct segment);
+    return bytes == sizeof *h + h->events * sizeof(struct event) + (3ull * h->streams + 2) * sizeof(uint64_t)
+                        + h->segments * sizeof(struct segment) + h->samples * sizeof(struct sample);
 }
 
 static bool segments_fit(const struct script *s)
@@ -50,6 +50,15 @@ static bool segments_fit(const struct script *s)
     return s->first_segment[h->streams] == h->segments;
 }
 
+static bool samples_fit(const struct script *s)
+{
+    const struct script_header *h = s->header;
+    for (uint32_t t = 0; t < h->streams; t++)
+        if (s->first_sample[t] > s->first_sample[t + 1])
+            return false;
+    return s->first_sample[h->streams] == h->samples;
+}
+
 struct script script_open(const char *path, uint64_t resident_limit_bytes)
 {
     uint64_t bytes;
@@ -60,9 +69,13 @@ struct script script_open(const char *path, uint64_t resident_limit_bytes)
     s.events = (const struct event *)(base + sizeof *s.header);
     s.first_segment = (const uint64_t *)(s.events + s.header->events);
     s.peak_positions = s.first_segment + s.header->streams + 1;
-    s.segments = (const struct segment *)(s.peak_positions + s.header->streams);
+    s.first_sample = s.peak_positions + s.header->streams;
+    s.segments = (const struct segment *)(s.first_sample + s.header->streams + 1);
+    s.samples = (const struct sample *)(s.segments + s.header->segments);
     if (!segments_fit(&s))
         fail(2, "replay: %s: a segment lies outside the events or windows", path);
+    if (!samples_fit(&s))
+        fail(2, "replay: %s: the samples are not those of its streams", path);
     s.resident = bytes <= resident_limit_bytes;
     if (s.resident)
         script_fetch(s.events, s.header->events);

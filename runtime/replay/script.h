@@ -1,7 +1,8 @@
 /* The replay script: a trace made flat, one stream of events per thread, written by bench/replay/script.py.
  *
  * File, in the machine's own byte order: a header, the events, then `streams + 1` first-segment numbers (u64), `streams`
- * positions of the peak (u64) and the segments. The segments first[t] .. first[t + 1] - 1 in that order are thread t's events. A block has a slot in the
+ * positions of the peak (u64), `streams + 1` first-sample numbers (u64), the segments and the samples. The segments
+ * first[t] .. first[t + 1] - 1 in that order are thread t's events, and likewise for its samples. A block has a slot in the
  * replayer's table; slots are numbered anew per stream by the writer (see there), so they are not the trace's ids. */
 #pragma once
 
@@ -37,7 +38,13 @@ struct segment {
     uint32_t window; /* the trace's events lie in windows, numbered from 0 in the trace's order */
 };
 
-enum { SCRIPT_VERSION = 3, PAGE_BYTES = 4096 };
+/* RSS is sampled here, for as many of the evenly spaced instants of the trace's time as found this stream here. */
+struct sample {
+    uint64_t position; /* events of the stream before it, at least 1; ascending */
+    uint64_t instants;
+};
+
+enum { SCRIPT_VERSION = 4, PAGE_BYTES = 4096 };
 
 struct script_header {
     char magic[8]; /* "HSREPLAY" */
@@ -49,10 +56,11 @@ struct script_header {
     uint64_t segments;
     uint64_t peak_live_bytes; /* of requested bytes, in the trace's order */
     uint32_t peak_stream;     /* of the event that reaches the peak */
-    uint32_t reserved;
+    uint32_t samples;
 };
 
 _Static_assert(sizeof(struct event) == 16, "the writer's dtype has 16 bytes");
+_Static_assert(sizeof(struct sample) == 16, "the writer's dtype has 16 bytes");
 _Static_assert(sizeof(struct script_header) == 64, "the writer's header has 64 bytes");
 
 struct script {
@@ -60,7 +68,9 @@ struct script {
     const struct event *events;
     const uint64_t *first_segment; /* streams + 1 numbers */
     const uint64_t *peak_positions; /* by stream: its events up to and with the one that reaches the peak, in the trace's order */
+    const uint64_t *first_sample; /* streams + 1 numbers */
     const struct segment *segments;
+    const struct sample *samples;
     bool resident; /* all pages are mapped before the clock starts; else they come and go window by window */
 };
 

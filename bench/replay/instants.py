@@ -1,0 +1,68 @@
+"""Where a replay samples its RSS: after the events that evenly spaced instants of the trace's time follow."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from heapsmith.model.trace.reader import Chunk, TraceReader
+from heapsmith.model.trace.slices import last_time_ns
+
+Array = npt.NDArray[Any]
+
+SAMPLE = np.dtype("u8,u8")
+SAMPLE.names = ("position", "instants")
+
+MOST, LEAST = 256, 8
+ALONE, SHARED = 1 << 10, 1 << 14  # events for each instant: a sample disturbs the replay around it
+
+
+class Instants:
+    """Evenly spaced instants of the trace's time, and the events after which each of them lies.
+
+    A trace without time stamps has an event for each unit of time.
+    """
+
+    def __init__(self, reader: TraceReader) -> None:
+        events = reader.footer.events
+        self.end = last_time_ns(reader)
+        period = ALONE if reader.footer.threads <= 1 else SHARED
+        count = min(max(events // period, LEAST), MOST, events)
+        self.times = (np.arange(count) + 0.5) / max(count, 1) * (self.end or events)
+        self.events = 0  # of the chunks before
+        self.passed = 0  # instants before the first event of the next chunk
+        self.rows: list[tuple[int, int]] = []  # stream and position, of each instant that was passed
+        self.last = (0, 0)  # stream and position of the last event so far
+
+    def follow(self, chunk: Chunk, kept: Array, stream: Array, written: Array) -> None:
+        """Pass the instants up to a chunk's last event.
+
+        kept: the chunk's events that the script has, ascending, with -1 for its own. stream: that of
+        each of the kept ones. written: events per stream before them.
+        """
+        now = np.maximum.accumulate(chunk.time_ns) if self.end else self.events + np.arange(1, chunk.op.size + 1)
+        self.events += chunk.op.size
+        of_trace = np.flatnonzero(kept >= 0)
+        if of_trace.size == 0:
+            return
+
+        def place(index: int) -> tuple[int, int]:
+            own = int(stream[index])
+            return own, int(written[own]) + int(np.count_nonzero(stream[: index + 1] == own))
+
+        stop = int(np.searchsorted(self.times, now[-1], "right"))
+        for time in self.times[self.passed : stop]:
+            event = int(np.searchsorted(now, time, "right")) - 1
+            index = int(np.searchsorted(kept[of_trace], event, "right")) - 1
+            before = self.last if self.last[1] else place(int(of_trace[0]))
+            self.rows.append(place(int(of_trace[index])) if index >= 0 else before)
+        self.passed = stop
+        self.last = place(int(of_trace[-1]))
+
+    def samples(self, streams: int) -> tuple[Array, Array]:
+        """Return the number of each stream's first sample, and one more, and the samples."""
+        rest = [self.last] * (self.times.size - self.passed) if self.last[1] else []
+        places, instants = np.unique(np.array([*self.rows, *rest], np.int64).reshape(-1, 2), axis=0, return_counts=True)
+        rows = np.zeros(len(places), SAMPLE)
+        rows["position"], rows["instants"] = places[:, 1], instants
+        return np.searchsorted(places[:, 0], np.arange(streams + 1)).astype(np.uint64), rows
