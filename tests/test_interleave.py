@@ -29,6 +29,7 @@ PROGRAMS = {
     "peak": ("peak_cases.c", "counters.c"),
     "pool": ("pool_cases.c", "lock.c", "empties/shared.c"),
     "shards": ("shard_cases.c", "lock.c"),
+    "class_shards": ("shard_cases.c", "lock.c"),
     "mutex_fork": ("mutex_cases.c", "lock.c", "classifier/slab_map.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
@@ -37,6 +38,7 @@ DEFINES = {"mutex": ("-DREMOTE_WORDS=1", "-DREMOTE_LOCKS=1"), "queue": ("-DREMOT
 DEFINES["mutex_fork"] = DEFINES["mutex"]
 DEFINES["batch"] = ("-DOUTBOX_PLACES=1", "-DREMOTE_WORDS=(9*CLASS_COUNT)")
 DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=2", "-DSHARD_RECORDS=1")}
+DEFINES["class_shards"] = ("-DSHARDS=2",)
 """What the plan.h of another design than `owner` defines."""
 
 BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENCE = 1000", "PATIENCE = 2")}

@@ -1,4 +1,4 @@
-"""Shards by thread over every interleaving: a slab changes its shard, gives to two shards, and fork."""
+"""Shards over every interleaving: a slab changes its shard, gives to two shards, and fork."""
 
 import pytest
 from interleave_mutants import RACE, Mutant
@@ -14,7 +14,7 @@ CASES = [
     ("handler", [0], 196_000),
     ("child_of_handler", [0], 63_000),
 ]
-"""Case, every outcome, and transitions, as in test_interleave.py."""
+"""Case, every outcome, and transitions, as in test_interleave.py; alike for shards by thread and by class."""
 
 MUTANTS = [
     Mutant(
@@ -25,6 +25,8 @@ MUTANTS = [
     Mutant("shards", "handler", "locks.c", "take_numbered(holds_none);", "take_numbered(true);", HANGS),
     Mutant("shards", "fork_one", "locks.c", "    release_numbered();\n", "", HANGS),
     Mutant("shards", "child_of_handler", "locks.c", "    forget_numbered();\n", "", HANGS),
+    Mutant("class_shards", "across", "shards/by_class.h", "    shard_lock(shard);\n", "", RACE),
+    Mutant("class_shards", "across", "shards/by_class.h", "    shard_unlock(held);\n", "", HANGS),
 ]
 
 
@@ -33,9 +35,12 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     return Workshop(tmp_path_factory.mktemp("interleave"))
 
 
+@pytest.mark.parametrize("shards", ["shards", "class_shards"])
 @pytest.mark.parametrize(("case", "outcomes", "transitions"), CASES)
-def test_every_interleaving_of_shards(workshop: Workshop, case: str, outcomes: list[int], transitions: int) -> None:
-    found = explore(workshop.program("shards"), case)
+def test_every_interleaving_of_shards(
+    workshop: Workshop, shards: str, case: str, outcomes: list[int], transitions: int
+) -> None:
+    found = explore(workshop.program(shards), case)
     assert found.outcomes == outcomes, found
     assert found.transitions >= transitions, found
 

@@ -1,4 +1,4 @@
-/* Shards of the store by thread: a slab changes its shard, gives cross, and fork (runtime/shards, locks.c). */
+/* Shards of the store, by thread or by class: a slab changes its shard, gives cross, and fork (runtime/shards, locks.c). */
 #include "explore.h"
 
 #include "locks.c"
@@ -6,10 +6,11 @@
 #include "fork.h"
 #include "remote/local_cache.c"
 
-static struct heap heaps[2]; /* one in each shard */
+/* Heap 0 with class 0 takes from shard 0, heap 1 with class 1 from shard 1. */
+static struct heap heaps[2];
 static struct slab slabs[2];
 static struct slab *pool; /* NULL: empty */
-static uint64_t handed, pool_data, large_data, of_shard[2], of_cache;
+static uint64_t handed, pool_data, large_data, of_shard[2], of_cache, of_slab; /* the heap that has slab 0 */
 
 struct heap hs_no_heap;
 uintptr_t hs_span;
@@ -17,15 +18,18 @@ struct slab *hs_slabs;
 
 static void setup(void)
 {
+#ifdef SHARD_RECORDS
     heaps[1].shard = 1;
     slabs[1].shard = 1;
-    share("pool lock", &pool_lock, sizeof pool_lock);
-    share("large lock", &large_lock, sizeof large_lock);
-    share("numbered locks", numbered, sizeof numbered);
     share("shard of a slab", &slabs[0].shard, sizeof slabs[0].shard);
     share("of another", &slabs[1].shard, sizeof slabs[1].shard);
     share("shard of a heap", &heaps[0].shard, sizeof heaps[0].shard);
     share("of another heap", &heaps[1].shard, sizeof heaps[1].shard);
+#endif
+    share("pool lock", &pool_lock, sizeof pool_lock);
+    share("large lock", &large_lock, sizeof large_lock);
+    share("numbered locks", numbered, sizeof numbered);
+    share("of a slab", &of_slab, sizeof of_slab);
     share("pool", &pool, sizeof pool);
     share("handed", &handed, sizeof handed);
     share("pool data", &pool_data, sizeof pool_data);
@@ -34,24 +38,27 @@ static void setup(void)
     share("of a transfer cache", &of_cache, sizeof of_cache);
 }
 
-/* A heap acquires the slab, under its store's lock; is it there? */
-static void acquire(struct heap *heap, bool is_new)
+/* A heap acquires slab 0 for the class of its number, under its store's lock; is it there? */
+static void acquire(unsigned number, bool is_new)
 {
-    remote_lock_store(heap, 0);
+    remote_lock_store(&heaps[number], number);
     remote_lock_pool();
     if (is_new || pool != NULL) {
-        remote_own(&slabs[0], heap);
+        remote_own(&slabs[0], &heaps[number]);
+        of_slab = number;
         pool = NULL;
     }
     remote_unlock_pool();
-    of_shard[heap->shard]++;
-    remote_unlock_store(heap, 0);
+    of_shard[number]++;
+    remote_unlock_store(&heaps[number], number);
 }
 
-static void give(struct slab *slab, bool empties)
+/* A block of the slab of this class comes back. */
+static void give(struct slab *slab, unsigned class, bool empties)
 {
-    unsigned held = remote_give_begin(0);
-    remote_give_to(&heaps[1], slab, 0, &held);
+    unsigned held = remote_give_begin(class);
+    remote_give_to(&heaps[1], slab, class, &held);
+    expect(held == class, "a give holds another shard's lock");
     of_shard[held]++;
     if (empties) {
         remote_lock_pool();
@@ -67,30 +74,35 @@ static void give(struct slab *slab, bool empties)
 static void change_shard(int thread)
 {
     if (thread == 0) {
-        acquire(&heaps[0], true);
+        acquire(0, true);
         __atomic_store_n(&handed, 1, __ATOMIC_RELEASE);
     } else if (thread == 1 && __atomic_load_n(&handed, __ATOMIC_ACQUIRE) == 1) {
-        expect(slabs[0].shard == 0, "the slab changed under a block");
-        give(&slabs[0], true);
+        expect(of_slab == 0, "the slab changed under a block");
+        give(&slabs[0], 0, true);
     } else if (thread == 2) {
-        acquire(&heaps[1], false);
+        acquire(1, false);
     }
 }
 
 static uint64_t shard_at_end(void)
 {
-    return (uint64_t)(pool != NULL) << 4 | slabs[0].shard;
+    return (uint64_t)(pool != NULL) << 4 | of_slab;
 }
 
-/* Blocks of both shards, in two orders. */
+/* Blocks of both shards, in two orders: in one give by thread, in two by class. */
 static void give_across(int thread)
 {
+#ifdef SHARD_RECORDS
     unsigned held = remote_give_begin(0);
     for (int turn = 0; turn < 2; turn++) {
         remote_give_to(&heaps[1], &slabs[(thread + turn) % 2], 0, &held);
         of_shard[held]++;
     }
     remote_give_end(held);
+#else
+    for (int turn = 0; turn < 2; turn++)
+        give(&slabs[(thread + turn) % 2], (unsigned)(thread + turn) % 2, false);
+#endif
 }
 
 static uint64_t given(void)
@@ -106,7 +118,7 @@ static void use_all(void)
 {
     shard_lock_transfer(1);
     of_cache++;
-    give(&slabs[1], true);
+    give(&slabs[1], 1, true);
     shard_unlock_transfer(1);
 }
 
