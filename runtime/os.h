@@ -2,6 +2,8 @@
  * changes errno on success. */
 #pragma once
 
+#include "cold.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -35,7 +37,7 @@ bool os_arena(size_t bytes);
 void *os_range(size_t bytes, size_t alignment);
 
 /* From now on nothing is reserved that is no range; bytes that are unmapped. The ranges are the caller's. */
-size_t os_unreserve(void);
+COLD size_t os_unreserve(void);
 
 /* What is reserved of a range reads as zeros. */
 void os_readable(void *start, size_t bytes);
@@ -56,10 +58,10 @@ bool os_decommit(void *start, size_t bytes);
 bool os_reserve(void *start, size_t bytes);
 
 /* Unmaps parts that are reserved and not committed; bytes. */
-size_t os_unmap_all(const struct os_part *part, size_t parts);
+COLD size_t os_unmap_all(const struct os_part *part, size_t parts);
 
 /* Address space that counts and that nobody uses, if there is so much. */
-void os_hold(size_t bytes);
+COLD void os_hold(size_t bytes);
 
 /* A word that nobody can guess: getrandom(2), or what the kernel gave the process at its start. */
 uintptr_t os_random(void);

@@ -219,7 +219,7 @@ static struct slab *next_slab(struct heap *heap, unsigned class)
 }
 
 /* A sealed slab's address space becomes memory again. */
-GATE static bool open_slab(struct slab *slab)
+GATE COLD static bool open_slab(struct slab *slab)
 {
     pool_enter_map();
     slab->sealed = !os_commit(slab_start(slab), SLAB_BYTES);

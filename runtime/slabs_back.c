@@ -20,7 +20,7 @@ static size_t trim(struct slab *slab)
     return slab_give_back(slab, false) ? committed : 0;
 }
 
-static size_t seal(struct slab *slab)
+static COLD size_t seal(struct slab *slab)
 {
     if (slab->sealed || !os_decommit(slab_start(slab), SLAB_BYTES))
         return 0;
