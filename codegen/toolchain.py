@@ -59,9 +59,11 @@ def find_gcc() -> Compiler:
 
 @lru_cache(maxsize=8)
 def links_with_gnu_ld(compiler: str) -> bool:
-    """Whether a compiler links by GNU ld, and not by gold, lld or mold."""
-    done = subprocess.run([compiler, "-Wl,--version"], capture_output=True, text=True, check=False)
-    return done.stdout.startswith("GNU ld")
+    """Whether a compiler links by GNU ld, and not by gold, lld or mold. Raises Missing if it cannot run."""
+    try:
+        return run_tool([compiler, "-Wl,--version"], "the linker").startswith("GNU ld")
+    except CheckFailed:
+        return False
 
 
 def find_compiler(name: str) -> Compiler:

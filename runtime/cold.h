@@ -1,5 +1,5 @@
 /* Functions that most processes never call: reports, checks, answers about the heap, what a fork and a lack of memory need.
- * So are those of huge blocks, of which each makes a system call, and which few designs but hardened ones have often.
+ * So are those of huge blocks: most calls make a system call anyway, and few designs have many such blocks.
  *
  * GCC makes them small and puts them into a section of their own, and apart.ld lays it in pages of their own. */
 #pragma once

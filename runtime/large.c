@@ -113,7 +113,7 @@ static COLD void recover(size_t bytes)
     }
 }
 
-static COLD void look_near_limit(void)
+static void look_near_limit(void)
 {
     if (release_near_limit())
         hs_look();

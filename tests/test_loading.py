@@ -73,9 +73,10 @@ print(*before, *resident())
 """
 
 
-@pytest.mark.skipif(not links_with_gnu_ld(find_gcc().path), reason="only GNU ld lays cold functions apart")
 @pytest.mark.parametrize("design", ["default", "owner-batch", "lean"])
 def test_no_page_of_the_cold_functions_is_read_before_one_is_called(design: str) -> None:
+    if not links_with_gnu_ld(find_gcc().path):
+        pytest.skip("only GNU ld lays cold functions apart")
     heap = library(design, checked=False)
     hot, cold, hot_later, cold_later = map(int, run([sys.executable, "-c", RESIDENT, heap.name], heap).split())
     assert 0 < hot <= hot_later

@@ -165,19 +165,32 @@ def test_samples_are_evenly_spaced_in_the_traces_time(
     assert found == wanted
 
 
-def test_the_average_is_over_the_traces_time(tmp_path: Path) -> None:
+@pytest.mark.parametrize("begin", [0, 10**12])
+def test_the_average_is_over_the_traces_time(tmp_path: Path, begin: int) -> None:
     """A block that lives for nearly all of the time and few of the events."""
     mib = 1 << 20
     calls = [(Op.MALLOC, 0, 8 * mib), (Op.FREE, 0, 0), *[(Op.MALLOC, 0, 64), (Op.FREE, 0, 0)] * 4000]
     ops, blocks, sizes = zip(*calls, strict=True)
     zeros = np.zeros(len(calls), np.int64)
-    times = np.append(0, 10**9 + np.arange(len(calls) - 1))
+    times = begin + np.append(0, 10**9 + np.arange(len(calls) - 1))
     with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
         writer.append(Chunk.of(ops, zeros, blocks, sizes, zeros, times))
     write_script(tmp_path / "t.hst", tmp_path / "script")
     done = replay_once(tmp_path / "script", GLIBC)
     assert 8 * mib < done.average_rss_bytes < 9 * mib
     assert done.end_rss_bytes < mib
+
+
+def test_without_times_the_average_is_over_the_events(tmp_path: Path) -> None:
+    """Blocks that all live to the end: on average half of them do."""
+    count, size = 512, 65536
+    zeros = np.zeros(count, np.int64)
+    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
+        ops, sizes = zeros + int(Op.MALLOC), zeros + size
+        writer.append(Chunk.of(ops, zeros, np.arange(count), sizes, zeros, zeros + 5))
+    write_script(tmp_path / "t.hst", tmp_path / "script")
+    done = replay_once(tmp_path / "script", GLIBC)
+    assert done.average_rss_bytes == pytest.approx(count * size / 2, rel=0.1)
 
 
 def test_threads_keep_near_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

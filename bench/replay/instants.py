@@ -18,17 +18,21 @@ ALONE, SHARED = 1 << 10, 1 << 14  # events for each instant: a sample disturbs t
 
 
 class Instants:
-    """Evenly spaced instants of the trace's time, and the events after which each of them lies.
+    """Evenly spaced instants between a trace's first and last event, and the events after which each lies.
 
-    A trace without time stamps has an event for each unit of time.
+    A trace whose events are all at one time, as without time stamps, has an event in each unit of time.
     """
 
     def __init__(self, reader: TraceReader) -> None:
         events = reader.footer.events
-        self.end = last_time_ns(reader)
+        begin = next((int(chunk.time_ns[0]) for chunk in reader.part(0, 1)), 0)
+        end = last_time_ns(reader)
+        self.has_times = begin < end
         period = ALONE if reader.footer.threads <= 1 else SHARED
         count = min(max(events // period, LEAST), MOST, events)
-        self.times = (np.arange(count) + 0.5) / max(count, 1) * (self.end or events)
+        if not self.has_times:
+            begin, end = 0, events
+        self.times = begin + (np.arange(count) + 0.5) / max(count, 1) * (end - begin)
         self.events = 0  # of the chunks before
         self.passed = 0  # instants before the first event of the next chunk
         self.rows: list[tuple[int, int]] = []  # stream and position, of each instant that was passed
@@ -40,7 +44,7 @@ class Instants:
         kept: the chunk's events that the script has, ascending, with -1 for its own. stream: that of
         each of the kept ones. written: events per stream before them.
         """
-        now = np.maximum.accumulate(chunk.time_ns) if self.end else self.events + np.arange(1, chunk.op.size + 1)
+        now = np.maximum.accumulate(chunk.time_ns) if self.has_times else self.events + np.arange(1, chunk.op.size + 1)
         self.events += chunk.op.size
         of_trace = np.flatnonzero(kept >= 0)
         if of_trace.size == 0:

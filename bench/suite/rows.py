@@ -273,12 +273,14 @@ def _recordings(other: Program) -> range:
 
 
 def _write_paced(trace: Path, original: Path, out: Path) -> None:
-    """Copy the trace of a replay with each event at the part of the time at which the original had it.
+    """Copy the trace of a replay and give its events the times of the original's, by their share of the events.
 
-    So averages over the copy are over the original's time, as those of the replay are.
+    The times are scaled to the replay's length. So averages over the copy are over the original's
+    time, as those of the replay are.
     """
     with TraceReader(original) as reader:
-        times = np.concatenate([[0], *(chunk.time_ns for chunk in reader)])
+        times = np.concatenate([[0.0], *(chunk.time_ns for chunk in reader)])
+    shares = np.linspace(0, 1, times.size)
     with TraceReader(trace) as reader:
         tells, events = reader.header.has_processors, reader.footer.events
         scale = last_time_ns(reader) / max(times[-1], 1)
@@ -286,7 +288,7 @@ def _write_paced(trace: Path, original: Path, out: Path) -> None:
             first = 0
             for chunk in reader:
                 passed = np.arange(first + 1, first + chunk.op.size + 1) / events
-                paced = np.interp(passed, np.linspace(0, 1, times.size), times) * scale
+                paced = np.interp(passed, shares, times) * scale
                 writer.append(chunk._replace(time_ns=paced.astype(np.int64)))
                 first += chunk.op.size
             writer.close({"samples": reader.footer.samples})

@@ -32,6 +32,8 @@ from heapsmith.model.memory.listener import Touches
 from heapsmith.model.predict.cost import kinds, price, system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 from heapsmith.model.predict.times import priced
+from heapsmith.model.search.outcome import average
+from heapsmith.model.search.source import Source
 
 SCALE = 0.3
 """Scale of the inputs of recorded programs."""
@@ -70,6 +72,8 @@ class Subject(NamedTuple):
     cell: Cell
     misses: Touches
     """Of callgrind's two levels of cache."""
+    resident: float
+    """Predicted bytes on average over the trace's time, as a replay samples them."""
 
 
 def validate(
@@ -153,9 +157,10 @@ def _subjects(
         again = simulate(trace, designs, hardware=as_callgrind(hardware), application=REPLAY)
         if any(cell.facts.operations == 0 for cell in cells):
             raise BadInput(f"{trace}: has no operation; expected a trace with allocations")
+        source = Source(trace)
         for cell, other in zip(cells, again.rows, strict=True):
             assert other.touches is not None
-            yield Subject(name, cell, other.touches)
+            yield Subject(name, cell, other.touches, average(cell.simulation.statistics, 3, source))
 
 
 def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> list[Counted | None]:
@@ -243,7 +248,7 @@ def _compared(
         yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
         yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)
     yield over_runs("peak RSS", touches.resident_peak, lambda run: run.peak_rss_bytes - run.start_rss_bytes)
-    yield over_runs("average RSS", touches.resident_average, lambda run: run.average_rss_bytes - run.start_rss_bytes)
+    yield over_runs("average RSS", subject.resident, lambda run: run.average_rss_bytes - run.start_rss_bytes)
     yield over_runs("page faults", touches.faults_4k + touches.faults_2m, lambda run: run.minor_faults)
 
 

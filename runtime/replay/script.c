@@ -53,10 +53,15 @@ static bool segments_fit(const struct script *s)
 static bool samples_fit(const struct script *s)
 {
     const struct script_header *h = s->header;
-    for (uint32_t t = 0; t < h->streams; t++)
-        if (s->first_sample[t] > s->first_sample[t + 1])
+    for (uint32_t t = 0; t < h->streams; t++) {
+        if (s->first_sample[t] > s->first_sample[t + 1] || s->first_sample[t + 1] > h->samples)
             return false;
-    return s->first_sample[h->streams] == h->samples;
+        uint64_t before = 0;
+        for (uint64_t i = s->first_sample[t]; i < s->first_sample[t + 1]; before = s->samples[i++].position)
+            if (s->samples[i].position <= before)
+                return false;
+    }
+    return s->first_sample[0] == 0 && s->first_sample[h->streams] == h->samples;
 }
 
 struct script script_open(const char *path, uint64_t resident_limit_bytes)
