@@ -76,8 +76,7 @@ def build_emitted(
     own: the design's flags, behind `flags`. compiler: see `compile_c`.
     """
     chosen = [*(FLAGS if flags is None else flags), *(own or ()), *(CHECKED if checked else [])]
-    apart = [] if any(flag.startswith("-fuse-ld=") for flag in chosen) else _apart(compiler)
-    options = [*chosen, *apart, *_soname(out)]
+    options = [*chosen, *_apart(compiler), *_soname(out)]
     return compile_c(_sources(emitted), out, flags=options, include=[emitted, RUNTIME], compiler=compiler)
 
 

@@ -2,7 +2,6 @@
  *
  * Only an allocation starts the library: before that the span is empty and so is the table of huge blocks, and every
  * question about a pointer finds that it is no block of ours. */
-#include "cold.h"
 #include "large.h"
 
 #include "bound.h"

@@ -1,7 +1,7 @@
 /* The pool lock, the large lock and the numbered locks, which a thread that forks holds over the fork. */
-#include "cold.h"
 #include "locks.h"
 
+#include "cold.h"
 #include "lock.h"
 #include "over_fork.h"
 

@@ -1,8 +1,8 @@
 /* Remote free: by threads that are not the owner; and which store a heap uses. */
 #pragma once
 
-#include "cold.h"
 #include "check.h"
+#include "cold.h"
 #include "heap.h"
 #include "locks.h"
 #include "span.h"
