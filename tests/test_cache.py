@@ -229,6 +229,17 @@ def test_awaited_lines_of_the_last_level_and_of_memory_are_counted_apart() -> No
     assert found == [(1, 1), (0, 0), (1, 1), (1, 1), (1, 1), (1, 1), (0, 0), (0, 0)]
 
 
+def test_the_system_awaits_nothing_while_it_zeroes_a_page_of_records() -> None:
+    """The line that the library writes is the last that was zeroed, so it is still in L1."""
+    listener = Listener(ZEROING)
+    listener.make_room(0, 1)
+    for page in range(40):
+        PLAIN_TOUCH(listener.array, SLABS + (page + 1) * PAGE - 1, 1)
+    counts = listener.counts()
+    assert counts.faults_4k == 40
+    assert (counts.llc_awaited, counts.l2_awaited, counts.awaited) == (0, 0, 0)
+
+
 def test_a_path_is_cold_at_first_and_after_many_events_without_it() -> None:
     """On each core, and each path apart."""
     listener = Listener(TINY)

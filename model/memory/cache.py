@@ -213,13 +213,15 @@ def zero(listener: Ints, page: int, is_huge: bool) -> None:
     """Zero a page that became resident, as the OS does; misses of the zeroing are not counted."""
     misses, behind = int(listener[words.L1_MISSES]), int(listener[words.L2_MISSES])
     far, moved = int(listener[words.LLC_MISSES]), int(listener[words.TRANSFERS])
-    awaited = int(listener[words.AWAITED])
+    awaited, near = int(listener[words.AWAITED]), int(listener[words.L2_AWAITED])
+    from_memory = int(listener[words.LLC_AWAITED])
     if is_huge:
         write_page(listener, page >> FRAME_SHIFT, PAGE_SHIFT + FRAME_SHIFT)
     write_page(listener, page, PAGE_SHIFT)
     listener[words.L1_MISSES], listener[words.L2_MISSES] = misses, behind
     listener[words.LLC_MISSES], listener[words.TRANSFERS] = far, moved
-    listener[words.AWAITED] = awaited
+    listener[words.AWAITED], listener[words.L2_AWAITED] = awaited, near
+    listener[words.LLC_AWAITED] = from_memory
 
 
 @kernel
