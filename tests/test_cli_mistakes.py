@@ -198,6 +198,8 @@ def test_a_forge_that_cannot_be_runs_nothing(call: Call, tmp_path: Path, option:
         (("", "--max-rss", "lots"), "max rss: 'lots'; expected bytes"),
         (("", "--max-p999", "2"), "max p999: '2'; expected a time"),
         (("", "--max-p999", "0us"), "max p999: '0us'; expected a time above 0"),
+        (("", "--cores", "0"), "--cores"),
+        (("", "--cores", "4", "--replay"), "cores: expected no replays"),
         (("", "--hold-out", "absent.hst"), "absent.hst"),
     ],
 )

@@ -70,8 +70,8 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, dict[str, subprocess.Popen[by
 
 def search_is_that_of_this_machine(address: str, folder: Path) -> None:
     """A search on the cluster ends with the design and the figures of a search here, and refuses damage alike."""
-    trace = random_trace(folder / "searched.hst", 3000, 5)
-    few = Asked(simulations=9, jobs=1, latency=True)
+    trace = random_trace(folder / "searched.hst", 3000, 5, threads=2)
+    few = Asked(simulations=9, jobs=1, latency=True, cores=2)
     here = tune(trace, base=load("default"), name="made", asked=few, hold_out=[trace])
     with Cluster(address) as open_cluster:
         hire = partial(ClusterRunner, open_cluster)

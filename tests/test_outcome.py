@@ -6,15 +6,20 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from traces import random_trace
+from traces import crowded_trace, random_trace
 
+from heapsmith.bench.report.searched import on_traces
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.predict.times import timed
 from heapsmith.model.search.outcome import PROCESS_BYTES, Glance, Outcome, combined, ratios
 from heapsmith.model.search.source import Source
+from heapsmith.model.search.tune import Asked, tune
 from heapsmith.model.search.workers import Bench, Kind, Task, measured
 from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
@@ -100,6 +105,50 @@ def test_a_release_costs_more_where_other_threads_run(
         assert after - before == pytest.approx(calls * per_call / source.operations)
         before, after = (one.figures[0] for one in glances if isinstance(one, Glance))
         assert after - before == pytest.approx(calls * per_call / source.operations)
+
+
+@pytest.mark.parametrize("step_ns", [0, 1, 10**5])
+def test_waits_for_locks_are_part_of_the_time_on_the_cores_asked_for(tmp_path: Path, step_ns: int) -> None:
+    """They are those of `simulate --cores`; with time stamps a thread has its own time between its events."""
+    trace, hardware = crowded_trace(tmp_path / "t.hst", step_ns=step_ns), load_hardware()
+    source, plan = Source(trace), make_plan(DEFAULT)
+    for cores in (1, 8):
+        alone, found = (measured(Bench([source], hardware, n), Task(DEFAULT, 0, "outcome")) for n in (None, cores))
+        assert isinstance(alone, Outcome)
+        assert isinstance(found, Outcome)
+        table = simulate(trace, [DEFAULT], hardware=hardware, application=source.application)
+        told = timed(table, [plan], hardware, source.application, cores=[cores], paced=step_ns > 0).rows[0].timings[0]
+        assert found.lock_wait_ns_per_op == told.lock_wait_ns_per_op
+        assert found.allocator_ns_per_op == alone.allocator_ns_per_op + told.lock_wait_ns_per_op
+        assert alone.lock_wait_ns_per_op == 0
+        late = measured(Bench([source], hardware, cores), Task(DEFAULT, 0, "p999", found.resident_peak))
+        assert late == told.latency.p999
+    # Who seldom allocates seldom waits.
+    assert (told.lock_wait_ns_per_op > 10) == (step_ns < 10**5)
+
+
+def test_a_thread_alone_waits_for_nobody(tmp_path: Path) -> None:
+    source = Source(random_trace(tmp_path / "t.hst", 4000, 3, max_size=500))
+    alone, found = (measured(Bench([source], load_hardware(), n), Task(DEFAULT, 0, "outcome")) for n in (None, 8))
+    assert alone == found
+
+
+@pytest.mark.usefixtures("own_outcomes")
+def test_where_threads_wait_for_locks_the_choice_waits_less(tmp_path: Path) -> None:
+    """And the table says how much of the time they wait. Without cores no wait counts."""
+    trace, base = crowded_trace(tmp_path / "crowded.hst", step_ns=1), msgspec.structs.replace(DEFAULT, shards=None)
+    found, plain = (
+        tune(trace, base=base, name="made", asked=Asked(simulations=16, jobs=1, cores=cores), hold_out=[trace])
+        for cores in (8, None)
+    )
+    assert found.before.lock_wait_ns_per_op > 10
+    assert found.after.lock_wait_ns_per_op < found.before.lock_wait_ns_per_op / 2
+    assert {one.after.lock_wait_ns_per_op for one in found.traces} == {found.after.lock_wait_ns_per_op}
+    assert "in waits" in on_traces(found).columns
+    assert "for locks" in found.reasons[0].why
+    assert {one.before.lock_wait_ns_per_op for one in plain.traces} == {0.0}
+    assert "in waits" not in on_traces(plain).columns
+    assert "for locks" not in plain.reasons[0].why
 
 
 def test_others_are_those_whose_lives_overlap() -> None:

@@ -118,6 +118,22 @@ def random_trace(
     return path
 
 
+def crowded_trace(path: Path, *, step_ns: int = 0, threads: int = 8, blocks: int = 400, repeats: int = 4) -> Path:
+    """Threads that each fill and empty their fronts, in turns; each runs all the time, with an event each step_ns."""
+    op, thread, block, size = [], [], [], []
+    for _ in range(repeats):
+        for kind, wanted in ((Op.MALLOC, 1000), (Op.FREE, 0)):
+            op += [kind] * (blocks * threads)
+            thread += list(range(threads)) * blocks
+            block += range(blocks * threads)
+            size += [wanted] * (blocks * threads)
+    times = np.arange(len(op)) * step_ns
+    with TraceWriter(path, command=["crowded"], source="crowded") as writer:
+        writer.append(Chunk.of(op, thread, block, size, [0] * len(op), times))
+        writer.close({"samples": Samples([], [], 0, [(1, 1)] * threads)})
+    return path
+
+
 def trace_of(
     path: Path, sizes: list[int], *, freed: bool = False, event_ns: int = 1, samples: Samples | None = None
 ) -> Path:

@@ -67,6 +67,7 @@ def on_traces(found: Tuned) -> Words:
     """The base and the choice on each trace."""
     rows = []
     timed = any(one.p999_ns for one in found.traces)
+    waited = any(of.lock_wait_ns_per_op for one in found.traces for of in (one.before, one.after))
     for one in found.traces:
         name = one.trace + (", HELD OUT" if one.held_out else "")
         regret = "-" if one.regret is None else f"{one.regret:+.1%}"
@@ -75,6 +76,7 @@ def on_traces(found: Tuned) -> Words:
             rows.append(
                 (
                     *(name if what == "base" else "", what, duration(of.allocator_ns_per_op)),
+                    *((duration(of.lock_wait_ns_per_op),) if waited else ()),
                     *((_late(p999_ns),) if timed else ()),
                     _run_share(of),
                     *(amount(of.resident_peak), amount(of.resident_average), amount(of.resident_end)),
@@ -86,7 +88,8 @@ def on_traces(found: Tuned) -> Words:
                 )
             )
     columns = (
-        *("trace", "<", "time per operation", *(("p99.9",) if timed else ()), "of the run"),
+        *("trace", "<", "time per operation", *(("in waits",) if waited else ())),
+        *(*(("p99.9",) if timed else ()), "of the run"),
         *("resident peak", "average", "at the end"),
         *("committed peak", "weight", "regret"),
     )

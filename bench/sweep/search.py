@@ -20,14 +20,15 @@ MOST_HELD = 8
 class Given(NamedTuple):
     """What a worker needs besides the bytes of the trace.
 
-    trace, digest: the name of the task's trace and what tells it from others. model: the version of
-    the model that must do the task.
+    trace, digest: the name of the task's trace and what tells it from others. cores: those of the
+    bench. model: the version of the model that must do the task.
     """
 
     task: Task
     trace: str
     digest: str
     hardware: Hardware
+    cores: int | None
     model: str
 
 
@@ -49,7 +50,7 @@ def measured_from_bytes(given: Given, content: bytes) -> Result:
     task = given.task._replace(source=0)
     held = _Held.sources.get(given.digest)
     if held is not None:
-        return measured(Bench([held], given.hardware), task)
+        return measured(Bench([held], given.hardware, given.cores), task)
     with scratch() as folder:
         path = folder / f"{given.digest}.hst"
         write_whole(path, content, Missing)
@@ -57,7 +58,7 @@ def measured_from_bytes(given: Given, content: bytes) -> Result:
             source = Source(path, sited=True)
             if source.events <= KEPT_EVENTS:
                 _hold(given.digest, source)
-            return measured(Bench([source], given.hardware), task)
+            return measured(Bench([source], given.hardware, given.cores), task)
         except HeapsmithError as error:
             raise type(error)(str(error).replace(str(path), given.trace)) from None
 
@@ -98,5 +99,5 @@ class ClusterRunner:
 
     def _call(self, task: Task) -> Call:
         path, digest = Path(self._bench.sources[task.source].path), self._digests[task.source]
-        given = Given(task, str(path), digest, self._bench.hardware, model_version(search=True))
+        given = Given(task, str(path), digest, self._bench.hardware, self._bench.cores, model_version(search=True))
         return Call(measured_from_bytes, given, path, digest)

@@ -34,7 +34,7 @@ class Evaluator:
         self.bench, self.base = bench, base
         self.workers = hire(bench)
         self.spent = Spent()
-        self._stores = [Store(source, bench.hardware, resume=resume) for source in bench.sources]
+        self._stores = [Store(source, bench.hardware, bench.cores, resume=resume) for source in bench.sources]
         self._begin = time.monotonic()
         self._progress = progress
         self._counted: set[str] = set()

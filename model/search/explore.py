@@ -4,6 +4,7 @@ import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
+from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -206,7 +207,8 @@ class Explorer:
         whole = with_sizes(self.base, sizes, self.base.slab_bytes)
         if sizes[-1] <= self.base.sizes[-1] and whole.why_not_valid() is None:
             yield self._exact.fronted(whole, BUDGETS[0]) or whole
-        kinds = {self.base.remote: self.base} | {one.remote: one for one in self.built_ins()}
+        kind = attrgetter("remote", "shards") if self._evaluator.bench.cores else attrgetter("remote")
+        kinds = {kind(self.base): self.base} | {kind(one): one for one in self.built_ins()}
         yield from list(kinds.values())[1:]
 
     def _others(self) -> Iterator[Design]:

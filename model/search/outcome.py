@@ -10,6 +10,7 @@ from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.simulator import Statistics
 from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.cost import price, releasing_calls, time_kinds
 from heapsmith.model.predict.simulate import Simulation
 from heapsmith.model.predict.times import wait_costs
@@ -33,6 +34,7 @@ class Outcome(msgspec.Struct, frozen=True):
 
     The averages are over the trace's time, by the points of the time line. The fragmentations are
     of the committed peak. huge_ahead: half a huge page for slabs, and half for runs, if they have some.
+    lock_wait_ns_per_op: of allocator_ns_per_op, the waits for locks, where cores were asked for.
     """
 
     design: str
@@ -52,6 +54,7 @@ class Outcome(msgspec.Struct, frozen=True):
     external_fragmentation: float
     operations: int
     run_ns: int
+    lock_wait_ns_per_op: float = 0.0
 
     def predicted(self) -> tuple[float, ...]:
         """Return the predicted figures of OBJECTIVES."""
@@ -106,6 +109,13 @@ def outcome_of(plan: Plan, simulation: Simulation, source: Source, hardware: Har
         operations=source.operations,
         run_ns=source.run_ns,
     )
+
+
+def waiting(outcome: Outcome, timing: Timing) -> Outcome:
+    """Return the outcome with the waits for locks in its time."""
+    waits = timing.lock_wait_ns_per_op
+    time = outcome.allocator_ns_per_op + waits
+    return msgspec.structs.replace(outcome, allocator_ns_per_op=time, lock_wait_ns_per_op=waits)
 
 
 def glance_of(plan_kinds: Sequence[str], simulation: Simulation, source: Source, time_ns: float) -> Glance:

@@ -43,10 +43,13 @@ def why_design(
     """Explain the design as a whole, by its first trace; known_as: the name of the base."""
     before, after = base.outcomes[0], found.outcomes[0]
     names = ", ".join(printable(source.path.name) for source in sources)
+    waits = ""
+    if before.lock_wait_ns_per_op or after.lock_wait_ns_per_op:
+        waits = f"of this {after.lock_wait_ns_per_op:.2f} ns for locks ({before.lock_wait_ns_per_op:.2f}), "
     why = (
         f"Tuned for {names} from {known_as}. Predicted for {printable(sources[0].path.name)}: "
         f"{after.allocator_ns_per_op:.2f} ns per operation in the allocator ({before.allocator_ns_per_op:.2f} with the "
-        f"base), {after.resident_peak:,} bytes resident at the peak ({before.resident_peak:,}), "
+        f"base), {waits}{after.resident_peak:,} bytes resident at the peak ({before.resident_peak:,}), "
         f"{after.resident_average:,.0f} on average ({before.resident_average:,.0f}), {after.resident_end:,} at the end "
         f"({before.resident_end:,}). {after.peak_live_bytes:,} bytes are live at most. "
         + "".join(f"{_replayed(one)} " for one in finalists if one.hash == found.design.hash())

@@ -38,10 +38,10 @@ class Stored(msgspec.Struct):
 
 
 class Store:
-    """The file of a source under some hardware. resume: begin with what it holds."""
+    """The file of a source under some hardware, for some cores (see Bench). resume: begin with what it holds."""
 
-    def __init__(self, source: Source, hardware: Hardware, *, resume: bool) -> None:
-        machine = hashlib.sha256(msgspec.json.encode(hardware)).hexdigest()[:8]
+    def __init__(self, source: Source, hardware: Hardware, cores: int | None = None, *, resume: bool) -> None:
+        machine = hashlib.sha256(msgspec.json.encode((hardware, cores))).hexdigest()[:8]
         self._path: Path | None = None
         with suppress(Missing):
             self._path = (

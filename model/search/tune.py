@@ -51,7 +51,8 @@ class Asked(NamedTuple):
     max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
     fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
     huge pages and populated pages are considered; they are too if each trace tells what was touched.
-    latency: p99.9 is an objective of the front too, as with a limit of p99.9. patient: Ctrl-C ends
+    latency: p99.9 is an objective of the front too, as with a limit of p99.9. cores: threads wait for
+    locks as on so many cores, and that is part of the time; None: no wait counts. patient: Ctrl-C ends
     the search with the best so far. resume: begin with the outcomes of earlier searches.
     replays: what replays designs to confirm the choice; it takes as long again as REPLAY_SHARE of the
     search's time, LEAST_REPLAY_SECONDS without `seconds`, and that of building libraries.
@@ -63,6 +64,7 @@ class Asked(NamedTuple):
     max_classes: int = MOST_CLASSES
     huge_pages: bool = False
     latency: bool = False
+    cores: int | None = None
     seconds: float | None = None
     simulations: int | None = None
     seed: int = 1
@@ -131,7 +133,8 @@ def tune(
     known_as, base = base.name, msgspec.structs.replace(base, name=name)
     hire = hire or partial(Workers, jobs=asked.jobs)
     evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
-    evaluator = evaluator_of(Bench(sources, machine))
+    bench_of = partial(Bench, hardware=machine, cores=asked.cores)
+    evaluator = evaluator_of(bench_of(sources))
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with evaluator.workers:
         begin, explorer = time.monotonic(), _explorer(evaluator, exact, asked, held)
@@ -142,12 +145,12 @@ def tune(
         with _patience(asked, evaluator.workers) as weighing:
             for step in _settled(confirmed.found, explorer, asked, until, interrupted=searching.interrupted):
                 confirmed = step
-            found, tried = segregated(confirmed.found, explorer, evaluator_of(Bench(held, machine)))
+            found, tried = segregated(confirmed.found, explorer, evaluator_of(bench_of(held)))
             confirmed = confirmed._replace(found=found)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
         evaluator.write()
     design = _titled(confirmed.found.design, sources, base, known_as)
-    traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(Bench(held, machine)))
+    traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(bench_of(held)))
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
@@ -255,6 +258,10 @@ def check_arguments(base: Design, asked: Asked, name: str) -> None:
         raise BadInput(f"max classes: {asked.max_classes} is out of range; expected 1 to {MAX_CLASSES}")
     if asked.simulations is not None and asked.simulations < 2:
         raise BadInput(f"simulations: {asked.simulations}; expected 2 or more: the base is one")
+    if asked.cores is not None and asked.cores < 1:
+        raise BadInput(f"cores: {asked.cores}; expected 1 or more")
+    if asked.cores is not None and asked.replays is not None:
+        raise BadInput("cores: expected no replays, which run on the cores of this machine")
     if asked.seconds is not None and not 0 < asked.seconds <= 86_400:
         raise BadInput(f"budget: {asked.seconds} s; expected above 0, at most a day")
     if reason := msgspec.structs.replace(base, name=name).why_not_valid():

@@ -10,11 +10,12 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
+from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.ledgers import Ledgers, ledgers_of
 from heapsmith.model.predict.pool import Pool
 from heapsmith.model.predict.simulate import simulation
 from heapsmith.model.predict.times import follower_of
-from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_of, rough_ns
+from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_of, rough_ns, waiting
 from heapsmith.model.search.source import Source
 from heapsmith.model.trace.reader import Op
 
@@ -42,10 +43,11 @@ class Task(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What all tasks share."""
+    """What all tasks share. cores: where threads wait for locks, as part of the time; None: no wait counts."""
 
     sources: Sequence[Source]
     hardware: Hardware
+    cores: int | None = None
 
 
 class Runner(Protocol):
@@ -81,7 +83,7 @@ def measured(bench: Bench, task: Task) -> Result:
     """Simulate a design on a whole trace; BadInput as Simulator.feed."""
     source, plan = bench.sources[task.source], make_plan(task.design)
     if task.kind == "p999":
-        return _p999_ns(bench.hardware, source, plan, task.peak)
+        return _timing(bench, source, plan, task.peak).latency.p999
     # One compiled loop serves all designs, with the rare choices: a search meets them soon.
     listener = Listener(bench.hardware) if task.kind == "outcome" else None
     cores = bench.hardware.cores
@@ -92,17 +94,25 @@ def measured(bench: Bench, task: Task) -> Result:
         simulator.feed(chunk)
     found = simulation(simulator, source.operations, bench.hardware if task.kind == "outcome" else None)
     if task.kind == "outcome":
-        return outcome_of(plan, found, source, bench.hardware)
+        outcome = outcome_of(plan, found, source, bench.hardware)
+        if bench.cores is None or source.footer.threads == 1:
+            return outcome
+        return waiting(outcome, _timing(bench, source, plan, outcome.resident_peak))
     kinds = [row.front.kind for row in plan.classes]
     return glance_of(kinds, found, source, rough_ns(plan, found, source, bench.hardware))
 
 
-def _p999_ns(hardware: Hardware, source: Source, plan: Plan, resident_peak: int) -> float:
-    """Return the time that one operation in a thousand exceeds, as `simulate --latency` predicts it."""
-    follower = follower_of(plan, hardware, source.application, resident_peak, source.footer, [hardware.cores])
+def _timing(bench: Bench, source: Source, plan: Plan, resident_peak: int) -> Timing:
+    """Return the times of a design with those of single operations, as `simulate --latency` predicts them.
+
+    For given cores a thread spends its own time between its events, where the trace tells it: a
+    program that does nothing else than allocate waits more than any other.
+    """
+    cores, paced = [bench.cores or bench.hardware.cores], bench.cores is not None and source.tells_time
+    follower = follower_of(plan, bench.hardware, source.application, resident_peak, source.footer, cores, paced=paced)
     for chunk in source.chunks():
         follower.feed(chunk)
-    return follower.timings(source.operations)[0].latency.p999
+    return follower.timings(source.operations)[0]
 
 
 def _begin(bench: Bench) -> None:

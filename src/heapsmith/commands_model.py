@@ -130,8 +130,14 @@ Replay = Annotated[
     bool | None,
     typer.Option(
         "--replay/--no-replay",
-        help="Replay the best designs, and choose by that too. Default: where gcc is, but not with --simulations or "
-        "--machine.",
+        help="Replay the best designs, and choose by that too. Default: where gcc is, but not with --simulations, "
+        "--machine or --cores.",
+    ),
+]
+WaitCores = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N", min=1, help="Count what threads wait for locks, as on N cores, as time. Slower; no replays."
     ),
 ]
 
@@ -141,6 +147,7 @@ Replay = Annotated[
         "tune py.hst -o tuned.toml",
         "tune py.hst -o tuned.toml --favour memory --max-time 1.0x",
         "tune a.hst b.hst:3 --hold-out c.hst -o tuned.toml --budget 2m --resume",
+        "tune server.hst -o tuned.toml --cores 32",
         "tune a.hst -o tuned.toml --scheduler tcp://10.0.0.7:8786",
     )
 )
@@ -153,6 +160,7 @@ def tune(
     max_rss: take.MaxRss = None,
     max_p999: take.MaxP999 = None,
     latency: take.Latency = False,
+    cores: WaitCores = None,
     hold_out: take.HoldOut = None,
     budget: take.Budget = None,
     simulations: take.Simulations = None,
@@ -181,10 +189,10 @@ def tune(
     from heapsmith.model.search import tune as search
 
     path, limits = take.writable_file(out), choice.parse_limits(max_time, max_rss, max_p999)
-    usual = simulations is None and machine == "default"
+    usual = simulations is None and machine == "default" and cores is None
     with _hired(scheduler) as hire, show.progress() as progress:
         asked = search.Asked(
-            *(favour, limits, max_overhead, max_classes, huge_pages, latency, take.budget(budget), simulations),
+            *(favour, limits, max_overhead, max_classes, huge_pages, latency, cores, take.budget(budget), simulations),
             seed=seed,
             resume=resume,
             patient=True,

@@ -262,6 +262,8 @@ class TuneOptions(TypedDict, total=False):
     """The most time that one operation in a thousand may exceed: "2us"."""
     latency: bool
     """Make p99.9 an objective of the front."""
+    cores: int
+    """The threads' waits for locks, as on so many cores, are part of the time."""
     hold_out: Sequence[TraceLike]
     """Traces that the search does not see: the result has the choice's figures for them."""
     seed: int
@@ -275,8 +277,8 @@ class TuneOptions(TypedDict, total=False):
     huge_pages: bool
     """The program touches all bytes that it requests: consider huge pages without samples in the trace."""
     replay: bool
-    """Replay the best designs, and choose by that too. Default: where gcc is, but not with `simulations` or
-    `machine`."""
+    """Replay the best designs, and choose by that too. Default: where gcc is, but not with `simulations`,
+    `machine` or `cores`."""
     machine: MachineLike
     """The machine whose costs count. Default: "default"."""
 
@@ -312,7 +314,7 @@ def tune(
     given = dict[str, Any](options)
     name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
     limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
-    usual = simulations is None and machine == "default"
+    usual = simulations is None and machine == "default" and "cores" not in given
     finalists = replays(given.pop("replay", None), usual=usual, progress=progress)
     asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, replays=finalists, **given)
     several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
