@@ -282,7 +282,7 @@ def test_the_drivers_bad_input(alone: Path, tmp_path: Path) -> None:
 
     cut = tmp_path / "cut"
     cut.write_bytes(alone.read_bytes()[:-1])
-    assert said(str(cut)) == (2, f"replay: {cut}: not a whole replay script of version 4\n")
+    assert said(str(cut)) == (2, f"replay: {cut}: not a whole replay script of version 5\n")
     cut.write_bytes(b"HSREPLAY")
     assert said(str(cut)) == (2, f"replay: {cut}: 8 bytes hold no script header\n")
     assert said(str(tmp_path / "none")) == (2, f"replay: {tmp_path}/none: No such file or directory\n")

@@ -28,14 +28,14 @@ class Script(NamedTuple):
     """A script read back.
 
     The header; of each stream the events, how many of them come before the peak or reach it, their windows, and the
-    positions at which RSS is sampled, each with its instants.
+    positions at which RSS is sampled, each with its moment and instants.
     """
 
     header: np.void
     streams: list[list[tuple[int, ...]]]
     peaks: list[int]
     windows: list[list[int]]
-    samples: list[list[tuple[int, int]]]
+    samples: list[list[tuple[int, int, int]]]
 
 
 def read_script(path: Path) -> Script:
@@ -150,19 +150,26 @@ def test_samples_are_evenly_spaced_in_the_traces_time(
         patch.setattr(instants, "SHARED", each)
         write_script(write_trace(folder / "t.hst", events, chunk), folder / "script")
     count = min(max(len(events) // each, 8), 256)
-    wanted: Counter[tuple[int, int]] = Counter()
+    wanted: Counter[tuple[int, ...]] = Counter()
+    first = next(thread for op, thread, _, _ in events if op < Op.THREAD_START)
     for instant in range(count):
         before = events[: int((instant + 0.5) / count * (len(events) - 1)) + 1]
-        calls = [thread for op, thread, _, _ in before if op < Op.THREAD_START]
-        last = calls[-1] if calls else next(thread for op, thread, _, _ in events if op < Op.THREAD_START)
-        wanted[last, max(calls.count(last), 1)] += 1
+        calls = [thread for op, thread, _, _ in before if op < Op.THREAD_START] or [first]
+        wanted[tuple(calls.count(thread) for thread in range(threads))] += 1
     script = read_script(folder / "script")
-    found: Counter[tuple[int, int]] = Counter()
+    moments: dict[int, dict[int, int]] = {}
+    instants_of: dict[int, set[int]] = {}
     for stream, samples in enumerate(script.samples):
-        for position, times in samples:
+        assert samples == sorted(samples)
+        for position, moment, times in samples:
             own = sum(event[-1] in (SPAWN, JOIN) for event in script.streams[stream][:position])
-            found[stream, position - own] += times
+            moments.setdefault(moment, {})[stream] = position - own
+            instants_of.setdefault(moment, set()).add(times)
+    found = Counter[tuple[int, ...]]()
+    for moment, positions in moments.items():
+        found[tuple(positions.get(stream, 0) for stream in range(threads))] += min(instants_of[moment])
     assert found == wanted
+    assert {len(times) for times in instants_of.values()} == {1}
 
 
 @pytest.mark.parametrize("begin", [0, 10**12])

@@ -201,7 +201,7 @@ def runtime_tool(name: str, *sources: str, flags: Sequence[str] = ()) -> Path:
 
 def replay_driver() -> Path:
     """The program heapsmith-replay (`runtime/replay/replay.c`)."""
-    sources = ("replay", "stream", "check", "script", "latency", "pace", "peak", "bytes", "chunks")
+    sources = ("replay", "stream", "check", "script", "latency", "pace", "rss", "peak", "bytes", "chunks")
     return runtime_tool("heapsmith-replay", *(f"{name}.c" for name in sources))
 
 

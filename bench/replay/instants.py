@@ -10,10 +10,11 @@ from heapsmith.model.trace.slices import last_time_ns
 
 Array = npt.NDArray[Any]
 
-SAMPLE = np.dtype("u8,u8")
-SAMPLE.names = ("position", "instants")
+SAMPLE = np.dtype("u8,u4,u4")
+SAMPLE.names = ("position", "moment", "instants")
 
 MOST, LEAST = 256, 8
+MOST_SAMPLES = 1 << 20  # of all threads
 ALONE, SHARED = 1 << 10, 1 << 14  # events for each instant: a sample disturbs the replay around it
 
 
@@ -29,14 +30,15 @@ class Instants:
         end = last_time_ns(reader)
         self.has_times = begin < end
         period = ALONE if reader.footer.threads <= 1 else SHARED
-        count = min(max(events // period, LEAST), MOST, events)
+        self.threads = max(1, reader.footer.threads)
+        count = min(max(events // period, LEAST), MOST, events, max(MOST_SAMPLES // self.threads, LEAST))
         if not self.has_times:
             begin, end = 0, events
         self.times = begin + (np.arange(count) + 0.5) / max(count, 1) * (end - begin)
         self.events = 0  # of the chunks before
         self.passed = 0  # instants before the first event of the next chunk
-        self.rows: list[tuple[int, int]] = []  # stream and position, of each instant that was passed
-        self.last = (0, 0)  # stream and position of the last event so far
+        self.moments: list[Array] = []  # events per stream at each instant that was passed
+        self.last = np.zeros(self.threads, np.int64)  # at the last event so far
 
     def follow(self, chunk: Chunk, kept: Array, stream: Array, written: Array) -> None:
         """Pass the instants up to a chunk's last event.
@@ -50,23 +52,24 @@ class Instants:
         if of_trace.size == 0:
             return
 
-        def place(index: int) -> tuple[int, int]:
-            own = int(stream[index])
-            return own, int(written[own]) + int(np.count_nonzero(stream[: index + 1] == own))
+        def events_up_to(index: int) -> Array:
+            return written + np.bincount(stream[: index + 1], minlength=self.threads)
 
         stop = int(np.searchsorted(self.times, now[-1], "right"))
         for time in self.times[self.passed : stop]:
             event = int(np.searchsorted(now, time, "right")) - 1
             index = int(np.searchsorted(kept[of_trace], event, "right")) - 1
-            before = self.last if self.last[1] else place(int(of_trace[0]))
-            self.rows.append(place(int(of_trace[index])) if index >= 0 else before)
+            before = self.last if self.last.any() else events_up_to(int(of_trace[0]))
+            self.moments.append(events_up_to(int(of_trace[index])) if index >= 0 else before)
         self.passed = stop
-        self.last = place(int(of_trace[-1]))
+        self.last = events_up_to(int(of_trace[-1]))
 
-    def samples(self, streams: int) -> tuple[Array, Array]:
+    def samples(self) -> tuple[Array, Array]:
         """Return the number of each stream's first sample, and one more, and the samples."""
-        rest = [self.last] * (self.times.size - self.passed) if self.last[1] else []
-        places, instants = np.unique(np.array([*self.rows, *rest], np.int64).reshape(-1, 2), axis=0, return_counts=True)
-        rows = np.zeros(len(places), SAMPLE)
-        rows["position"], rows["instants"] = places[:, 1], instants
-        return np.searchsorted(places[:, 0], np.arange(streams + 1)).astype(np.uint64), rows
+        rest = [self.last] * (self.times.size - self.passed) if self.last.any() else []
+        every = np.array([*self.moments, *rest], np.int64).reshape(-1, self.threads)
+        moments, instants = np.unique(every, axis=0, return_counts=True)
+        stream, moment = np.nonzero(moments.T)
+        rows = np.zeros(len(stream), SAMPLE)
+        rows["position"], rows["moment"], rows["instants"] = moments[moment, stream], moment, instants[moment]
+        return np.searchsorted(stream, np.arange(self.threads + 1)).astype(np.uint64), rows

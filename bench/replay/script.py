@@ -41,7 +41,7 @@ HEADER.names = (
 SLOT = record_type("next", "since", "owner", "operations", "last")
 SEGMENT = np.dtype("u8,u4,u4")
 SEGMENT.names = ("first", "count", "window")
-VERSION = 4
+VERSION = 5
 SPAWN, JOIN = 6, 7  # operations that only scripts have; 0 to 5 are the trace's
 
 REALLOC, FREE, THREAD_START, THREAD_EXIT = int(Op.REALLOC), int(Op.FREE), int(Op.THREAD_START), int(Op.THREAD_EXIT)
@@ -312,7 +312,7 @@ class _Writer:
         _, rows[:, 3] = np.unique(rows[:, 3], return_inverse=True)  # a chunk may be longer than a window
         self._put(np.searchsorted(rows[:, 0], np.arange(self.threads + 1)).astype(np.uint64))
         self._put(self.peak_positions.astype(np.uint64))
-        first_sample, samples = self.instants.samples(self.threads)
+        first_sample, samples = self.instants.samples()
         self._put(first_sample)
         self._put(unstructured_to_structured(rows[:, 1:], SEGMENT))
         self._put(samples)

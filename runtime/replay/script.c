@@ -56,9 +56,9 @@ static bool samples_fit(const struct script *s)
     for (uint32_t t = 0; t < h->streams; t++) {
         if (s->first_sample[t] > s->first_sample[t + 1] || s->first_sample[t + 1] > h->samples)
             return false;
-        uint64_t before = 0;
+        uint64_t before = 1;
         for (uint64_t i = s->first_sample[t]; i < s->first_sample[t + 1]; before = s->samples[i++].position)
-            if (s->samples[i].position <= before)
+            if (s->samples[i].position < before || s->samples[i].moment >= MOMENTS)
                 return false;
     }
     return s->first_sample[0] == 0 && s->first_sample[h->streams] == h->samples;

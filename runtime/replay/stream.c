@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "peak.h"
+#include "rss.h"
 
 /* C23's sized frees: used if the malloc under test has them, else free(). */
 extern void free_sized(void *address, size_t bytes) __attribute__((weak));
@@ -303,31 +304,11 @@ static bool at_peak_live(const struct worker *w)
     return is_of_peak && !w->replay->unsampled;
 }
 
-/* The position at which RSS is sampled next; NEVER: nowhere. */
-static uint64_t next_sample(const struct worker *w)
-{
-    return w->sample < w->samples_end ? w->replay->script.samples[w->sample].position : NEVER;
-}
-
-static void sample_rss(struct worker *w)
-{
-    uint64_t bytes = rss_anon_bytes(), peak = atomic_load_explicit(&w->replay->rss_peak_bytes, memory_order_relaxed);
-    while (bytes > peak && !atomic_compare_exchange_weak(&w->replay->rss_peak_bytes, &peak, bytes))
-        ;
-    if (at_peak_live(w))
-        w->replay->rss_peak_live_bytes = bytes;
-    if (w->position == next_sample(w)) {
-        uint64_t instants = w->replay->script.samples[w->sample++].instants;
-        atomic_fetch_add_explicit(&w->replay->rss_sum_bytes, bytes * instants, memory_order_relaxed);
-        atomic_fetch_add_explicit(&w->replay->rss_instants, instants, memory_order_relaxed);
-    }
-}
-
 /* How many events may run before the next stop: a window, the next sample, the trace's peak. */
 static uint64_t events_to_stop(const struct worker *w, uint64_t left)
 {
     bool stops_at_peak = w->replay->counts_bytes || w->stream == w->replay->script.header->peak_stream;
-    uint64_t n = left < WINDOW_EVENTS ? left : WINDOW_EVENTS, peak = peak_position(w), sample = next_sample(w);
+    uint64_t n = left < WINDOW_EVENTS ? left : WINDOW_EVENTS, peak = peak_position(w), sample = rss_next_sample(w);
     if (sample - w->position < n)
         n = sample - w->position;
     if (stops_at_peak && w->position < peak && peak - w->position < n)
@@ -344,14 +325,14 @@ static void run_window(struct worker *w, const struct event *events, uint64_t n)
         pause_end(w, begun);
     }
     run(w, events, n);
-    bool samples = w->position == next_sample(w) || at_peak_live(w);
+    bool samples = w->position == rss_next_sample(w) || at_peak_live(w);
     if (resident && !samples)
         return;
     struct spent begun = pause_begin();
     if (!resident)
         script_forget(events, n);
     if (samples)
-        sample_rss(w);
+        rss_sample(w, at_peak_live(w));
     pause_end(w, begun);
 }
 

@@ -314,7 +314,7 @@ def tune(
     given = dict[str, Any](options)
     name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
     limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
-    usual = simulations is None and machine == "default" and "cores" not in given
+    usual = simulations is None and machine == "default" and given.get("cores") is None
     finalists = replays(given.pop("replay", None), usual=usual, progress=progress)
     asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, replays=finalists, **given)
     several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
