@@ -63,8 +63,9 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
         msgspec.structs.replace(BASE, **dict(zip(CHOICES, values, strict=True)))
         for values in product(*CHOICES.values())
     ]
-    for name in ("_shaped_base", "built_ins", "_apart", "_others", "_reshaped", "_mixtures", "_drawn"):
+    for name in ("_shaped_base", "built_ins", "_others", "_reshaped", "_mixtures", "_drawn"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
+    monkeypatch.setattr(explore, "threads_apart", lambda *_: iter(()))
     monkeypatch.setattr(explore.space, "paged", lambda *_, **__: iter(()))
     monkeypatch.setattr(explore, "neighbours", near)
     explorer.search(Budget(None, len(every) // 3))
@@ -80,8 +81,9 @@ def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monk
     """Random designs never run out; without a gain they are looked at in STILL_ROUNDS rounds."""
     explorer = explorer_of(bench)
     gains = iter([1.0, 0.0, 0.0, STILL, *[0.0] * STILL_ROUNDS])
-    for name in ("_shaped_base", "built_ins", "_apart", "_others", "_near"):
+    for name in ("_shaped_base", "built_ins", "_others", "_near"):
         monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
+    monkeypatch.setattr(explore, "threads_apart", lambda *_: iter(()))
     monkeypatch.setattr(explore.space, "paged", lambda *_, **__: iter(()))
     monkeypatch.setattr(Explorer, "_price", lambda *_: next(gains))
     explorer.search(Budget(None, 10_000))
@@ -167,6 +169,20 @@ def test_threads_are_kept_apart_from_the_start(bench: Bench, monkeypatch: pytest
     assert lines.remote == BASE.remote
     assert len(others) == 2
     assert len({BASE.remote, *(one.remote for one in others)}) == 3
+
+
+def test_where_waits_count_other_shards_come_early_and_unknown_locks_never(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explorer = explorer_of(bench._replace(cores=8))
+    monkeypatch.setattr(Explorer, "_price", lambda *_: 0.0)
+    explorer.search(Budget(None, 64))
+    _, _, *others = (one.design for one in explorer.known.values())
+    assert len({repr(one.shards) for one in (BASE, *others[:2])}) == 3
+    assert all(msgspec.structs.replace(one, shards=BASE.shards) == BASE for one in others[:2])
+    assert [explorer._usable(load(name)) for name in ("owner", "owner-mutex")] == [True, False]
+    assert explorer_of(bench)._usable(load("owner-mutex"))
+    assert "owner_mutex" not in {one.row("remote").NAME for one in explorer._looked.values()}
 
 
 def test_the_compilation_of_the_model_is_no_part_of_the_search(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

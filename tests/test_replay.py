@@ -1,6 +1,7 @@
 """The replayer: the driver keeps the order, catches broken mallocs, and its figures are the truth."""
 
 import json
+import struct
 import subprocess
 from collections.abc import Callable
 from importlib.resources import as_file, files
@@ -285,6 +286,10 @@ def test_the_drivers_bad_input(alone: Path, tmp_path: Path) -> None:
     assert said(str(cut)) == (2, f"replay: {cut}: not a whole replay script of version 5\n")
     cut.write_bytes(b"HSREPLAY")
     assert said(str(cut)) == (2, f"replay: {cut}: 8 bytes hold no script header\n")
+    whole = alone.read_bytes()
+    for position, moment in ((0, 0), (1, 256)):
+        cut.write_bytes(whole[:-16] + struct.pack("<QII", position, moment, 1))
+        assert said(str(cut)) == (2, f"replay: {cut}: the samples are not those of its streams\n")
     assert said(str(tmp_path / "none")) == (2, f"replay: {tmp_path}/none: No such file or directory\n")
     assert said(str(alone), "--touch", "some") == (2, "replay: --touch wants none, first or all, not 'some'\n")
     assert said()[0] == 2

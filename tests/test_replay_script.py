@@ -188,6 +188,34 @@ def test_the_average_is_over_the_traces_time(tmp_path: Path, begin: int) -> None
     assert done.end_rss_bytes < mib
 
 
+def test_a_short_thread_waits_with_its_sample_for_the_long_one(tmp_path: Path) -> None:
+    """The first thread allocates; then nearly all of the time passes between two events of the second thread.
+
+    In the replay the second thread may have ended before the first has allocated.
+    """
+    count, size = 2000, 16_384
+    calls = [(Op.MALLOC, 0, number, size) for number in range(count)]
+    calls += [(Op.MALLOC, 1, count, 64), (Op.FREE, 1, count, 0)]
+    ops, threads, blocks, sizes = zip(*calls, strict=True)
+    times = np.append(np.arange(count + 1), 10**9)
+    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
+        writer.append(Chunk.of(ops, threads, blocks, sizes, [0] * len(calls), times))
+    write_script(tmp_path / "t.hst", tmp_path / "script")
+    samples = read_script(tmp_path / "script").samples
+    assert [position for position, _, _ in samples[1]] == [1]
+    for _ in range(20):
+        assert replay_once(tmp_path / "script", GLIBC).average_rss_bytes > count * size
+
+
+def test_many_threads_have_fewer_moments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(instants, "MOST_SAMPLES", 40)
+    monkeypatch.setattr(instants, "SHARED", 1)
+    write_script(write_trace(tmp_path / "t.hst", random_events(1, 300, 4), 64), tmp_path / "script")
+    moments = {moment for samples in read_script(tmp_path / "script").samples for _, moment, _ in samples}
+    assert moments <= set(range(10))
+    assert len(moments) > 4
+
+
 def test_without_times_the_average_is_over_the_events(tmp_path: Path) -> None:
     """Blocks that all live to the end: on average half of them do."""
     count, size = 512, 65536

@@ -119,7 +119,7 @@ def random_trace(
 
 
 def crowded_trace(path: Path, *, step_ns: int = 0, threads: int = 8, blocks: int = 400, repeats: int = 4) -> Path:
-    """Threads that each fill and empty their fronts, in turns; each runs all the time, with an event each step_ns."""
+    """Threads that each fill and empty their fronts, in turns; an event each step_ns (0: no time stamps)."""
     op, thread, block, size = [], [], [], []
     for _ in range(repeats):
         for kind, wanted in ((Op.MALLOC, 1000), (Op.FREE, 0)):

@@ -1,4 +1,4 @@
-"""Where a replay samples its RSS: after the events that evenly spaced instants of the trace's time follow."""
+"""Where a replay samples its RSS: how far each thread has come at evenly spaced instants of the trace's time."""
 
 from typing import Any
 
@@ -13,13 +13,13 @@ Array = npt.NDArray[Any]
 SAMPLE = np.dtype("u8,u4,u4")
 SAMPLE.names = ("position", "moment", "instants")
 
-MOST, LEAST = 256, 8
-MOST_SAMPLES = 1 << 20  # of all threads
+MOST, LEAST = 256, 8  # at most MOMENTS of runtime/replay/script.h
+MOST_SAMPLES = 1 << 20  # of all threads together, from which on there are fewer instants
 ALONE, SHARED = 1 << 10, 1 << 14  # events for each instant: a sample disturbs the replay around it
 
 
 class Instants:
-    """Evenly spaced instants between a trace's first and last event, and the events after which each lies.
+    """Evenly spaced instants between a trace's first and last event, and the events of each stream up to them.
 
     A trace whose events are all at one time, as without time stamps, has an event in each unit of time.
     """
@@ -68,7 +68,8 @@ class Instants:
         """Return the number of each stream's first sample, and one more, and the samples."""
         rest = [self.last] * (self.times.size - self.passed) if self.last.any() else []
         every = np.array([*self.moments, *rest], np.int64).reshape(-1, self.threads)
-        moments, instants = np.unique(every, axis=0, return_counts=True)
+        first = np.flatnonzero(np.append(np.ones(min(1, len(every)), bool), (every[1:] != every[:-1]).any(axis=1)))
+        moments, instants = every[first], np.diff(np.append(first, len(every)))
         stream, moment = np.nonzero(moments.T)
         rows = np.zeros(len(stream), SAMPLE)
         rows["position"], rows["moment"], rows["instants"] = moments[moment, stream], moment, instants[moment]

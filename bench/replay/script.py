@@ -1,7 +1,8 @@
 """From a trace to the replay driver's script: a stream of events per thread, with their order.
 
 `runtime/replay/script.h` documents the layout. The trace is read once, chunk by chunk. Memory holds
-one chunk, the tables of live blocks and of threads, and 24 bytes per chunk and thread.
+one chunk, the tables of live blocks and of threads, 24 bytes per chunk and thread, and 8 bytes per
+sampled instant and thread.
 """
 
 from functools import cache

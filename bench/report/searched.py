@@ -67,7 +67,7 @@ def on_traces(found: Tuned) -> Words:
     """The base and the choice on each trace."""
     rows = []
     timed = any(one.p999_ns for one in found.traces)
-    waited = any(of.lock_wait_ns_per_op for one in found.traces for of in (one.before, one.after))
+    waited = found.cores is not None
     for one in found.traces:
         name = one.trace + (", HELD OUT" if one.held_out else "")
         regret = "-" if one.regret is None else f"{one.regret:+.1%}"
@@ -88,7 +88,7 @@ def on_traces(found: Tuned) -> Words:
                 )
             )
     columns = (
-        *("trace", "<", "time per operation", *(("in waits",) if waited else ())),
+        *("trace", "<", "time per operation", *((f"waits on {found.cores} cores",) if waited else ())),
         *(*(("p99.9",) if timed else ()), "of the run"),
         *("resident peak", "average", "at the end"),
         *("committed peak", "weight", "regret"),

@@ -12,7 +12,8 @@ enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS 
 the model a field of the class. Rows of one room may share such a name. A further class of a group
 of call sites has the numbers of the class of its size; with SIZES_ALONE it has 0. A row with RARE is left out of
 the event loop that simulates designs without any rare choice. The search does not offer a row with
-UNPRICED, whose worth the price does not know. The place of a row in its table is its code in the state.
+UNPRICED, whose worth the price does not know, and with `--cores` no row with UNFOLLOWED, which has a
+lock that the model's clocks do not know. The place of a row in its table is its code in the state.
 """
 
 from functools import cache

@@ -4,7 +4,6 @@ import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, zip_longest
-from operator import attrgetter
 from typing import NamedTuple
 
 import msgspec
@@ -13,13 +12,23 @@ import numpy as np
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.search import space
 from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores, weights_of
-from heapsmith.model.search.draft import with_sizes
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
-from heapsmith.model.search.space import crossed, drawn, is_priced, joined, kept_fields, needs_time, neighbours, tokens
+from heapsmith.model.search.space import (
+    crossed,
+    drawn,
+    is_followed,
+    is_priced,
+    joined,
+    kept_fields,
+    needs_time,
+    neighbours,
+    tokens,
+)
+from heapsmith.model.search.threads import threads_apart
 
 BATCH = 8
 """Designs that are priced together, and then teach the guess; more where more workers would wait."""
@@ -132,7 +141,8 @@ class Explorer:
         """Look for better designs until the budget is spent or nothing better is to be expected."""
         fresh = self.starts()
         self._screen(islice(self._new(fresh), self._looks))
-        apart = [one for one in self._apart() if self._timed or not needs_time(one)]
+        bench = self._evaluator.bench
+        apart = list(filter(self._usable, threads_apart(bench, self.base, self._exact, list(self.built_ins()))))
         share = self.batch if budget.simulations is None else min(self.batch, budget.simulations // APART)
         if apart := apart[: budget.left(len(self.known), share)]:
             self._screen(apart)
@@ -165,7 +175,12 @@ class Explorer:
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
         """Yield the designs that were not looked at and that every trace can be simulated with."""
         new = (design for design in designs if design.hash() not in self._glances)
-        return (design for design in new if self._timed or not needs_time(design))
+        return filter(self._usable, new)
+
+    def _usable(self, design: Design) -> bool:
+        """Return whether every trace can be simulated with it, and its waits are known where they count."""
+        waits = self._evaluator.bench.cores is None or is_followed(design)
+        return waits and (self._timed or not needs_time(design))
 
     def front(self) -> list[Known]:
         """Return the designs that no other dominates."""
@@ -194,22 +209,6 @@ class Explorer:
         yield from self._retuned(self.base, BUDGETS, list(self._exact.shapes()))
         for cache in RUN_CACHES:
             yield msgspec.structs.replace(self.base, run_cache_bytes=cache)
-
-    def _apart(self) -> Iterator[Design]:
-        """Yield designs with which threads share fewer lines, if there are several threads.
-
-        No glance tells them from others: it sees no line that moves between cores.
-        """
-        if all(source.footer.threads == 1 for source in self.sources):
-            return
-        line = self._evaluator.bench.hardware.line_bytes
-        sizes = sorted({-(-size // line) * line for size in self.base.sizes})
-        whole = with_sizes(self.base, sizes, self.base.slab_bytes)
-        if sizes[-1] <= self.base.sizes[-1] and whole.why_not_valid() is None:
-            yield self._exact.fronted(whole, BUDGETS[0]) or whole
-        kind = attrgetter("remote", "shards") if self._evaluator.bench.cores else attrgetter("remote")
-        kinds = {kind(self.base): self.base} | {kind(one): one for one in self.built_ins()}
-        yield from list(kinds.values())[1:]
 
     def _others(self) -> Iterator[Design]:
         """Yield the built-in designs with classes and capacities for the traces."""

@@ -69,10 +69,11 @@ class Outcome(msgspec.Struct, frozen=True):
         return time, *(size + self.huge_ahead for size in sizes)
 
     def run_share(self) -> float | None:
-        """Return the allocator's share of the recorded run's time; None of a trace without times."""
+        """Return the allocator's share of the recorded run's time without waits; None of a trace without times."""
         if self.run_ns == 0:
             return None
-        return self.allocator_ns_per_op * self.operations / max(self.run_ns, LEAST_OPERATION_NS * self.operations)
+        ns = (self.allocator_ns_per_op - self.lock_wait_ns_per_op) * self.operations
+        return ns / max(self.run_ns, LEAST_OPERATION_NS * self.operations)
 
 
 class Glance(NamedTuple):
@@ -83,11 +84,13 @@ class Glance(NamedTuple):
     """The share of the small allocations that each kind of front serves."""
 
 
-def outcome_of(plan: Plan, simulation: Simulation, source: Source, hardware: Hardware) -> Outcome:
-    """Return the outcome of a simulation with caches and costs."""
+def outcome_of(
+    plan: Plan, simulation: Simulation, source: Source, hardware: Hardware, cores: int | None = None
+) -> Outcome:
+    """Return the outcome of a simulation with caches and costs; cores: as for `shot_ns`."""
     assert simulation.price is not None
     assert simulation.touches is not None
-    shot = shot_ns(simulation, source, hardware) / source.operations
+    shot = shot_ns(simulation, source, hardware, cores) / source.operations
     statistics, totals = simulation.statistics, simulation.counters.totals
     peak = statistics.peak_committed
     return Outcome(
@@ -129,17 +132,18 @@ def glance_of(plan_kinds: Sequence[str], simulation: Simulation, source: Source,
     return Glance((time_ns, simulation.committed_peak, committed, totals["committed"]), shares)
 
 
-def shot_ns(simulation: Simulation, source: Source, hardware: Hardware) -> float:
+def shot_ns(simulation: Simulation, source: Source, hardware: Hardware, cores: int | None = None) -> float:
     """Return what calls that release pages take longer because threads run on other cores, on all of these.
 
-    The costs are those of model/predict/sharing.py, which knows who runs at each call. Here it is an average.
+    cores: how many there are; None: those of the hardware. The costs are those of
+    model/predict/sharing.py, which knows who runs at each call. Here it is an average.
     """
-    others = min(source.others, hardware.cores - 1)
+    others = min(source.others, (cores or hardware.cores) - 1)
     costs = wait_costs(hardware)
     return releasing_calls(simulation) * (costs.shootdown * min(1, others) + costs.target * others)
 
 
-def rough_ns(plan: Plan, simulation: Simulation, source: Source, hardware: Hardware) -> float:
+def rough_ns(plan: Plan, simulation: Simulation, source: Source, hardware: Hardware, cores: int | None = None) -> float:
     """Return nanoseconds per operation of the instructions, system calls, atomics and page faults.
 
     Without caches no misses are known. A page faults each time that it is committed, and what was
@@ -153,7 +157,7 @@ def rough_ns(plan: Plan, simulation: Simulation, source: Source, hardware: Hardw
     huge = min(sum(_beyond_small_pages(plan, simulation)), peak)
     own["fault.4k"] = (committed - huge) / PAGE
     own["fault.2m"] = huge / HUGE_PAGE
-    return (price(own, hardware.costs) + shot_ns(simulation, source, hardware)) / source.operations
+    return (price(own, hardware.costs) + shot_ns(simulation, source, hardware, cores)) / source.operations
 
 
 def huge_ahead(plan: Plan, simulation: Simulation) -> int:

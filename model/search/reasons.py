@@ -45,7 +45,7 @@ def why_design(
     names = ", ".join(printable(source.path.name) for source in sources)
     waits = ""
     if before.lock_wait_ns_per_op or after.lock_wait_ns_per_op:
-        waits = f"of this {after.lock_wait_ns_per_op:.2f} ns for locks ({before.lock_wait_ns_per_op:.2f}), "
+        waits = f"{after.lock_wait_ns_per_op:.2f} ns of them waits for locks ({before.lock_wait_ns_per_op:.2f}), "
     why = (
         f"Tuned for {names} from {known_as}. Predicted for {printable(sources[0].path.name)}: "
         f"{after.allocator_ns_per_op:.2f} ns per operation in the allocator ({before.allocator_ns_per_op:.2f} with the "

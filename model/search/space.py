@@ -100,6 +100,11 @@ def is_priced(design: Design) -> bool:
     return not any(hasattr(design.row(field), "UNPRICED") for field in policy.TABLES)
 
 
+def is_followed(design: Design) -> bool:
+    """Return whether the clocks know all locks for which threads wait."""
+    return not any(hasattr(design.row(field), "UNFOLLOWED") for field in policy.TABLES)
+
+
 def steps(value: Any, default: Any, kind: Any, factor: int = FACTORS[0]) -> list[Any]:
     """Return other values of a number or word of this type: a factor up and down, none, all words."""
     parts = get_args(kind) or (kind,)

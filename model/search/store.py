@@ -41,7 +41,8 @@ class Store:
     """The file of a source under some hardware, for some cores (see Bench). resume: begin with what it holds."""
 
     def __init__(self, source: Source, hardware: Hardware, cores: int | None = None, *, resume: bool) -> None:
-        machine = hashlib.sha256(msgspec.json.encode((hardware, cores))).hexdigest()[:8]
+        of_waits = cores if source.footer.threads > 1 else None
+        machine = hashlib.sha256(msgspec.json.encode((hardware, of_waits))).hexdigest()[:8]
         self._path: Path | None = None
         with suppress(Missing):
             self._path = (

@@ -87,7 +87,7 @@ class Tuned(msgspec.Struct, frozen=True):
     The choice is in the front, although a design with a choice that is worth next to nothing may
     be better by so little. weights: those of the score, by name of OBJECTIVES. finalists: the designs
     that were replayed to confirm the choice; why_not_replayed: why none was. interrupted: Ctrl-C ended
-    the search. segregated: what came of trying it, where it was.
+    the search. cores: those on which waits for locks were counted. segregated: what came of trying it, where it was.
     """
 
     design: Design
@@ -104,6 +104,7 @@ class Tuned(msgspec.Struct, frozen=True):
     front: list[Member]
     spent: Spent
     seed: int
+    cores: int | None
     interrupted: bool
     segregated: Segregated | None
 
@@ -121,19 +122,17 @@ def tune(
 ) -> Tuned:
     """Return the design of least time and memory for a trace, or for several with weights.
 
-    Time and resident bytes are predicted, on `hardware` (default: the built-in machine), and the time
-    is confirmed by `asked.replays`. `hire` says who simulates (default: `asked.jobs` processes of this
-    machine). With `asked.simulations` and without replays the result depends only on the other
-    arguments. Raises BadInput for arguments out of range, hardware without costs, and a trace that is
-    damaged, has no allocation, or lacks time stamps that the base needs.
+    Time and resident bytes are predicted, on `hardware` (default: the built-in machine), and the time is confirmed by
+    `asked.replays`. `hire` says who simulates (default: `asked.jobs` processes here). With `asked.simulations`
+    and without replays the result depends only on the other arguments. Raises BadInput for arguments out of range,
+    hardware without costs, and a trace that is damaged, has no allocation, or lacks the times that the base needs.
     """
     check_arguments(base, asked, name)
-    machine = priced(hardware or load_hardware())
+    bench_of = partial(Bench, hardware=priced(hardware or load_hardware()), cores=asked.cores)
     sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
     known_as, base = base.name, msgspec.structs.replace(base, name=name)
     hire = hire or partial(Workers, jobs=asked.jobs)
     evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
-    bench_of = partial(Bench, hardware=machine, cores=asked.cores)
     evaluator = evaluator_of(bench_of(sources))
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with evaluator.workers:
@@ -166,6 +165,7 @@ def tune(
         front=members(explorer, confirmed.found),
         spent=evaluator.spent,
         seed=asked.seed,
+        cores=asked.cores,
         interrupted=searching.interrupted or weighing.interrupted or ended,
         segregated=tried.segregated,
     )

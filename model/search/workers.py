@@ -94,19 +94,19 @@ def measured(bench: Bench, task: Task) -> Result:
         simulator.feed(chunk)
     found = simulation(simulator, source.operations, bench.hardware if task.kind == "outcome" else None)
     if task.kind == "outcome":
-        outcome = outcome_of(plan, found, source, bench.hardware)
+        outcome = outcome_of(plan, found, source, bench.hardware, bench.cores)
         if bench.cores is None or source.footer.threads == 1:
             return outcome
         return waiting(outcome, _timing(bench, source, plan, outcome.resident_peak))
     kinds = [row.front.kind for row in plan.classes]
-    return glance_of(kinds, found, source, rough_ns(plan, found, source, bench.hardware))
+    return glance_of(kinds, found, source, rough_ns(plan, found, source, bench.hardware, bench.cores))
 
 
 def _timing(bench: Bench, source: Source, plan: Plan, resident_peak: int) -> Timing:
     """Return the times of a design with those of single operations, as `simulate --latency` predicts them.
 
-    For given cores a thread spends its own time between its events, where the trace tells it: a
-    program that does nothing else than allocate waits more than any other.
+    For given cores a thread spends its own time between its events, where the trace tells it, as with
+    `--recorded-times`: a program that does nothing else than allocate waits more than any other.
     """
     cores, paced = [bench.cores or bench.hardware.cores], bench.cores is not None and source.tells_time
     follower = follower_of(plan, bench.hardware, source.application, resident_peak, source.footer, cores, paced=paced)

@@ -126,7 +126,7 @@ static void prepare(struct replay *r, const char *path)
     for (uint32_t t = 0; t < h->streams; t++)
         r->workers[t] = (struct worker){.replay = r, .stream = t, .sample = r->script.first_sample[t],
                                         .samples_end = r->unsampled ? 0 : r->script.first_sample[t + 1]};
-    rss_await(r);
+    rss_prepare(r);
     if (h->streams > 1)
         pace_prepare(&r->pace, &r->script, reserve(r, h->segments * sizeof *r->pace.left));
     if (!r->stamped)

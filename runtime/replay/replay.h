@@ -84,7 +84,7 @@ struct replay {
     _Atomic uint64_t rss_peak_bytes; /* largest sample, or the noted peak */
     _Atomic uint64_t rss_sum_bytes;  /* of the samples by the instants that they stand for, and how many those are */
     _Atomic uint64_t rss_instants;
-    _Atomic uint32_t awaited[MOMENTS]; /* streams that have not reached the moment */
+    _Atomic uint32_t to_come[MOMENTS]; /* streams that have not reached the moment */
     uint64_t rss_peak_live_bytes;    /* the sample at the trace's peak, written by the thread that reaches it */
 };
 

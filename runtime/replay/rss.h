@@ -3,11 +3,14 @@
 
 #include "replay.h"
 
-/* Before the streams begin: each moment awaits the streams that have a sample of it. */
-void rss_await(struct replay *r);
+/* Before the streams begin: count the streams that will come to each moment. */
+void rss_prepare(struct replay *r);
 
 /* The position at which the stream reaches its next moment; NEVER: nowhere. */
 uint64_t rss_next_sample(const struct worker *w);
 
-/* The stream is at its next moment, or at the trace's peak. */
-void rss_sample(struct worker *w, bool at_peak);
+/* The instants for which this stream is to sample here: those of the moments that it reaches as the last one. */
+uint64_t rss_instants(struct worker *w);
+
+/* Sample, for as many instants. */
+void rss_sample(struct replay *r, uint64_t instants, bool at_peak);

@@ -325,14 +325,15 @@ static void run_window(struct worker *w, const struct event *events, uint64_t n)
         pause_end(w, begun);
     }
     run(w, events, n);
-    bool samples = w->position == rss_next_sample(w) || at_peak_live(w);
-    if (resident && !samples)
+    uint64_t instants = rss_instants(w);
+    bool at_peak = at_peak_live(w);
+    if (resident && instants == 0 && !at_peak)
         return;
     struct spent begun = pause_begin();
     if (!resident)
         script_forget(events, n);
-    if (samples)
-        rss_sample(w, at_peak_live(w));
+    if (instants > 0 || at_peak)
+        rss_sample(w->replay, instants, at_peak);
     pause_end(w, begun);
 }
 

@@ -130,14 +130,14 @@ Replay = Annotated[
     bool | None,
     typer.Option(
         "--replay/--no-replay",
-        help="Replay the best designs, and choose by that too. Default: where gcc is, but not with --simulations, "
-        "--machine or --cores.",
+        help="Replay the best designs, and choose by that too. Default: where gcc is, but not with --simulations "
+        "or --machine, and never with --cores.",
     ),
 ]
 WaitCores = Annotated[
     int | None,
     typer.Option(
-        metavar="N", min=1, help="Count what threads wait for locks, as on N cores, as time. Slower; no replays."
+        metavar="N", min=1, help="Add what threads wait for locks on N cores to the time. Slower, and without replays."
     ),
 ]
 

@@ -32,6 +32,7 @@ NUMBERS = ("drain_interval", "remote_words", "remote_locks")
 """remote_words: the number of the heap's lock. remote_locks: how many there are; fork holds all of them."""
 
 LOCKS = 64
+UNFOLLOWED = True
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

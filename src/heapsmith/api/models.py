@@ -277,8 +277,8 @@ class TuneOptions(TypedDict, total=False):
     huge_pages: bool
     """The program touches all bytes that it requests: consider huge pages without samples in the trace."""
     replay: bool
-    """Replay the best designs, and choose by that too. Default: where gcc is, but not with `simulations`,
-    `machine` or `cores`."""
+    """Replay the best designs, and choose by that too. Default: where gcc is, but not with `simulations` or
+    `machine`, and never with `cores`."""
     machine: MachineLike
     """The machine whose costs count. Default: "default"."""
 
