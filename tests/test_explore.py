@@ -176,7 +176,7 @@ def test_where_waits_count_other_shards_come_early_and_unknown_locks_never(
 ) -> None:
     explorer = explorer_of(bench._replace(cores=8))
     monkeypatch.setattr(Explorer, "_price", lambda *_: 0.0)
-    explorer.search(Budget(None, 64))
+    explorer.search(Budget(None, 40))
     _, _, *others = (one.design for one in explorer.known.values())
     assert len({repr(one.shards) for one in (BASE, *others[:2])}) == 3
     assert all(msgspec.structs.replace(one, shards=BASE.shards) == BASE for one in others[:2])
@@ -185,6 +185,7 @@ def test_where_waits_count_other_shards_come_early_and_unknown_locks_never(
     assert "owner_mutex" not in {one.row("remote").NAME for one in explorer._looked.values()}
 
 
+@pytest.mark.big
 def test_the_compilation_of_the_model_is_no_part_of_the_search(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """The clock moves with each look at it, and jumps while the workers get ready."""
     ticks, jump = count(), [0]

@@ -73,7 +73,7 @@ print(*before, *resident())
 """
 
 
-@pytest.mark.parametrize("design", ["default", "owner-batch", "lean"])
+@pytest.mark.parametrize("design", soon(("default", "owner-batch", "lean"), ["default"]))
 def test_no_page_of_the_cold_functions_is_read_before_one_is_called(design: str) -> None:
     if not links_with_gnu_ld(find_gcc().path):
         pytest.skip("only GNU ld lays cold functions apart")

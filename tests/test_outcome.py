@@ -137,7 +137,7 @@ def test_a_thread_alone_waits_for_nobody(tmp_path: Path) -> None:
 def test_where_threads_wait_for_locks_the_choice_waits_less(tmp_path: Path) -> None:
     """And the table says how much of the time they wait. Without cores no wait counts."""
     trace, base = (
-        crowded_trace(tmp_path / "crowded.hst", step_ns=1, blocks=200, repeats=2),
+        crowded_trace(tmp_path / "crowded.hst", step_ns=1, threads=4, blocks=150, repeats=2),
         msgspec.structs.replace(DEFAULT, shards=None),
     )
     found, plain = (
