@@ -145,7 +145,7 @@ def test_where_threads_wait_for_locks_the_choice_waits_less(tmp_path: Path) -> N
         for cores in (8, None)
     )
     assert found.before.lock_wait_ns_per_op > 10
-    assert found.design.remote is None or found.design.remote != "owner_mutex"
+    assert found.design.row("remote").NAME != "owner_mutex"
     assert found.after.lock_wait_ns_per_op < found.before.lock_wait_ns_per_op / 2
     assert {one.after.lock_wait_ns_per_op for one in found.traces} == {found.after.lock_wait_ns_per_op}
     assert "waits on 8 cores" in on_traces(found).columns

@@ -13,7 +13,7 @@ Array = npt.NDArray[Any]
 SAMPLE = np.dtype("u8,u4,u4")
 SAMPLE.names = ("position", "moment", "instants")
 
-MOST, LEAST = 256, 8  # at most MOMENTS of runtime/replay/script.h
+MOST, LEAST = 256, 8  # MOST is MOMENTS of runtime/replay/script.h
 MOST_SAMPLES = 1 << 20  # of all threads together, from which on there are fewer instants
 ALONE, SHARED = 1 << 10, 1 << 14  # events for each instant: a sample disturbs the replay around it
 

@@ -51,8 +51,8 @@ class Asked(NamedTuple):
     max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
     fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
     huge pages and populated pages are considered; they are too if each trace tells what was touched.
-    latency: p99.9 is an objective of the front too, as with a limit of p99.9. cores: threads wait for
-    locks as on so many cores, and that is part of the time; None: no wait counts. patient: Ctrl-C ends
+    latency: p99.9 is an objective of the front too, as with a limit of p99.9. cores: the
+    number of cores for which waits for locks are predicted and added to the time; None: no waits. patient: Ctrl-C ends
     the search with the best so far. resume: begin with the outcomes of earlier searches.
     replays: what replays designs to confirm the choice; it takes as long again as REPLAY_SHARE of the
     search's time, LEAST_REPLAY_SECONDS without `seconds`, and that of building libraries.

@@ -43,7 +43,7 @@ class Task(NamedTuple):
 
 
 class Bench(NamedTuple):
-    """What all tasks share. cores: where threads wait for locks, as part of the time; None: no wait counts."""
+    """What all tasks share. cores: how many, where waits for locks are added to the time; None: no waits."""
 
     sources: Sequence[Source]
     hardware: Hardware

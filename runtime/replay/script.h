@@ -38,8 +38,8 @@ struct segment {
     uint32_t window; /* the trace's events lie in windows, numbered from 0 in the trace's order */
 };
 
-/* At a moment of the trace each stream has performed so many events. The last stream that gets there samples RSS, for
- * as many of the evenly spaced instants of the trace's time as this moment stands for. */
+/* How many events a stream has performed at a moment of the trace. The last stream that reaches its position of a moment
+ * samples RSS. The sample counts for `instants` of the evenly spaced instants of the trace's time. */
 struct sample {
     uint64_t position; /* events of the stream before it, at least 1; not descending */
     uint32_t moment;   /* its number, below MOMENTS; streams that have not begun by then have no sample of it */

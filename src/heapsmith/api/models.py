@@ -263,7 +263,7 @@ class TuneOptions(TypedDict, total=False):
     latency: bool
     """Make p99.9 an objective of the front."""
     cores: int
-    """The threads' waits for locks, as on so many cores, are part of the time."""
+    """The number of cores for which waits for locks are predicted and added to the time."""
     hold_out: Sequence[TraceLike]
     """Traces that the search does not see: the result has the choice's figures for them."""
     seed: int
