@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,6 +60,9 @@ imports: dev ## speed and memory of imports of files of 100 MB and 1 GB: make im
 
 public-traces: dev ## traces of other tools from import to measurement: make public-traces TRACES=FOLDER
 	$(BIN)/python -m heapsmith.bench.gates.public_traces $(TRACES)
+
+everyday: dev ## programs of a Linux machine and their jobs, recorded and under two designs: make everyday PROGRAMS="curl git"
+	$(BIN)/python -m heapsmith.bench.gates.everyday $(PROGRAMS)
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
 	$(BIN)/python -m heapsmith.bench.gates.soak $(SOAK)
