@@ -101,8 +101,8 @@ def test_a_frequent_caller_survives_many_rare_ones(tmp_path: Path) -> None:
     rare, often = 3 * CALLERS, 200
     source = tmp_path / "many.c"
     source.write_text(
-        "#include <stdlib.h>\nvoid *__libc_malloc(size_t bytes);\n"
-        "int main(void) { void *volatile block = __libc_malloc(10);\n"
+        f'#include "{PROGRAMS}/run_foreign_block.h"\n'
+        "int main(void) { void *volatile block = foreign_malloc(10);\n"
         + "free(block);\n" * CALLERS
         + f"for (int times = 0; times < {often}; times++) free(block);\n"
         + "free(block);\n" * (rare - CALLERS)

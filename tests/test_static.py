@@ -25,7 +25,9 @@ LINKS = {"dynamic": [], "static": ["-static"], "static-pie": ["-static-pie"]}
 
 API = """
     aligned_alloc calloc cfree free free_aligned_sized free_sized mallinfo mallinfo2 malloc malloc_info malloc_stats
-    malloc_trim malloc_usable_size mallopt memalign mlockall posix_memalign pvalloc realloc reallocarray valloc
+    __libc_calloc __libc_cfree __libc_free __libc_malloc __libc_memalign __libc_pvalloc __libc_realloc __libc_valloc
+    __posix_memalign malloc_trim malloc_usable_size mallopt memalign mlockall posix_memalign pvalloc realloc
+    reallocarray valloc
     heapsmith_check heapsmith_checked heapsmith_counter_count heapsmith_counters heapsmith_design heapsmith_locate
     heapsmith_reset
 """

@@ -1,11 +1,9 @@
-/* Foreign pointers, policy next: they go to the allocator that follows in the search order of the dynamic linker, once it is
- * known. They leak while a thread looks for it (dlsym may free) and where there is none. */
-#define _GNU_SOURCE
+/* Foreign pointers, policy next: they go to the allocator that follows in the search order of the dynamic linker. Where there
+ * is none, they leak. */
 #include "foreign/foreign.h"
 
-#include "api.h"
+#include "definitions.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdbool.h>
 
@@ -14,51 +12,59 @@ static struct {
     void (*free)(void *block);
     void *(*realloc)(void *block, size_t bytes);
     size_t (*usable)(void *block);
-} next;
+} next, libc;
 static bool resolved;
-static __thread bool resolving;
 
-/* The next definition of a function; NULL if there is none but our own. */
-static void resolve(void **next_definition, const char *name, const void *ours)
+/* An allocator that wraps the C library's calls it by the names with __libc_, which are ours too (api.c): what it hands on so
+ * comes here again, and goes to the C library itself. */
+static __thread bool handing_over;
+
+static void resolve(void *next_definition, const char *name)
 {
-    void *found = dlsym(RTLD_NEXT, name);
-    __atomic_store_n(next_definition, found != ours ? found : NULL, __ATOMIC_RELAXED);
+    __atomic_store_n((void **)next_definition, definition_next(name).function, __ATOMIC_RELAXED);
 }
 
-/* True if `next` may be used. */
-static bool known(void)
+static void know(void)
 {
     if (__atomic_load_n(&resolved, __ATOMIC_ACQUIRE))
-        return true;
-    if (resolving)
-        return false;
-    int saved = errno;
-    resolving = true;
-    resolve((void **)&next.free, "free", (void *)free);
-    resolve((void **)&next.realloc, "realloc", (void *)realloc);
-    resolve((void **)&next.usable, "malloc_usable_size", (void *)malloc_usable_size);
+        return;
+    resolve(&next.free, "free");
+    resolve(&next.realloc, "realloc");
+    resolve(&next.usable, "malloc_usable_size");
+    resolve(&libc.free, "__libc_free");
+    resolve(&libc.realloc, "__libc_realloc");
     __atomic_store_n(&resolved, true, __ATOMIC_RELEASE);
-    resolving = false;
-    errno = saved;
-    return true;
 }
 
 void foreign_free(void *block)
 {
-    if (known() && next.free != NULL)
-        next.free(block);
+    know();
+    bool again = handing_over;
+    void (*free_there)(void *) = again ? libc.free : next.free;
+    handing_over = true;
+    if (free_there != NULL)
+        free_there(block);
+    handing_over = again;
 }
 
 void *foreign_realloc(void *block, size_t bytes)
 {
-    if (known() && next.realloc != NULL)
-        return next.realloc(block, bytes);
-    if (bytes > 0)
-        errno = ENOMEM;
-    return NULL;
+    know();
+    bool again = handing_over;
+    void *(*realloc_there)(void *, size_t) = again ? libc.realloc : next.realloc;
+    if (realloc_there == NULL) {
+        if (bytes > 0)
+            errno = ENOMEM;
+        return NULL;
+    }
+    handing_over = true;
+    void *moved = realloc_there(block, bytes);
+    handing_over = again;
+    return moved;
 }
 
 size_t foreign_usable(void *block)
 {
-    return known() && next.usable != NULL ? next.usable(block) : 0;
+    know();
+    return next.usable != NULL ? next.usable(block) : 0;
 }
