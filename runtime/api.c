@@ -13,6 +13,9 @@
 #include "stats.h"
 
 #include <errno.h>
+#ifdef HEAPSMITH_ARCHIVE
+#include <gnu/libc-version.h>
+#endif
 #include <string.h>
 
 /* The plan of a small block's class; NULL if the block is not small. */
@@ -326,8 +329,11 @@ int __posix_memalign(void **block, size_t alignment, size_t bytes)
 }
 
 #ifdef HEAPSMITH_ARCHIVE
-__attribute__((constructor(101))) static void register_at_start(void)
+/* The linker names this function where the C library is another one: in musl, pthread_atfork and the start of a program call
+ * malloc where no lock is ready yet. */
+__attribute__((constructor(101))) static void heapsmith_needs_glibc(void)
 {
+    gnu_get_libc_version();
     hs_locks_over_fork();
 }
 #else

@@ -89,6 +89,18 @@ def first(kind: str, *flags: str) -> Path:
     return program("first_main", "-Wl,--no-as-needed", *flags, sources=[constructor])
 
 
+def test_the_recorder_before_a_malloc_that_wraps_the_c_librarys(tmp_path: Path) -> None:
+    """Which calls names that are the recorder's too."""
+    done = start(
+        [program("first_main")],
+        build_recorder(64),
+        shim("shim_wraps_libc"),
+        environment={"HEAPSMITH_RECORD": str(tmp_path)},
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")
+    assert len(list(tmp_path.glob("*.spool"))) == 2
+
+
 @cache
 def locked() -> list[str | Path | int]:
     plugin = build_tool("locked_plugin.so", [PROGRAMS / "locked_plugin.cc"], ["-O1", "-shared", "-fPIC", "-lstdc++"])
