@@ -35,7 +35,8 @@ PURPOSES = {
 }
 
 RUNTIME_ORDER = (
-    *("cold.h", "counting", "text", "check", "bound.h", "object", "os", "lock", "over_fork", "locks", "counters"),
+    *("cold.h", "counting", "text", "check", "bound.h", "object", "definitions"),
+    *("os", "lock", "over_fork", "locks", "counters"),
     *("lookup", "api.h", "heap.h", "segregation", "slab_record", "span", "rows", "heaps"),
     *("populate", "growth", "block_index", "slab_numbers.h"),
     *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),

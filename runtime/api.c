@@ -13,6 +13,9 @@
 #include "stats.h"
 
 #include <errno.h>
+#ifdef HEAPSMITH_ARCHIVE
+#include <gnu/libc-version.h>
+#endif
 #include <string.h>
 
 /* The plan of a small block's class; NULL if the block is not small. */
@@ -278,9 +281,59 @@ void free_aligned_sized(void *block, size_t alignment, size_t bytes)
     free(block);
 }
 
-#ifdef HEAPSMITH_ARCHIVE
-__attribute__((constructor)) static void register_at_start(void)
+/* Jumps, so that each caller stays the program's own. */
+
+void *__libc_malloc(size_t bytes)
 {
+    return malloc(bytes);
+}
+
+void __libc_free(void *block)
+{
+    free(block);
+}
+
+void *__libc_calloc(size_t count, size_t bytes)
+{
+    return calloc(count, bytes);
+}
+
+void *__libc_realloc(void *block, size_t bytes)
+{
+    return realloc(block, bytes);
+}
+
+void *__libc_memalign(size_t alignment, size_t bytes)
+{
+    return memalign(alignment, bytes);
+}
+
+void *__libc_valloc(size_t bytes)
+{
+    return valloc(bytes);
+}
+
+void *__libc_pvalloc(size_t bytes)
+{
+    return pvalloc(bytes);
+}
+
+void __libc_cfree(void *block)
+{
+    free(block);
+}
+
+int __posix_memalign(void **block, size_t alignment, size_t bytes)
+{
+    return posix_memalign(block, alignment, bytes);
+}
+
+#ifdef HEAPSMITH_ARCHIVE
+/* The linker names this function where the C library is another one: in musl, pthread_atfork and the start of a program call
+ * malloc where no lock is ready yet. */
+__attribute__((constructor(101))) static void heapsmith_needs_glibc(void)
+{
+    gnu_get_libc_version();
     hs_locks_over_fork();
 }
 #else

@@ -22,6 +22,16 @@ COLD void *pvalloc(size_t bytes);
 size_t malloc_usable_size(void *block);
 void free_sized(void *block, size_t bytes);
 void free_aligned_sized(void *block, size_t alignment, size_t bytes);
+/* The names by which programs reach the C library's malloc past a malloc of their own. */
+void *__libc_malloc(size_t bytes);
+void __libc_free(void *block);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *block, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+COLD void *__libc_valloc(size_t bytes);
+COLD void *__libc_pvalloc(size_t bytes);
+COLD void __libc_cfree(void *block);
+COLD int __posix_memalign(void **block, size_t alignment, size_t bytes);
 #ifndef HEAPSMITH_ARCHIVE
 COLD int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *object);
 #endif

@@ -7,10 +7,10 @@
  * new-handler over our malloc and throws. */
 #include "api.h"
 #include "bound.h"
+#include "definitions.h"
 #include "deletes/deletes.h"
 #include "text.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -31,8 +31,7 @@ static void *in_private_library(const char *name)
 {
     static const char *const library[] = { "libstdc++.so.6", "libc++abi.so.1", "libc++.so.1" };
     for (size_t index = 0; index < sizeof library / sizeof library[0]; index++) {
-        void *handle = dlopen(library[index], RTLD_LAZY | RTLD_NOLOAD);
-        void *found = handle == NULL ? NULL : dlsym(handle, name);
+        void *found = definition_in(library[index], name).function;
         if (found != NULL)
             return found;
     }
@@ -42,7 +41,7 @@ static void *in_private_library(const char *name)
 /* An operator new may not return NULL, and without a C++ library nobody can throw. */
 static void *next_operator(const char *name)
 {
-    void *found = dlsym(RTLD_NEXT, name);
+    void *found = definition_next(name).function;
     if (found == NULL)
         found = in_private_library(name);
     if (found != NULL)

@@ -118,27 +118,27 @@ static COLD int report_descriptor(void)
     return kept ? first_stderr : STDERR_FILENO;
 }
 
-/* False if another report is being written. */
+/* False if another report is being written. The thread must not be cancelled here: it would leave the exit of the process, or
+ * it may have been interrupted with a lock in its hands. */
 static COLD bool write_report(void)
 {
-    int none = __atomic_load_n(&writer, __ATOMIC_RELAXED), self = getpid();
+    int cancel_state, none = __atomic_load_n(&writer, __ATOMIC_RELAXED), self = getpid();
     if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     if (stats_file[0] == '\0')
         write_stats(report_descriptor());
     else if (!write_file())
         warn("cannot write", stats_file, strlen(stats_file));
+    pthread_setcancelstate(cancel_state, NULL);
     __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);
     return true;
 }
 
-/* It may have interrupted code that holds a lock, so that the thread must not be cancelled here. */
 static COLD void on_signal(int number)
 {
-    int saved = errno, cancel_state;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    int saved = errno;
     write_report();
-    pthread_setcancelstate(cancel_state, NULL);
     errno = saved;
 }
 

@@ -11,10 +11,10 @@
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #ifdef SHARD_NODES
 #include <linux/mempolicy.h>
-#include <sys/syscall.h>
 #endif
 
 enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
@@ -225,11 +225,12 @@ void *os_map(size_t bytes, size_t alignment)
     return start;
 }
 
+/* Not by getrandom(3), which is a point of thread cancellation. */
 uintptr_t os_random(void)
 {
     uintptr_t word;
     int saved = errno;
-    if (getrandom(&word, sizeof word, GRND_NONBLOCK) != sizeof word)
+    if (syscall(SYS_getrandom, &word, sizeof word, GRND_NONBLOCK) != sizeof word)
         memcpy(&word, (const void *)getauxval(AT_RANDOM), sizeof word);
     errno = saved;
     return word;
@@ -297,14 +298,15 @@ void os_bind(void *start, size_t bytes, unsigned node)
 #endif
 
 #if defined SHARD_NODES || defined LIMIT_PERCENT
+/* Directly: the C library's functions are points of thread cancellation, and malloc(3) asks here. */
 void os_read_text(const char *path, char *text, size_t room)
 {
-    int file = open(path, O_RDONLY | O_CLOEXEC);
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     size_t used = 0;
-    for (ssize_t got = 1; file >= 0 && got > 0 && used < room - 1; used += got > 0 ? (size_t)got : 0)
-        got = read(file, text + used, room - 1 - used);
+    for (long got = 1; file >= 0 && got > 0 && used < room - 1; used += got > 0 ? (size_t)got : 0)
+        got = syscall(SYS_read, file, text + used, room - 1 - used);
     text[used] = '\0';
     if (file >= 0)
-        close(file);
+        syscall(SYS_close, file);
 }
 #endif

@@ -11,8 +11,8 @@
 #include "over_fork.h"
 
 #include "bound.h"
+#include "definitions.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -24,7 +24,7 @@ int hs_register(struct fork_handlers handlers, void *object)
 #ifdef HEAPSMITH_ARCHIVE /* a program has no second definition of a function */
     return pthread_atfork(handlers.before, handlers.in_parent, handlers.in_child);
 #else
-    int (*next)(void (*)(void), void (*)(void), void (*)(void), void *) = dlsym(RTLD_NEXT, "__register_atfork");
+    int (*next)(void (*)(void), void (*)(void), void (*)(void), void *) = definition_next("__register_atfork").function;
     return next != NULL ? next(handlers.before, handlers.in_parent, handlers.in_child, object) : ENOMEM;
 #endif
 }
@@ -33,7 +33,7 @@ int hs_register(struct fork_handlers handlers, void *object)
  * the C library that its own thread holds. */
 GATE void hs_watch_fork(struct fork_handlers handlers)
 {
-    static __thread bool registering;
+    static __thread volatile bool registering; /* to the headers the call is a leaf, but it may allocate */
     if (registering || __atomic_load_n(&hs_fork_watched, __ATOMIC_RELAXED))
         return;
     int saved = errno;

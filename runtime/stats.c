@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <pthread.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -86,13 +85,11 @@ static void write_line(uint64_t count)
     text_end(&out);
 }
 
-/* free leaves errno alone and is no cancellation point: its caller may hold a lock. */
+/* free leaves errno alone. */
 static void report_line(uint64_t count)
 {
-    int saved = errno, cancel_state;
-    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    int saved = errno;
     write_line(count);
-    pthread_setcancelstate(cancel_state, NULL);
     errno = saved;
 }
 

@@ -10,27 +10,28 @@ from typing import Any
 
 import msgspec
 import pytest
+from covering import soon
 from loaded import unchecked_library
 
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
+from heapsmith.codegen.generate import generate
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.design.design import load
+from heapsmith.model.design.design import Design, builtin_names, load
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ["-O2", "-pthread", "-Wall", "-Wextra", "-fno-builtin", "-Wno-free-nonheap-object", "-Wno-use-after-free"]
 CALLERS = 64
+NEXT = [name for name in builtin_names() if load(name).foreign == "next"]
 
 
 @cache
 def library(name: str) -> Path:
-    """The default design's as users have it: who called is what -O2 says. The others are built fast."""
-    design = load("default")
-    if design.foreign == name:
-        return library_of(design)
-    return unchecked_library(msgspec.structs.replace(design, foreign=name))
+    """That of `leak` as users have it: who called is what -O2 says. The others are built fast."""
+    design = msgspec.structs.replace(load("default"), foreign=name)
+    return library_of(design) if name == "leak" else unchecked_library(design)
 
 
 @cache
@@ -75,11 +76,11 @@ def test_policy(policy: str, what: str, expected: str) -> None:
     assert run(policy, what) == (expected, "")
 
 
-def test_next_is_found_by_a_dlsym_that_frees() -> None:
-    preload = build_tool("dlsym_frees.so", [PROGRAMS / "run_dlsym_frees.c"], [*FLAGS, "-shared", "-fPIC"])
-    out, errors = run("next", "free", options="stats", preload=preloadable(preload))
-    assert out == "reused\n"
-    assert seen(errors)["count"] == 4  # one for each of the three names that are looked up, and the program's own
+@pytest.mark.parametrize(("what", "expected"), [("free", "reused\n"), ("realloc", "xxxxx\n"), ("usable", "1\n")])
+def test_next_ends_behind_a_malloc_that_wraps_the_c_librarys(what: str, expected: str) -> None:
+    """Which calls names that are ours too, so that the pointer comes to us again."""
+    preload = build_tool("wraps_libc.so", [PROGRAMS / "shim_wraps_libc.c"], [*FLAGS, "-shared", "-fPIC"])
+    assert run("next", what, preload=preloadable(preload)) == (expected, "")
 
 
 @pytest.mark.parametrize("policy", ["leak", "next"])
@@ -101,8 +102,8 @@ def test_a_frequent_caller_survives_many_rare_ones(tmp_path: Path) -> None:
     rare, often = 3 * CALLERS, 200
     source = tmp_path / "many.c"
     source.write_text(
-        "#include <stdlib.h>\nvoid *__libc_malloc(size_t bytes);\n"
-        "int main(void) { void *volatile block = __libc_malloc(10);\n"
+        f'#include "{PROGRAMS}/run_foreign_block.h"\n'
+        "int main(void) { void *volatile block = foreign_malloc(10);\n"
         + "free(block);\n" * CALLERS
         + f"for (int times = 0; times < {often}; times++) free(block);\n"
         + "free(block);\n" * (rare - CALLERS)
@@ -165,10 +166,43 @@ def test_abort_ends_the_program(what: str, level: str, tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)
 
 
+@pytest.mark.parametrize("level", ["checks", "full"])
+@pytest.mark.parametrize(("what", "expected"), [("free", "reused\n"), ("realloc", "xxxxx\n"), ("usable", "1\n")])
+def test_abort_gives_another_allocator_its_blocks(what: str, expected: str, level: str) -> None:
+    hardening = policy.row("hardening", level).Params()
+    design = msgspec.structs.replace(load("default"), foreign="abort", hardening=hardening)
+    environment = {"LD_PRELOAD": preloadable(unchecked_library(design))}
+    done = subprocess.run([program(), what], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
+
+
+def emitted(design: Design, folder: Path) -> str:
+    """The hit paths, without the design's hash and the names of headers."""
+    generate(design, folder)
+    text = (folder / "fast.c").read_text().replace(design.hash(), "HASH")
+    return re.sub(r"^#include .*\n", "", text, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", soon(NEXT, ["default", "owner", "lean", "two-level", "steady"]))
+def test_the_hit_path_is_the_same_whatever_becomes_of_foreign_pointers(name: str, tmp_path: Path) -> None:
+    design = load(name)
+    leaking = msgspec.structs.replace(design, foreign="leak")
+    assert emitted(design, tmp_path / "next") == emitted(leaking, tmp_path / "leak")
+
+
+def test_only_designs_that_look_at_each_block_or_measure_have_another_policy() -> None:
+    assert {name: load(name).foreign for name in builtin_names() if name not in NEXT} == {
+        "benchfast": "trust",
+        "checks": "abort",
+        "hardened": "abort",
+        "probing": "probe",
+    }
+
+
 def test_abort_needs_hardening() -> None:
     design = msgspec.structs.replace(load("default"), foreign="abort")
     assert design.why_not_valid() == (
-        "foreign: 'abort' cannot go with hardening 'off', which stops no program; expected 'leak'"
+        "foreign: 'abort' cannot go with hardening 'off', which stops no program; expected 'next'"
     )
 
 

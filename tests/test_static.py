@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from test_top import Stepped
 
 from heapsmith.bench.top.watch import Watch
 from heapsmith.codegen.build import build
+from heapsmith.codegen.generate import RUNTIME, generate
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
 
@@ -25,11 +27,14 @@ LINKS = {"dynamic": [], "static": ["-static"], "static-pie": ["-static-pie"]}
 
 API = """
     aligned_alloc calloc cfree free free_aligned_sized free_sized mallinfo mallinfo2 malloc malloc_info malloc_stats
-    malloc_trim malloc_usable_size mallopt memalign mlockall posix_memalign pvalloc realloc reallocarray valloc
+    __libc_calloc __libc_cfree __libc_free __libc_malloc __libc_memalign __libc_pvalloc __libc_realloc __libc_valloc
+    __posix_memalign malloc_trim malloc_usable_size mallopt memalign mlockall posix_memalign pvalloc realloc
+    reallocarray valloc
     heapsmith_check heapsmith_checked heapsmith_counter_count heapsmith_counters heapsmith_design heapsmith_locate
     heapsmith_reset
 """
 FOR_THE_HEADER = re.compile(rf"hs_heap_{DESIGN.hash()}_[0-9a-f]{{6}}")
+needs_musl = pytest.mark.skipif(shutil.which("musl-gcc") is None, reason="musl-gcc is not installed")
 OPERATORS = "_Znwm _ZnwmSt11align_val_t _ZdlPv _ZdlPvSt11align_val_t"
 
 
@@ -148,3 +153,33 @@ def test_without_binutils_it_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
     with pytest.raises(Missing, match=r"^objcopy not found on PATH"):
         build(DESIGN, tmp_path / "libheap.a", static=True)
     assert not (tmp_path / "libheap.a").exists()
+
+
+@needs_musl
+@pytest.mark.parametrize("kind", LINKS)
+def test_another_c_library_is_refused_at_link(archive: Callable[[bool], Path], kind: str, tmp_path: Path) -> None:
+    """Its pthread_atfork calls malloc, which registers handlers of fork, for ever."""
+    words = ["musl-gcc", "-w", "-o", tmp_path / "program", tmp_path / "main.c", archive(False), *LINKS[kind]]
+    (tmp_path / "main.c").write_text("#include <stdlib.h>\nint main(void) { free(malloc(1)); return 0; }\n")
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert re.search(r"heapsmith_needs_glibc.*\n?.*undefined reference to `gnu_get_libc_version'", done.stderr)
+    assert not (tmp_path / "program").exists()
+
+
+@needs_musl
+def test_the_c_is_refused_by_the_compiler_of_another_c_library(tmp_path: Path) -> None:
+    generate(DESIGN, tmp_path / "emitted")
+    words = [
+        "musl-gcc",
+        "-c",
+        "-o",
+        tmp_path / "heap.o",
+        f"-I{tmp_path}/emitted",
+        f"-I{RUNTIME}",
+        tmp_path / "emitted" / "heap.c",
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    first = next(line for line in done.stderr.splitlines() if "error:" in line)
+    assert "heapsmith needs the GNU C library (glibc)" in first

@@ -47,14 +47,15 @@ class OwnMalloc(NamedTuple):
 def own_malloc(
     program: str, command: list[str], env: Mapping[str, str], folder: Path, *, limit_s: float | None = None
 ) -> OwnMalloc:
-    """Run the command once with a preloaded probe that asks the dynamic linker for malloc's place.
+    """Run the command once with a preloaded probe that looks for malloc's place.
 
     `folder` is for the probe's file. A command that cannot be executed has no malloc of its own.
     Raises Missing without a compiler, CheckFailed for a run that exceeds `limit_s`.
     """
     listing = folder / "whose-malloc"
     listing.write_bytes(b"")
-    probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", flags=("-shared", "-fPIC")))
+    flags = ("-shared", "-fPIC", "-fvisibility=hidden")
+    probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", "../definitions.c", flags=flags))
     preloads = [path for path in (env.get("LD_PRELOAD", ""), probe) if path]
     probed = {**env, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)}
     void = subprocess.DEVNULL

@@ -30,7 +30,10 @@ SOURCE = "recorder"
 
 SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the recorder
 HEADER_WORD = b"\0hs_heap_"
-_LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
+_LIBRARY_FLAGS = (
+    *("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread"),
+    "-Wl,-z,now",  # no call of the dynamic linker from within malloc
+)
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 _CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
@@ -124,7 +127,8 @@ def build_recorder(stacks: int = 0) -> Path:
     if the processor's TSC does not run at a constant rate.
     """
     _check_processor()
-    sources = sorted(Path(str(files("heapsmith.runtime"))).joinpath("recorder").glob("*.c"))
+    runtime = Path(str(files("heapsmith.runtime")))
+    sources = [*sorted(runtime.joinpath("recorder").glob("*.c")), runtime / "definitions.c"]
     flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
     return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags))
 

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash d4e13730c31a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash e9bd33884f3f.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -8,6 +8,7 @@
 #include "text.c"
 #include "check.c"
 #include "object.c"
+#include "definitions.c"
 #include "os.c"
 #include "lock.c"
 #include "over_fork.c"
@@ -39,7 +40,8 @@
 #include "front/stack.c"
 #include "front/array_stack.c"
 #include "stats.c"
-#include "foreign/leak.c"
+#include "foreign/elsewhere.c"
+#include "foreign/next.c"
 #include "api.c"
 #include "glibc.c"
 #include "inspect.c"

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash d4e13730c31a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash e9bd33884f3f.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once

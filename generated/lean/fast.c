@@ -1,12 +1,13 @@
 /* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash ca5da01df57d.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash c739c7bd9034.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
 #include "api.h"
 #include "front/linked_list.h"
+#include "foreign/elsewhere.h"
 #include "large.h"
 #include "span.h"
 #include "thread.h"

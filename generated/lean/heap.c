@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash ca5da01df57d.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash c739c7bd9034.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -8,6 +8,7 @@
 #include "text.c"
 #include "check.c"
 #include "object.c"
+#include "definitions.c"
 #include "os.c"
 #include "lock.c"
 #include "over_fork.c"
@@ -37,7 +38,8 @@
 #include "large.c"
 #include "front/linked_list.c"
 #include "stats.c"
-#include "foreign/leak.c"
+#include "foreign/elsewhere.c"
+#include "foreign/next.c"
 #include "api.c"
 #include "glibc.c"
 #include "inspect.c"

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash ca5da01df57d.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash c739c7bd9034.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash daf4b9bccac3.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 9f429567f630.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -8,6 +8,7 @@
 #include "text.c"
 #include "check.c"
 #include "object.c"
+#include "definitions.c"
 #include "os.c"
 #include "lock.c"
 #include "over_fork.c"
@@ -38,7 +39,8 @@
 #include "front/stack.c"
 #include "front/array_stack.c"
 #include "stats.c"
-#include "foreign/leak.c"
+#include "foreign/elsewhere.c"
+#include "foreign/next.c"
 #include "api.c"
 #include "glibc.c"
 #include "inspect.c"

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash daf4b9bccac3.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 9f429567f630.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 220b1668ff35.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash a8f038a95772.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -8,6 +8,7 @@
 #include "text.c"
 #include "check.c"
 #include "object.c"
+#include "definitions.c"
 #include "os.c"
 #include "lock.c"
 #include "over_fork.c"
@@ -40,7 +41,8 @@
 #include "front/none.c"
 #include "front/two_level.c"
 #include "stats.c"
-#include "foreign/leak.c"
+#include "foreign/elsewhere.c"
+#include "foreign/next.c"
 #include "api.c"
 #include "glibc.c"
 #include "inspect.c"

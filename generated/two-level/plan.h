@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash 220b1668ff35.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash a8f038a95772.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #pragma once

@@ -122,8 +122,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     foreign: Annotated[
         Foreign,
         _doc(
-            "free() of a block of another malloc: leak ignores it, next calls the next library's free(), abort ends "
-            "the program, probe makes a system call for each free(), trust looks at no pointer (for benchmarks alone)"
+            "free() of a block of another malloc: next calls the next library's free(), leak ignores it, abort ends "
+            "the program if no other malloc has blocks, probe makes a system call for each free(), trust looks at no "
+            "pointer (for benchmarks alone)"
         ),
     ] = _default("foreign")
     front: Annotated[Front, _doc("the front of every class that class_front does not name")] = _default("front")

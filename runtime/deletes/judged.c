@@ -2,15 +2,13 @@
  *
  * As in the C++ library, each form ends in the plain operator, the program's own if it has one. A block that another operator
  * new made, or malloc, has no mark and is not judged. The names are those of the Itanium C++ ABI for 64 bits. */
-#define _GNU_SOURCE
 #include "deletes/deletes.h"
 
+#include "definitions.h"
 #include "hardening/hardening.h"
 #include "hardening/live.h"
 #include "huge.h"
 #include "segregation/segregation.h"
-
-#include <dlfcn.h>
 
 /* Marks of live blocks: LIVE is a bit of each. Runs have none. */
 enum { OF_NEW = LIVE | 4, OF_ARRAY_NEW = LIVE | 8 };
@@ -59,7 +57,7 @@ static void *operator_now(void **known, const char *name)
 {
     void *found = __atomic_load_n(known, __ATOMIC_RELAXED);
     if (found == NULL) {
-        found = dlsym(RTLD_DEFAULT, name);
+        found = definition_first(name).function;
         __atomic_store_n(known, found, __ATOMIC_RELAXED);
     }
     return found;

@@ -1,13 +1,12 @@
 /* The exported malloc family: each function calls the real one and records what it did.
  *
  * An allocation is recorded after the call and only if it succeeded; a free before the call. malloc_usable_size is no
- * event: it is here for blocks of the static buffer. */
+ * event: it is here because the library that has malloc may lack it. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "real.h"
@@ -49,50 +48,82 @@ static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t
     return block;
 }
 
-/* Out of the static buffer: copied, never freed. */
-static void *move_from_bootstrap(const void *block, size_t bytes)
+static inline void *allocate(const struct real_basis *from, size_t bytes, struct caller caller)
 {
-    size_t rest = bootstrap_rest(block);
-    void *moved = malloc(bytes);
-    if (moved != NULL)
-        memcpy(moved, block, bytes < rest ? bytes : rest);
-    return moved;
+    struct writer *w = begin_call();
+    return end_alloc(w, SPOOL_MALLOC, from->malloc(bytes), bytes, caller);
 }
 
-static void *resize(void *block, size_t bytes, struct caller caller)
+static inline void *allocate_zeros(const struct real_basis *from, size_t count, size_t bytes, struct caller caller)
 {
-    if (is_bootstrap(block))
-        return move_from_bootstrap(block, bytes);
+    struct writer *w = begin_call();
+    return end_alloc(w, SPOOL_CALLOC, from->calloc(count, bytes), count * bytes, caller);
+}
+
+static void *resize(const struct real_basis *from, void *block, size_t bytes, struct caller caller)
+{
     struct writer *w = begin_call();
     if (w == NULL)
-        return real.realloc(block, bytes);
+        return from->realloc(block, bytes);
     if (block == NULL)
-        return end_alloc(w, SPOOL_MALLOC, real.realloc(NULL, bytes), bytes, caller);
+        return end_alloc(w, SPOOL_MALLOC, from->realloc(NULL, bytes), bytes, caller);
     sample_block(w, block);
     put_event(w, SPOOL_REALLOC_FROM, block, 0);
-    void *moved = real.realloc(block, bytes);
+    void *moved = from->realloc(block, bytes);
     put_birth(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
     end_call(w);
     return moved;
+}
+
+static inline void give_back(const struct real_basis *to, void *block)
+{
+    if (block == NULL)
+        return;
+    struct writer *w = begin_call();
+    if (w != NULL) {
+        sample_block(w, block);
+        put_event(w, SPOOL_FREE, block, 0);
+    }
+    to->free(block);
+    if (w != NULL)
+        end_call(w);
+}
+
+static void *align(const struct real_basis *from, size_t alignment, size_t bytes, struct caller caller)
+{
+    struct writer *w = begin_call();
+    return end_aligned(w, from->memalign(alignment, bytes), alignment, bytes, caller);
+}
+
+static void *align_to_page(const struct real_basis *from, size_t bytes, struct caller caller)
+{
+    struct writer *w = begin_call();
+    return end_aligned(w, from->valloc(bytes), (size_t)getpagesize(), bytes, caller);
+}
+
+/* Asks for whole pages, and is recorded as having asked for them. */
+static void *whole_pages(const struct real_basis *from, size_t bytes, struct caller caller)
+{
+    struct writer *w = begin_call();
+    size_t page = (size_t)getpagesize();
+    return end_aligned(w, from->pvalloc(bytes), page, (bytes + page - 1) & ~(page - 1), caller);
 }
 
 #pragma GCC visibility push(default)
 
 void *malloc(size_t bytes)
 {
-    struct writer *w = begin_call();
-    return end_alloc(w, SPOOL_MALLOC, real.malloc(bytes), bytes, CALLER);
+    return allocate(&real.plain, bytes, CALLER);
 }
 
 void *calloc(size_t count, size_t bytes)
 {
-    struct writer *w = begin_call();
-    return end_alloc(w, SPOOL_CALLOC, real.calloc(count, bytes), count * bytes, CALLER);
+    return allocate_zeros(&real.plain, count, bytes, CALLER);
 }
 
 void *realloc(void *block, size_t bytes)
 {
-    return resize(block, bytes, CALLER);
+    return resize(&real.plain, block, bytes, CALLER);
 }
 
 /* As the C library's: a checked product, then realloc; calling the real one would come back here. */
@@ -103,31 +134,22 @@ void *reallocarray(void *block, size_t count, size_t bytes)
         errno = ENOMEM;
         return NULL;
     }
-    return resize(block, total, CALLER);
+    return resize(&real.plain, block, total, CALLER);
 }
 
 void free(void *block)
 {
-    if (block == NULL || is_bootstrap(block))
-        return;
-    struct writer *w = begin_call();
-    if (w != NULL) {
-        sample_block(w, block);
-        put_event(w, SPOOL_FREE, block, 0);
-    }
-    real.free(block);
-    if (w != NULL)
-        end_call(w);
+    give_back(&real.plain, block);
 }
 
 void cfree(void *block)
 {
-    free(block);
+    give_back(&real.plain, block);
 }
 
 void free_sized(void *block, size_t bytes)
 {
-    if (block == NULL || is_bootstrap(block))
+    if (block == NULL)
         return;
     struct writer *w = begin_call();
     if (w != NULL) {
@@ -141,7 +163,7 @@ void free_sized(void *block, size_t bytes)
 
 void free_aligned_sized(void *block, size_t alignment, size_t bytes)
 {
-    if (block == NULL || is_bootstrap(block))
+    if (block == NULL)
         return;
     struct writer *w = begin_call();
     if (w != NULL) {
@@ -169,27 +191,66 @@ void *aligned_alloc(size_t alignment, size_t bytes)
 
 void *memalign(size_t alignment, size_t bytes)
 {
-    struct writer *w = begin_call();
-    return end_aligned(w, real.memalign(alignment, bytes), alignment, bytes, CALLER);
+    return align(&real.plain, alignment, bytes, CALLER);
 }
 
 void *valloc(size_t bytes)
 {
-    struct writer *w = begin_call();
-    return end_aligned(w, real.valloc(bytes), (size_t)getpagesize(), bytes, CALLER);
+    return align_to_page(&real.plain, bytes, CALLER);
 }
 
-/* Asks for whole pages, and is recorded as having asked for them. */
 void *pvalloc(size_t bytes)
 {
-    struct writer *w = begin_call();
-    size_t page = (size_t)getpagesize();
-    return end_aligned(w, real.pvalloc(bytes), page, (bytes + page - 1) & ~(page - 1), CALLER);
+    return whole_pages(&real.plain, bytes, CALLER);
 }
 
 size_t malloc_usable_size(void *block)
 {
-    return is_bootstrap(block) ? bootstrap_rest(block) : real.malloc_usable_size(block);
+    return block == NULL ? 0 : real.malloc_usable_size(block);
 }
+
+/* The names by which programs reach the C library's malloc past a malloc of their own. */
+
+void *__libc_malloc(size_t bytes)
+{
+    return allocate(&real.libc, bytes, CALLER);
+}
+
+void *__libc_calloc(size_t count, size_t bytes)
+{
+    return allocate_zeros(&real.libc, count, bytes, CALLER);
+}
+
+void *__libc_realloc(void *block, size_t bytes)
+{
+    return resize(&real.libc, block, bytes, CALLER);
+}
+
+void __libc_free(void *block)
+{
+    give_back(&real.libc, block);
+}
+
+void __libc_cfree(void *block)
+{
+    give_back(&real.libc, block);
+}
+
+void *__libc_memalign(size_t alignment, size_t bytes)
+{
+    return align(&real.libc, alignment, bytes, CALLER);
+}
+
+void *__libc_valloc(size_t bytes)
+{
+    return align_to_page(&real.libc, bytes, CALLER);
+}
+
+void *__libc_pvalloc(size_t bytes)
+{
+    return whole_pages(&real.libc, bytes, CALLER);
+}
+
+int __posix_memalign(void **out, size_t alignment, size_t bytes) __attribute__((alias("posix_memalign")));
 
 #pragma GCC visibility pop

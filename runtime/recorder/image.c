@@ -7,13 +7,13 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "digits.h"
 #include "sites.h"
 
 enum { PAGE_BYTES = 4096, NAME_BYTES = 64 };
@@ -104,7 +104,10 @@ static void *map_zeros(int file, uint64_t bytes, uint64_t offset)
 static int create_spool(uint32_t pid, uint32_t *sequence)
 {
     for (*sequence = 0; *sequence < UINT16_MAX; ++*sequence) {
-        snprintf(path + directory_length, NAME_BYTES, "/%u.%u.spool", pid, *sequence);
+        path[directory_length] = '/';
+        char *dot = write_number(path + directory_length + 1, pid);
+        *dot = '.';
+        strcpy(write_number(dot + 1, *sequence), ".spool");
         int file = open_file(path, O_RDWR | O_CREAT | O_EXCL);
         if (file >= 0 || errno != EEXIST)
             return file;

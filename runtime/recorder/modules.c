@@ -4,11 +4,11 @@
 #include "modules.h"
 
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "digits.h"
 #include "writer.h"
 
 enum { MAX_MAPPINGS = 1 << 13, LINE_BYTES = 4096 + 128, FREE_LOOKS = 256, PATIENCE = 32 };
@@ -56,18 +56,20 @@ static void tell(const struct mapping *mapping, const char *path)
 }
 
 /* One line: start-end rwxp offset device inode path. */
-static void read_line(char *line, struct mapping *fresh, uint32_t *count)
+static void read_line(const char *line, struct mapping *fresh, uint32_t *count)
 {
     struct mapping mapping;
-    char *at = line;
-    mapping.start = strtoull(at, &at, 16);
-    mapping.end = strtoull(at + 1, &at, 16);
+    const char *at = line;
+    mapping.start = read_number(&at, 16);
+    at++;
+    mapping.end = read_number(&at, 16);
     bool is_code = at[3] == 'x';
-    mapping.offset = strtoull(at + 5, &at, 16);
+    at += 5;
+    mapping.offset = read_number(&at, 16);
     at = strchr(at + 1, ' ');
     if (!is_code || at == NULL || *count == MAX_MAPPINGS)
         return;
-    mapping.file = strtoull(at, &at, 10);
+    mapping.file = read_number(&at, 10);
     fresh[(*count)++] = mapping;
     for (uint32_t i = 0; i < known_count; i++)
         if (memcmp(&known[i], &mapping, sizeof mapping) == 0)

@@ -4,11 +4,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "digits.h"
 
 enum {
     PAGE_BYTES = 4096,
@@ -43,8 +43,9 @@ static uint64_t resident_pages(void)
     long length = syscall(SYS_read, file, text, sizeof text - 1);
     syscall(SYS_close, file);
     text[length > 0 ? length : 0] = '\0';
-    const char *second = strchr(text, ' ');
-    return second == NULL ? 0 : strtoull(second, NULL, 10);
+    const char *at = text;
+    read_number(&at, 10);
+    return read_number(&at, 10);
 }
 
 static void sample_resident(struct writer *w)

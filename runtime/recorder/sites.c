@@ -1,14 +1,14 @@
 /* Sites that are not known yet (sites.h): unwinding, and what a thread remembers of it. */
-#define _GNU_SOURCE
 #include "sites.h"
 
 #if STACK_DEPTH > 0
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unwind.h>
+
+#include "../definitions.h"
 
 enum {
     MAX_STREAMS = 1 << 16, /* that remember: threads at one time */
@@ -175,7 +175,7 @@ int dlclose(void *library)
 {
     static int (*real_dlclose)(void *);
     if (real_dlclose == NULL)
-        *(void **)&real_dlclose = dlsym(RTLD_NEXT, "dlclose");
+        *(void **)&real_dlclose = definition_next("dlclose").function;
     int status = real_dlclose(library);
     __atomic_fetch_add(&image->epoch, 1, __ATOMIC_RELAXED);
     return status;

@@ -2,7 +2,6 @@
  * HEAPSMITH_WHOSE_MALLOC names three strings, each ended by a null byte: the path of the object that malloc comes from
  * (empty: from the executable), the same for operator new ("-": there is none), and the executable's path. */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <link.h>
@@ -10,20 +9,12 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-/* The address of a function may be that of its entry in the linkage table of an executable that is linked to a fixed address:
- * the executable's symbol is undefined then, and the function comes from the objects behind this one. */
+#include "../definitions.h"
+
 static const char *object_of(const char *symbol)
 {
-    Dl_info found;
-    struct link_map *object;
-    const ElfW(Sym) *entry;
-    void *address = dlsym(RTLD_DEFAULT, symbol);
-    if (address != NULL && dladdr1(address, &found, (void **)&entry, RTLD_DL_SYMENT) != 0 && entry != NULL &&
-        entry->st_shndx == SHN_UNDEF)
-        address = dlsym(RTLD_NEXT, symbol);
-    if (address == NULL || dladdr1(address, &found, (void **)&object, RTLD_DL_LINKMAP) == 0)
-        return "-";
-    return object->l_name;
+    const struct link_map *object = definition_first(symbol).object;
+    return object != NULL ? object->l_name : "-";
 }
 
 /* One write(2), so that the strings of processes that run at once do not mix. */

@@ -9,6 +9,14 @@
 typedef void free_sized_function(void *, size_t);
 typedef void free_aligned_sized_function(void *, size_t, size_t);
 
+void *__libc_malloc(size_t bytes);
+void *__libc_calloc(size_t count, size_t bytes);
+void *__libc_realloc(void *block, size_t bytes);
+void *__libc_memalign(size_t alignment, size_t bytes);
+void *__libc_valloc(size_t bytes);
+void *__libc_pvalloc(size_t bytes);
+void __libc_free(void *block);
+
 static volatile size_t huge = SIZE_MAX / 2; /* volatile: the compiler would warn */
 
 static int failures(void)
@@ -30,6 +38,17 @@ static void sized(void)
     free_sized(malloc(6514), 6514);
     free_sized(malloc(70015), 70015);
     free_aligned_sized(aligned_alloc(128, 6528), 128, 6528);
+}
+
+static void past_the_own_malloc(void)
+{
+    __libc_free(malloc(6520));
+    free(__libc_malloc(6521));
+    free(__libc_realloc(__libc_calloc(2, 3261), 6523));
+    __libc_free(__libc_memalign(64, 6524));
+    free(__libc_valloc(6525));
+    free(__libc_pvalloc(6526));
+    __libc_free(NULL);
 }
 
 int main(void)
@@ -56,6 +75,7 @@ int main(void)
         return 4;
     free(zero);
     sized();
+    past_the_own_malloc();
     if (errno != 77)
         return 5;
     return failures() ? 0 : 6;

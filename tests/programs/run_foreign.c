@@ -1,18 +1,16 @@
 /* Hands blocks of the C library's own malloc to whatever free, realloc and malloc_usable_size there are. */
+#include "run_foreign_block.h"
+
 #include <errno.h>
 #include <malloc.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { BYTES = 200 };
 
-void *__libc_malloc(size_t bytes);
-void __libc_free(void *block);
-
 static char *foreign_block(void)
 {
-    char *block = __libc_malloc(BYTES);
+    char *block = foreign_malloc(BYTES);
     memset(block, 'x', BYTES);
     return block;
 }
@@ -24,7 +22,7 @@ static void try_free(void)
     free(block);
     if (errno != 123)
         puts("errno changed");
-    puts(__libc_malloc(BYTES) == block ? "reused" : "leaked");
+    puts(foreign_malloc(BYTES) == block ? "reused" : "leaked");
 }
 
 static void try_realloc(void)

@@ -1,17 +1,16 @@
 /* Allocates, moves seven blocks by realloc, then ends as its first argument says. */
-#define _GNU_SOURCE
+#include "run_foreign_block.h"
+
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 extern char **environ;
-void *__libc_malloc(size_t bytes);
 
 static void allocate(void)
 {
@@ -59,7 +58,7 @@ static void fork_children(int count)
 static void *write_while_cancelled(void *report)
 {
     int before;
-    void *foreign = __libc_malloc(10);
+    void *foreign = foreign_malloc(10);
     pthread_cancel(pthread_self());
     if (report != NULL)
         raise(SIGUSR1);

@@ -1,4 +1,7 @@
-"""Abort: a pointer that is no block of this heap ends the program with one line. It needs hardening."""
+"""Abort: a pointer that no allocator can have made ends the program with one line. It needs hardening.
+
+Where the next library has blocks, or does not tell, a pointer goes there.
+"""
 
 from typing import Any
 
@@ -15,4 +18,4 @@ def why_not_with(design: Any) -> str | None:
     hardening = design.row("hardening")
     if hardening.LIVE_MAP:
         return None
-    return f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which stops no program; expected 'leak'"
+    return f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which stops no program; expected 'next'"

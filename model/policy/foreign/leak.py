@@ -3,7 +3,6 @@
 from heapsmith.model.policy.emitted import SPAN_FIRST
 
 NAME = "leak"
-DEFAULT = True
 PROBES = False
 TRUSTS = False
 CODE = SPAN_FIRST

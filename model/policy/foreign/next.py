@@ -3,6 +3,7 @@
 from heapsmith.model.policy.emitted import SPAN_FIRST
 
 NAME = "next"
+DEFAULT = True
 PROBES = False
 TRUSTS = False
 CODE = SPAN_FIRST

@@ -26,4 +26,4 @@ def why_not_with(design: Any) -> str | None:
     hardening = design.row("hardening")
     if not hardening.LIVE_MAP:
         return None
-    return f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which looks at each free; expected 'leak'"
+    return f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which looks at each free; expected 'next'"

@@ -1,0 +1,19 @@
+/* Definitions in the loaded objects, as dlsym(3) finds them, but without a lock and without the dynamic linker: for code
+ * that malloc may call, whose caller may hold any lock of the C library. */
+#pragma once
+
+struct link_map;
+
+struct definition {
+    void *function;                /* NULL: there is none */
+    const struct link_map *object; /* that holds it */
+};
+
+/* The first definition of a function behind the object of this code, in the search order: RTLD_NEXT. */
+struct definition definition_next(const char *name);
+
+/* The first of all: RTLD_DEFAULT. */
+struct definition definition_first(const char *name);
+
+/* That of the object whose file has this name. */
+struct definition definition_in(const char *file, const char *name);
