@@ -45,7 +45,11 @@ void hs_flushed(struct heap *heap)
     if (++heap->flushes < DRAIN_INTERVAL)
         return;
     heap->flushes = 0;
+#ifdef DRAINS_BY_CLASS
+    remote_before_take(heap, CLASS_COUNT);
+#else
     remote_drain(heap);
+#endif
 }
 #endif
 
@@ -204,6 +208,10 @@ GATE struct heap *hs_heap_start(void)
 #ifdef PREWARMS
         else if (is_new)
             prewarm(heap);
+#endif
+#ifdef DRAIN_MOST
+        else if (!is_new)
+            remote_drain(heap);
 #endif
     }
     errno = saved;

@@ -26,17 +26,12 @@ static inline void hs_look(void)
 #endif
 
 /* Before a refill: frees by other threads come into the heap's fronts. May an empty front have blocks since it was looked at?
- * One of a heap that was just created may. */
+ * One of a heap that was just created may, and one of a heap that was just adopted. */
 static inline bool hs_filled_meanwhile(struct heap *heap, unsigned class)
 {
     hs_look();
-#ifdef OUTBOX_PLACES
     bool came = remote_drain_class(heap, class);
-#else
-    (void)class;
-    bool came = remote_drain(heap);
-#endif
-#ifdef PREWARMS_FRONTS
+#if defined PREWARMS_FRONTS || defined DRAIN_MOST
     came = true;
 #endif
     return came;

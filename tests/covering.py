@@ -14,7 +14,7 @@ import pytest
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.design import THPS, Design
-from heapsmith.model.design.plan import Plan
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.policy.shards import nodes as shards_nodes
 
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -146,6 +146,19 @@ def _is_legal(rows: tuple[str, ...]) -> bool:
 def of_each_row(count: int) -> list[Design]:
     """Return the first `count` of `with_every_row`."""
     return with_every_row()[:count]
+
+
+@cache
+def rounding_that_skips() -> Design:
+    """Return the covering design that has the most classes of which some larger class lends and another may not."""
+
+    def pairs(design: Design) -> int:
+        rows = make_plan(design).classes if design.rounding else []
+        larger = [rows[place + 1 : row.numbers["lend_end"]] for place, row in enumerate(rows)]
+        may = [{bool(one.stride & row.numbers["lend_mask"]) for one in more} for row, more in zip(rows, larger, strict=True)]
+        return sum(both == {True, False} for both in may)
+
+    return max(covering_designs(), key=pairs)
 
 
 @cache

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from covering import all_designs, covering_designs, not_learned, of_each_row, soon
+from blocks import Blocks
+from covering import all_designs, covering_designs, not_learned, of_each_row, rounding_that_skips, soon
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
@@ -25,7 +26,7 @@ COUNT = st.integers(1, 20)
 WHICH = st.integers(0, 1 << 16)
 NODES = ("0,2", "1,3")
 """The processors of each node, for designs whose shards belong to nodes."""
-SOON = of_each_row(3)
+SOON = [*of_each_row(3), rounding_that_skips()]
 """The covering designs of the default suite."""
 SELDOM_BY_SHARDS = {"transfer_in", "transfer_out"}
 """A batch in the transfer cache of a shard waits for the threads of this shard: few short lives see one."""
@@ -59,6 +60,7 @@ class Conformance(RuleBasedStateMachine):
         self.simulator = Simulator(self.plan, compiled=False, nodes=NODES)
         self.threads: dict[int, RealThread] = {}
         self.address: dict[int, int] = {}
+        self.blocks = Blocks(self.library, self.plan.grain)
         self.dead: list[int] = []
         self.unused = 0
         self.ms = 0
@@ -77,7 +79,14 @@ class Conformance(RuleBasedStateMachine):
         library.clock(self.ms)
         library.processor(thread % ASSUMED_PROCESSORS)
         before = self.address.get(block, 0)
+        old = self.blocks.died(before) if before and op in (Op.FREE, Op.FREE_SIZED, Op.REALLOC) else None
         after = self.threads[thread].do(lambda: library.perform(op, before, size, align_log2))
+        if after:
+            if old:
+                self.blocks.kept(after, old, size)
+            self.blocks.born(after, size, 1 << align_log2)
+        elif old and op == Op.REALLOC:
+            self.blocks.born(before, old.asked)  # a realloc that fails leaves the block
         if op == Op.THREAD_EXIT:
             self.threads.pop(thread).join()
         expected = self.simulator.step(op, thread, block, size, align_log2, self.ms * NS_PER_MS)

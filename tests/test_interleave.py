@@ -34,9 +34,9 @@ PROGRAMS = {
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
-DEFINES = {"mutex": ("-DREMOTE_WORDS=1", "-DREMOTE_LOCKS=1"), "queue": ("-DREMOTE_WORDS=3", "-DFIFO=1")}
+DEFINES = {"mutex": ("-DREMOTE_WORDS=1", "-DREMOTE_LOCKS=1"), "queue": ("-DREMOTE_WORDS=4", "-DFIFO=1")}
 DEFINES["mutex_fork"] = DEFINES["mutex"]
-DEFINES["batch"] = ("-DOUTBOX_PLACES=1", "-DREMOTE_WORDS=(9*CLASS_COUNT)")
+DEFINES["batch"] = ("-DOUTBOX_PLACES=1", "-DDRAINS_BY_CLASS=1", "-DREMOTE_WORDS=(9*CLASS_COUNT)")
 DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=2", "-DSHARD_RECORDS=1")}
 DEFINES["class_shards"] = ("-DSHARDS=2",)
 """What the plan.h of another design than `owner` defines."""

@@ -86,6 +86,8 @@ def heap_for(state: State, thread: int) -> int:
         touch(state.listener, layout.TOTAL_ADOPTIONS, 1)
         touch(state.listener, heap_at(state, heap) + state.heap_remote + layout.WORD, 0)
         state.adoptions += 1
+        if state.drain_most > 0:
+            drain_remote(state, heap, -1)
     else:
         heap = state.heaps_made
         state.heaps_made = heap + 1
@@ -135,7 +137,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     if state.owned == 1:
         look_lines(state, heap, cls)
         came = drain_remote(state, heap, cls)
-    if came or state.prewarm_end > 0:
+    if came or state.prewarm_end > 0 or state.drain_most > 0:
         front_look_lines(state, front, cls)
         block = front_pop(state, front, cls)
         if block >= 0:
@@ -279,8 +281,11 @@ def count_flush(state: State, heap: int) -> None:
     touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
     if state.heaps[heap]["flushes"] >= state.drain_interval:
         state.heaps[heap]["flushes"] = 0
-        look_lines(state, heap, -1)
-        drain_remote(state, heap, -1)
+        if state.drain_most > 0:
+            drain_remote(state, heap, -2 - state.class_count)
+        else:
+            look_lines(state, heap, -1)
+            drain_remote(state, heap, -1)
 
 
 @kernel

@@ -200,9 +200,6 @@ CLASS = record_type(
 )
 HEAP = record_type(
     "remote",  # head of the remote list
-    "remote_last",  # its other end, where it is not empty
-    "remote_held",  # its blocks; those of them, from its head on, that an earlier drain has kept
-    "remote_kept",
     "flushes",  # since the last drain
     "learn_events",  # misses and flushes since the last decision about capacities
     "next",  # next abandoned heap

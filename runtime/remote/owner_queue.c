@@ -6,8 +6,8 @@
  * order): only the one producer that got a node as its predecessor ever writes to that node, and the owner frees no node
  * before its successor is linked.
  *
- * Protocol: heap->remote is the link of a node in front of all (the front node); `last` the newest node. The exchanges of
- * `last` stand in one row.
+ * Protocol: `front` is the link of a node in front of all (the front node); `last` the newest node. The exchanges of `last`
+ * stand in one row.
  * - Append: the block's link becomes NULL, `last` is exchanged with it, then the predecessor's link is stored. Release: who
  *   takes the chain sees what was done with the block; and the NULL comes before the link that the successor stores. Acquire:
  *   so does the predecessor's NULL before the link that we store.
@@ -19,7 +19,8 @@
  * - A node of the chain without a link, but for the newest, has a producer between its two steps. The owner waits for nobody:
  *   it keeps the rest of the chain in `taken` for its next drain, and takes no other before. So blocks come in their order.
  *
- * With DRAIN_MOST a drain leaves the rest of a longer chain in `taken` likewise.
+ * With DRAIN_MOST a heap has a queue for each class, and a drain leaves the rest of a longer chain in `taken` likewise. A class
+ * takes from the store only where its own queue gave nothing, so what waits of it is no more than the program held at once.
  *
  * In the child of a fork amid an append the rest of that chain waits for ever: a leak, and no hang. */
 #include "remote/owner_queue.h"
@@ -30,59 +31,68 @@
 #include "remote/remote.h"
 
 #ifdef DRAIN_MOST
-enum { MOST_DRAINED = DRAIN_MOST, HAS_DRAIN_MOST = 1 };
+enum { QUEUES = CLASS_COUNT, MOST_DRAINED = DRAIN_MOST, HAS_DRAIN_MOST = 1 };
 #else
-enum { MOST_DRAINED = 1, HAS_DRAIN_MOST = 0 }; /* a drain has no end but the chain's */
+enum { QUEUES = 1, MOST_DRAINED = 1, HAS_DRAIN_MOST = 0 }; /* a drain has no end but the chain's */
 #endif
 
 struct queue {
     struct block *taken, *taken_last; /* a chain of the owner's, the oldest and the newest; taken is NULL: none */
     struct block *last;               /* NULL: the front node */
+    struct block *front;
 };
 
-_Static_assert(sizeof(struct queue) == sizeof((struct heap *)0)->remote_part, "the queue's words");
+struct queues {
+    struct queue of[QUEUES];
+#ifdef DRAIN_MOST
+    size_t turn; /* the class of which a refill of another drains a part */
+#endif
+};
 
-static struct queue *queue_of(struct heap *heap)
+_Static_assert(sizeof(struct queues) == sizeof((struct heap *)0)->remote_part, "the queues' words");
+
+static struct queue *queue_of(struct heap *heap, unsigned class)
 {
-    return (struct queue *)heap->remote_part;
+    return &((struct queues *)heap->remote_part)->of[HAS_DRAIN_MOST ? class : 0];
 }
 
 void remote_free(struct heap *owner, unsigned class, void *block)
 {
     check(owner != NULL, "a freed block lies in a slab in use");
+    struct queue *queue = queue_of(owner, class);
     struct block *newest = block;
     count_shared(&owner->count[class].remote, 1);
     link_store(newest, NULL);
-    struct block *before = __atomic_exchange_n(&queue_of(owner)->last, newest, __ATOMIC_ACQ_REL);
+    struct block *before = __atomic_exchange_n(&queue->last, newest, __ATOMIC_ACQ_REL);
     if (before == NULL)
-        __atomic_store_n(&owner->remote, newest, __ATOMIC_RELAXED);
+        __atomic_store_n(&queue->front, newest, __ATOMIC_RELAXED);
     else
         link_store(before, newest);
 }
 
 /* The oldest block of a chain for the owner, and its newest; NULL if there is none. */
-static struct block *take_chain(struct heap *heap, struct block **newest)
+static struct block *take_chain(struct queue *queue, struct block **newest)
 {
-    struct queue *queue = queue_of(heap);
     struct block *oldest = queue->taken;
     if (oldest != NULL) {
         *newest = queue->taken_last;
         queue->taken = NULL;
         return oldest;
     }
-    oldest = __atomic_load_n(&heap->remote, __ATOMIC_RELAXED);
+    oldest = __atomic_load_n(&queue->front, __ATOMIC_RELAXED);
     if (oldest != NULL) {
-        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);
+        __atomic_store_n(&queue->front, NULL, __ATOMIC_RELAXED);
         *newest = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);
     }
     return oldest;
 }
 
-/* The words of the queue lie on the line that producers exchange. So a drain writes none of them while it frees blocks. */
-bool remote_drain(struct heap *heap)
+/* Free blocks of a chain: all, or DRAIN_MOST. True if there was a chain. The words of the queue lie on the line that producers
+ * exchange. So a drain writes none of them while it frees blocks. */
+static bool drain_chain(struct heap *heap, struct queue *queue)
 {
     struct block *newest;
-    struct block *block = take_chain(heap, &newest);
+    struct block *block = take_chain(queue, &newest);
     uint32_t left = MOST_DRAINED;
     if (block == NULL)
         return false;
@@ -95,8 +105,8 @@ bool remote_drain(struct heap *heap)
         more = block != newest;
         struct block *next = more ? link_load(block) : NULL;
         if (left == 0 || (more && next == NULL)) {
-            queue_of(heap)->taken = block;
-            queue_of(heap)->taken_last = newest;
+            queue->taken = block;
+            queue->taken_last = newest;
             break;
         }
         if (ZERO_FREED)
@@ -108,3 +118,38 @@ bool remote_drain(struct heap *heap)
     drain_ends(heap);
     return true;
 }
+
+#ifdef DRAIN_MOST
+bool remote_drain_class(struct heap *heap, unsigned class)
+{
+    return drain_chain(heap, queue_of(heap, class));
+}
+
+/* A chain is whole but for the blocks whose producers are amid an append: the first of them ends it. */
+bool remote_drain(struct heap *heap)
+{
+    bool came = false;
+    for (unsigned class = 0; class < CLASS_COUNT; class++) {
+        struct queue *queue = queue_of(heap, class);
+        for (struct block *before = queue->taken; drain_chain(heap, queue); before = queue->taken) {
+            came = true;
+            if (before != NULL && queue->taken == before)
+                break;
+        }
+    }
+    return came;
+}
+
+/* What waits of classes that the program asks for no more goes as others come. */
+void remote_before_take(struct heap *heap, unsigned class)
+{
+    size_t *turn = &((struct queues *)heap->remote_part)->turn;
+    if (*turn == class || !drain_chain(heap, queue_of(heap, (unsigned)*turn)))
+        *turn = *turn + 1 < CLASS_COUNT ? *turn + 1 : 0;
+}
+#else
+bool remote_drain(struct heap *heap)
+{
+    return drain_chain(heap, queue_of(heap, 0));
+}
+#endif

@@ -20,17 +20,26 @@ void remote_own(struct slab *slab, struct heap *heap);
 bool remote_drain(struct heap *heap); /* true if blocks came */
 COLD void remote_reset(void);
 
-#ifdef OUTBOX_PLACES
+#ifdef DRAINS_BY_CLASS
 bool remote_drain_class(struct heap *heap, unsigned class); /* for a miss of the class: as much as it needs */
-void remote_before_take(struct heap *heap, unsigned class); /* for a refill, when nothing came for the class */
-void remote_hand_over(struct heap *heap); /* what its thread freed goes to the owners */
+void remote_before_take(struct heap *heap, unsigned class); /* for a refill, when nothing came for the class: others' */
 #else
+static inline bool remote_drain_class(struct heap *heap, unsigned class)
+{
+    (void)class;
+    return remote_drain(heap);
+}
+
 static inline void remote_before_take(struct heap *heap, unsigned class)
 {
     (void)heap;
     (void)class;
 }
+#endif
 
+#ifdef OUTBOX_PLACES
+void remote_hand_over(struct heap *heap); /* what its thread freed goes to the owners */
+#else
 static inline void remote_hand_over(struct heap *heap)
 {
     (void)heap;

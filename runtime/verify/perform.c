@@ -1,11 +1,12 @@
-/* One event on the library, with the blocks' contents watched: alignment, usable size, zeros, and a pattern at the edges. */
+/* One event on the library, with the blocks' contents watched: alignment, usable size, zeros, and a pattern in all of it. */
 #include "driver.h"
 
 #include <errno.h>
 #include <stdbool.h>
 #include <string.h>
 
-/* A block of the trace. Its pattern lies at the first and last EDGE bytes asked for, and at the end of the usable ones. */
+/* A block of the trace. Its pattern lies at all its usable bytes, or where it is long at the edges of its pages, and at the
+ * last EDGE bytes asked for. Each block has its own, so blocks that overlap are seen. */
 struct born {
     unsigned char *start; /* NULL: the allocation failed, or the block is dead */
     size_t asked;
@@ -15,6 +16,8 @@ struct born {
 
 enum {
     EDGE = 16,
+    WHOLE = 1024,          /* up to here all bytes have the pattern */
+    PAGES_PAINTED = 8,     /* of a longer block, the first and the last: the others stay untouched */
     ALL_ZERO_BYTES = 4096, /* up to here calloc's bytes are all looked at, above only at the pages' edges */
     PAGE = 4096,
     PAGE_EDGE = 64,
@@ -39,40 +42,55 @@ static size_t edge_before(size_t end)
     return end > EDGE ? end - EDGE : 0;
 }
 
-static void paint_part(const struct born *block, size_t from, size_t to)
+static void paint(const struct born *block, const unsigned char *start, size_t from, size_t to, const char *when)
 {
+    (void)start, (void)when;
     for (size_t offset = from; offset < to; offset++)
         block->start[offset] = pattern(block, offset);
 }
 
-static void paint(const struct born *block)
-{
-    paint_part(block, 0, block->asked < EDGE ? block->asked : EDGE);
-    paint_part(block, edge_before(block->asked), block->asked);
-    paint_part(block, edge_before(block->usable), block->usable);
-}
-
-static void watch_part(const struct born *block, const unsigned char *start, size_t from, size_t to, const char *what)
+static void watch(const struct born *block, const unsigned char *start, size_t from, size_t to, const char *when)
 {
     for (size_t offset = from; offset < to; offset++)
         if (start[offset] != pattern(block, offset))
-            fail("%s: byte %zu of a block of %zu bytes changed from %d to %d", what, offset, block->asked,
+            fail("%s: byte %zu of a block of %zu bytes changed from %d to %d", when, offset, block->asked,
                  pattern(block, offset), start[offset]);
 }
 
-static void watch(const struct born *block)
+typedef void part_act(const struct born *block, const unsigned char *start, size_t from, size_t to, const char *when);
+
+/* Each part of the block that has the pattern, as far as `end`; its bytes lie at `start` now. */
+static void each_part(part_act *act, const struct born *block, const unsigned char *start, size_t end, const char *when)
 {
-    watch_part(block, block->start, 0, block->asked < EDGE ? block->asked : EDGE, "while it lived");
-    watch_part(block, block->start, edge_before(block->asked), block->asked, "while it lived");
-    watch_part(block, block->start, edge_before(block->usable), block->usable, "while it lived");
+    if (block->usable <= WHOLE) {
+        act(block, start, 0, end, when);
+        return;
+    }
+    const size_t pages = (block->usable + PAGE - 1) / PAGE;
+    for (size_t page = 0; page < pages; page++) {
+        if (page == PAGES_PAINTED && pages > 2 * PAGES_PAINTED)
+            page = pages - PAGES_PAINTED;
+        size_t next = (page + 1) * PAGE < end ? (page + 1) * PAGE : end;
+        if (page * PAGE >= end)
+            break;
+        act(block, start, page * PAGE, page * PAGE + PAGE_EDGE < next ? page * PAGE + PAGE_EDGE : next, when);
+        if (next == (page + 1) * PAGE || next == block->usable)
+            act(block, start, next - page * PAGE > PAGE_EDGE ? next - PAGE_EDGE : page * PAGE, next, when);
+    }
+    size_t asked = block->asked < end ? block->asked : end;
+    if (edge_before(block->asked) < asked)
+        act(block, start, edge_before(block->asked), asked, when);
+}
+
+static void watch_life(const struct born *block)
+{
+    each_part(watch, block, block->start, block->usable, "while it lived");
 }
 
 /* After a realloc: the bytes painted before, as far as the new size keeps them. */
 static void watch_kept(const struct born *old, const unsigned char *start, size_t bytes)
 {
-    size_t kept = old->asked < bytes ? old->asked : bytes;
-    watch_part(old, start, 0, kept < EDGE ? kept : EDGE, "in realloc");
-    watch_part(old, start, edge_before(old->asked), kept, "in realloc");
+    each_part(watch, old, start, old->asked < bytes ? old->asked : bytes, "in realloc");
 }
 
 static void watch_zeros(const unsigned char *start, size_t from, size_t to)
@@ -95,7 +113,7 @@ static void watch_calloc(const unsigned char *start, size_t bytes)
     }
 }
 
-/* The block is where the library says, of the size asked; its edges get a pattern of their own. */
+/* The block is where the library says, of the size asked; it gets a pattern of its own. */
 static int64_t remember(struct born *block, void *start, size_t asked, size_t alignment)
 {
     static unsigned char births;
@@ -111,7 +129,7 @@ static int64_t remember(struct born *block, void *start, size_t asked, size_t al
         fail("the block at %p is not aligned to %zu", start, alignment);
     if (block->usable < asked)
         fail("malloc_usable_size is %zu for a block of %zu bytes", block->usable, asked);
-    paint(block);
+    each_part(paint, block, block->start, block->usable, "");
     return library.locate(start);
 }
 
@@ -127,13 +145,13 @@ static int64_t resize(const struct event *event)
     struct born old = *block;
     size_t bytes = (size_t)event->bytes;
     if (old.start != NULL)
-        watch(&old);
+        watch_life(&old);
     errno = 0;
     void *start = call_from(event->group, (function *)library.realloc, (size_t)old.start, bytes);
     if (start == NULL && old.start != NULL) {
         if (errno != ENOMEM)
             fail("a failed realloc leaves errno at %d, not ENOMEM", errno);
-        watch(&old);
+        watch_life(&old);
         return -1;
     }
     if (old.start != NULL)
@@ -145,7 +163,7 @@ static void release(const struct event *event)
 {
     struct born *block = born(event->block);
     if (block->start != NULL)
-        watch(block);
+        watch_life(block);
     errno = 0;
     if (event->op == FREE)
         library.free(block->start);

@@ -204,7 +204,8 @@ static void check_order(void)
                        "blocks come out of order");
 }
 
-/* Of a queue: what the owner has taken and could not free yet. */
+/* Of a queue: what the owner has taken and could not free yet. Its words are the chain's ends, the newest node, and the link
+ * of the front node. */
 static void rest_of_chain(void)
 {
 #if FIFO
@@ -217,12 +218,21 @@ static void rest_of_chain(void)
 #endif
 }
 
+static struct block *newcomers(void)
+{
+#if FIFO
+    return (struct block *)owner.remote_part[3];
+#else
+    return owner.remote;
+#endif
+}
+
 /* What is left on the list counts as one more take. Outcome: how many blocks the owner's drains brought. */
 static uint64_t nothing_lost(void)
 {
     uint64_t outcome = got_count, seen = 0;
     rest_of_chain();
-    for (struct block *block = owner.remote; block != NULL; block = link_next(block))
+    for (struct block *block = newcomers(); block != NULL; block = link_next(block))
         note(block);
     check_order();
     for (uint64_t index = 0; index < got_count; index++) {

@@ -27,11 +27,11 @@ look_lines = dispatched(ROWS, "look_lines", "state.remote_code")
 opens = dispatched(ROWS, "opens", "state.remote_code")
 """Take remote blocks of a heap, and return the first node, or -1.
 
-which: a class that has a miss, which gets as much as it needs; -1: all of them; -2 - c: all but those
+which: a class that has a miss, which gets as much as it needs; -1: all of them; -2 - c: of all but those
 of class c. For all of them it is called until none are left.
 """
 lacks = dispatched(ROWS, "lacks", "state.remote_code")
-"""Return whether a refill of a class takes all remote blocks of other classes first."""
+"""Return whether a refill of a class first takes remote blocks of other classes."""
 hands_over = dispatched(ROWS, "hands_over", "state.remote_code")
 """Hand over all blocks that the heap's thread has freed and kept."""
 goes_by_class = dispatched(ROWS, "goes_by_class", "state.remote_code")

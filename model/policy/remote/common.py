@@ -9,6 +9,7 @@ from heapsmith.model.memory.layout import (
     COUNT_REMOTE,
     SLAB_CLASS_NUMBER,
     SLAB_SHIFT,
+    WORD,
     block_at,
     count_at,
     heap_at,
@@ -16,6 +17,7 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.front.common import LEARNED
 from heapsmith.model.policy.emitted import SELF, Hit, Question, total
 
 OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
@@ -34,6 +36,21 @@ def why_not_interval(drain_interval: int) -> str | None:
 def interval_of(design: Any) -> dict[str, int]:
     """Return the number of the row's Params, if the design gives one."""
     return {} if isinstance(design.remote, str) else {"drain_interval": design.remote.drain_interval}
+
+
+@kernel
+def part_at(state: State, heap: int) -> int:
+    """Return the model address of the words of a heap's remote list besides its head."""
+    return heap_at(state, heap) + state.heap_remote - WORD * state.remote_words
+
+
+@kernel
+def slots_in(state: State, heap: int, cls: int, each: int) -> int:
+    """Return where `slots` has what a row keeps of a heap and class, `each` of them: behind all but what fronts learn."""
+    behind = each * (state.class_count - cls)
+    if state.learn_window > 0:
+        behind += LEARNED * state.class_count
+    return state.transfer_slots + (heap + 1) * state.heap_slots - behind
 
 
 @kernel

@@ -5,18 +5,17 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import CLASS_MASK, COUNT_DRAINED, COUNT_REMOTE, WORD, block_at, count_at, heap_at
+from heapsmith.model.memory.layout import CLASS_MASK, COUNT_DRAINED, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.choice import choice_gives
-from heapsmith.model.policy.front.common import LEARNED
-from heapsmith.model.policy.remote.common import OWNER_CODE, owns
+from heapsmith.model.policy.remote.common import OWNER_CODE, owns, part_at, slots_in
 
 NAME = "owner_batch"
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE._replace(emits=(("hs_heap_to_free", "hs_heap_of"),))
-NUMBERS = ("outbox_places", "remote_words")
+NUMBERS = ("outbox_places", "remote_words", "drains_by_class")
 CLASS_NUMBERS = ("parcel", "batch")
 
 PLACES = 4
@@ -55,7 +54,7 @@ def why_not_valid(params: Params) -> str | None:
 
 def numbers(design: Any) -> dict[str, int]:
     """Return the places of an outbox, and the words of all boxes."""
-    return {"outbox_places": PLACES, "remote_words": CLASS_WORDS * len(design.classes())}
+    return {"outbox_places": PLACES, "remote_words": CLASS_WORDS * len(design.classes()), "drains_by_class": 1}
 
 
 def class_numbers(design: Any) -> list[dict[str, int]]:
@@ -83,24 +82,15 @@ def needs_heap(state: State) -> bool:
 
 @kernel
 def boxes_in(state: State, heap: int, cls: int) -> int:
-    """Return where `slots` has the boxes of a heap and class: behind all but what fronts learn."""
-    behind = SLOTS * (state.class_count - cls)
-    if state.learn_window > 0:
-        behind += LEARNED * state.class_count
-    return state.transfer_slots + (heap + 1) * state.heap_slots - behind
-
-
-@kernel
-def boxes_at(state: State, heap: int) -> int:
-    """Return the model address of a heap's boxes."""
-    return heap_at(state, heap) + state.heap_remote - WORD * state.remote_words
+    """Return where `slots` has the boxes of a heap and class."""
+    return slots_in(state, heap, cls, SLOTS)
 
 
 @kernel
 def place_at(state: State, heap: int, cls: int, number: int) -> int:
     """Return the model address of a place of an outbox."""
     words = 2 * state.class_count + OUTBOX_WORDS * cls + 1 + PLACE_WORDS * number
-    return boxes_at(state, heap) + WORD * words
+    return part_at(state, heap) + WORD * words
 
 
 @kernel
@@ -190,7 +180,7 @@ def hand_over(state: State, heap: int, cls: int, number: int) -> None:
             1,
         )
     touch(state.listener, block_at(state, int(state.nodes[oldest]["block"])), 1)
-    touch(state.listener, boxes_at(state, owner) + WORD * cls, 1)
+    touch(state.listener, part_at(state, owner) + WORD * cls, 1)
     touch(state.listener, place_at(state, heap, cls, number), 1)
     touch(state.listener, place_at(state, heap, cls, number) + (PLACE_WORDS - 1) * WORD, 1)
     state.nodes[oldest]["next"] = int(state.slots[inbox]) - 1
@@ -214,10 +204,10 @@ def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the parcels that wait for a class, and its inbox if none do; of all classes in `opens`."""
     if which >= 0:
         boxes = boxes_in(state, heap, which)
-        waiting = boxes_at(state, heap) + WORD * (state.class_count + which)
+        waiting = part_at(state, heap) + WORD * (state.class_count + which)
         touch(state.listener, waiting, 0)
         if state.slots[boxes + WAITING] == 0:
-            touch(state.listener, boxes_at(state, heap) + WORD * which, int(state.slots[boxes + INBOX] > 0))
+            touch(state.listener, part_at(state, heap) + WORD * which, int(state.slots[boxes + INBOX] > 0))
         if state.slots[boxes + WAITING] + state.slots[boxes + INBOX] > 0:
             touch(state.listener, waiting, 1)
 

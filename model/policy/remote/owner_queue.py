@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at, heap_at
+from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.remote.common import (
@@ -13,10 +13,10 @@ from heapsmith.model.policy.remote.common import (
     drained_lines,
     goes_by_slab,
     keeps_nothing,
-    lacks_nothing,
-    list_of,
     no_heap,
     owns,
+    part_at,
+    slots_in,
     why_not_interval,
 )
 
@@ -24,11 +24,15 @@ NAME = "owner_queue"
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
-NUMBERS = ("drain_interval", "drain_most", "remote_words")
-"""remote_words: both ends of a chain of which the owner has taken a part, and the newest block."""
-TAKEN, LAST = -3 * WORD, -WORD
-"""Where these words lie, from the head."""
+NUMBERS = ("drain_interval", "drain_most", "remote_words", "drains_by_class")
+TAKEN, LAST, FRONT, QUEUE_BYTES = 0, 2 * WORD, 3 * WORD, 4 * WORD
+"""Of a queue in struct heap: both ends of a chain of which the owner has taken a part, the newest block, the oldest."""
 
+OLDEST, NEWEST, HELD, KEPT, TURN = range(5)
+SLOTS = 5
+"""Of a heap and class in `slots`, of class 0 where the heap has one queue, as its turn: nodes are one more than their
+number, 0 is none. Of the blocks held, an earlier drain has kept the oldest.
+"""
 
 MOST_DRAINED = 1 << 20
 
@@ -38,7 +42,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defau
 
     drain_interval: flushes from one drain to the next at most. A thread that only frees gives remote
     blocks back earlier; each flush counts, for two instructions. drain_most: blocks that a drain
-    frees at most; others wait for the next drain, so that no allocation frees all that came.
+    frees at most, of a queue for each class; others wait for the next drain, so that no allocation
+    frees all that came.
     """
 
     drain_interval: int | None = None
@@ -54,91 +59,167 @@ def why_not_valid(params: Params) -> str | None:
     return None if params.drain_interval is None else why_not_interval(params.drain_interval)
 
 
-stays, needs_heap = owns, no_heap
-lacks, hands_over, chains = lacks_nothing, keeps_nothing, list_of
-goes_by_class = goes_by_slab
+stays, needs_heap, hands_over, goes_by_class = owns, no_heap, keeps_nothing, goes_by_slab
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the words of a queue, and the interval and the most of a drain if the design gives them."""
+    """Return the words of the queues and the turn, and the interval and the most of a drain if the design gives them."""
     given = {} if isinstance(design.remote, str) else msgspec.structs.asdict(design.remote)
-    return {name: number for name, number in given.items() if number is not None} | {"remote_words": 3}
+    found = {name: number for name, number in given.items() if number is not None}
+    words = QUEUE_BYTES // WORD
+    if "drain_most" in found:
+        return found | {"remote_words": words * len(design.classes()) + 1, "drains_by_class": 1}
+    return found | {"remote_words": words}
+
+
+@kernel
+def queue_of(state: State, cls: int) -> int:
+    """Return the number of the queue of a class in its heap."""
+    return cls if state.drain_most > 0 else 0
 
 
 @kernel
 def joins(state: State, heap: int, owner: int, node: int) -> None:
     """Put the node at the end (FIFO)."""
+    queue = slots_in(state, owner, queue_of(state, int(state.nodes[node]["block"]) & CLASS_MASK), SLOTS)
     state.nodes[node]["next"] = -1
-    if state.heaps[owner]["remote"] < 0:
-        state.heaps[owner]["remote"] = node
+    if state.slots[queue + HELD] == 0:
+        state.slots[queue + OLDEST] = node + 1
     else:
-        state.nodes[int(state.heaps[owner]["remote_last"])]["next"] = node
-    state.heaps[owner]["remote_last"] = node
-    state.heaps[owner]["remote_held"] += 1
+        state.nodes[int(state.slots[queue + NEWEST]) - 1]["next"] = node
+    state.slots[queue + NEWEST] = node + 1
+    state.slots[queue + HELD] += 1
 
 
 @kernel
 def opens(state: State, heap: int, which: int) -> int:
-    """Take the queue, or `drain_most` nodes of it; return the first node, or -1. The others are kept."""
-    first = int(state.heaps[heap]["remote"])
-    if first < 0:
-        return first
-    chain = int(state.heaps[heap]["remote_kept"])
+    """Take a queue, or `drain_most` nodes of it; return the first node, or -1. The others are kept.
+
+    which: for all classes but one, the queue is that of the class in turn.
+    """
+    if state.drain_most == 0:
+        return part_of(state, heap, 0, state.nodes_made)
+    if which >= 0:
+        return part_of(state, heap, which, state.drain_most)
+    if which == -1:
+        return all_of(state, heap)
+    place = slots_in(state, heap, 0, SLOTS) + TURN
+    turn = int(state.slots[place])
+    at = part_at(state, heap) + QUEUE_BYTES * state.class_count
+    touch(state.listener, at, 0)
+    node = -1
+    if turn != -2 - which:
+        look_lines(state, heap, turn)
+        node = part_of(state, heap, turn, state.drain_most)
+    if node < 0:
+        touch(state.listener, at, 1)
+        state.slots[place] = (turn + 1) % state.class_count
+    return node
+
+
+@kernel
+def part_of(state: State, heap: int, cls: int, most: int) -> int:
+    """Take up to `most` nodes of a queue, of those that are kept if any are; return the first node, or -1."""
+    queue = slots_in(state, heap, cls, SLOTS)
+    chain = int(state.slots[queue + KEPT])
     if chain == 0:
-        chain = int(state.heaps[heap]["remote_held"])
-    taken = chain if state.drain_most == 0 else min(chain, state.drain_most)
-    state.heaps[heap]["remote_held"] -= taken
-    state.heaps[heap]["remote_kept"] = chain - taken
+        chain = int(state.slots[queue + HELD])
+    if chain == 0:
+        return -1
+    taken = min(chain, most)
+    state.slots[queue + HELD] -= taken
+    state.slots[queue + KEPT] = chain - taken
+    first = int(state.slots[queue + OLDEST]) - 1
     last = first
     for _ in range(taken - 1):
         last = int(state.nodes[last]["next"])
     rest = int(state.nodes[last]["next"])
     state.nodes[last]["next"] = -1
-    state.heaps[heap]["remote"] = rest
+    state.slots[queue + OLDEST] = rest + 1
     if chain > taken:
-        kept_lines(state, heap, int(state.nodes[rest]["block"]), chain > taken + 1)
+        kept_lines(state, heap, cls, int(state.nodes[rest]["block"]), chain > taken + 1)
     return first
 
 
 @kernel
-def kept_lines(state: State, heap: int, block: int, is_linked: bool) -> None:
+def all_of(state: State, heap: int) -> int:
+    """Take the queues of all classes, ascending; return the first node, or -1."""
+    first = -1
+    last = -1
+    for cls in range(state.class_count):
+        queue = slots_in(state, heap, cls, SLOTS)
+        look_lines(state, heap, cls)
+        if state.slots[queue + HELD] > 0:
+            oldest = int(state.slots[queue + OLDEST]) - 1
+            if last >= 0:
+                state.nodes[last]["next"] = oldest
+            else:
+                first = oldest
+            last = int(state.slots[queue + NEWEST]) - 1
+            state.slots[queue + OLDEST] = 0
+            state.slots[queue + HELD] = 0
+            state.slots[queue + KEPT] = 0
+    return first
+
+
+@kernel
+def lacks(state: State, heap: int, cls: int) -> bool:
+    """Return whether a drain frees blocks of one class alone, so that those of others have their turn."""
+    return bool(state.drain_most > 0)
+
+
+@kernel
+def kept_lines(state: State, heap: int, cls: int, block: int, is_linked: bool) -> None:
     """Touch what a drain touches that keeps blocks: the link of the oldest of them, and the ends of the chain."""
+    at = part_at(state, heap) + QUEUE_BYTES * cls + TAKEN
     if is_linked:
         touch(state.listener, block_at(state, block), 0)
-    touch(state.listener, heap_at(state, heap) + state.heap_remote + TAKEN, 1)
-    touch(state.listener, heap_at(state, heap) + state.heap_remote + TAKEN + WORD, 1)
+    touch(state.listener, at, 1)
+    touch(state.listener, at + WORD, 1)
 
 
 @kernel
 def join_lines(state: State, heap: int, owner: int, block: int) -> None:
     """Touch the counter, the block's link, the end, and the link of the block before."""
+    cls = queue_of(state, block & CLASS_MASK)
+    queue, at = slots_in(state, owner, cls, SLOTS), part_at(state, owner) + QUEUE_BYTES * cls
     touch(state.listener, count_at(state, owner, block & CLASS_MASK) + COUNT_REMOTE, 1)
     touch(state.listener, block_at(state, block), 1)
-    touch(state.listener, heap_at(state, owner) + state.heap_remote + LAST, 1)
-    if state.heaps[owner]["remote_held"] == state.heaps[owner]["remote_kept"]:
-        touch(state.listener, heap_at(state, owner) + state.heap_remote, 1)
+    touch(state.listener, at + LAST, 1)
+    if state.slots[queue + HELD] == state.slots[queue + KEPT]:
+        touch(state.listener, at + FRONT, 1)
     else:
-        last = int(state.nodes[int(state.heaps[owner]["remote_last"])]["block"])
+        last = int(state.nodes[int(state.slots[queue + NEWEST]) - 1]["block"])
         touch(state.listener, block_at(state, last), 1)
 
 
 @kernel
 def leave_lines(state: State, heap: int, node: int, is_linked: bool) -> None:
     """Touch what a drain touches, and the link: nobody reads that of the newest block. Hardening clears each."""
-    drained_lines(state, heap, int(state.nodes[node]["block"]))
-    if is_linked or state.tail_bytes > 0 or state.heaps[heap]["remote_kept"] > 0:
-        touch(state.listener, block_at(state, int(state.nodes[node]["block"])), 0)
+    block = int(state.nodes[node]["block"])
+    queue = slots_in(state, heap, queue_of(state, block & CLASS_MASK), SLOTS)
+    drained_lines(state, heap, block)
+    if is_linked or state.tail_bytes > 0 or state.slots[queue + KEPT] > 0:
+        touch(state.listener, block_at(state, block), 0)
 
 
 @kernel
 def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the oldest block of a chain and the head, and the end if there are blocks."""
-    at = heap_at(state, heap) + state.heap_remote
-    kept = int(state.heaps[heap]["remote_kept"])
-    touch(state.listener, at + TAKEN, int(kept > 0))
-    if kept > 0:
+    if which < 0 and state.drain_most > 0:
+        return
+    cls = queue_of(state, which)
+    queue, at = slots_in(state, heap, cls, SLOTS), part_at(state, heap) + QUEUE_BYTES * cls
+    touch(state.listener, at + TAKEN, int(state.slots[queue + KEPT] > 0))
+    if state.slots[queue + KEPT] > 0:
         touch(state.listener, at + TAKEN + WORD, 0)
         return
-    touch(state.listener, at, 0)
-    if state.heaps[heap]["remote"] >= 0:
+    touch(state.listener, at + FRONT, int(state.slots[queue + HELD] > 0))
+    if state.slots[queue + HELD] > 0:
         touch(state.listener, at + LAST, 1)
+
+
+def chains(state: State, heap: int) -> list[tuple[int, int]]:
+    """Return the heap's queues: the owner of its blocks and the first node of each."""
+    classes = range(state.class_count if state.drain_most > 0 else 1)
+    return [(heap, int(state.slots[slots_in(state, heap, cls, SLOTS) + OLDEST]) - 1) for cls in classes]
