@@ -29,6 +29,8 @@ NUMBERS = ("thread", "pointer", "old_pointer", "size", "alignment", "time_ns", "
 _LIMITS = {"processor": (UNKNOWN, MAX_PROCESSORS - 1)}
 """What an absent or empty number counts as, and the most that one may be, where that is not 0 and MAX."""
 CALLER = "caller"
+_FEW, _SHOWN = 6, 30
+"""The most names that a message has, and characters of each."""
 REQUIRED = {"op", "pointer"}
 _DEATH, _BIRTH, _SIZED, _ALIGNED = (op_mask(ops) for ops in (DEATHS, BIRTHS | {Op.REALLOC}, SIZED, WITH_ALIGNMENT))
 
@@ -58,11 +60,17 @@ def check_columns(source: Source, names: Iterable[str], about: About) -> None:
     """Note what the columns do not tell; BadInput without those that a trace needs."""
     found = set(names)
     if not found >= REQUIRED:
-        source.bad("columns", f"expected op and pointer among them, got {', '.join(sorted(found)) or 'none'}")
+        source.bad("columns", f"expected op and pointer among them, got {listed(found)}")
     if "life" in found:
         source.bad("columns", "expected a row for each call; these have one for each life of a block")
     about.processors = "processor" in found
     about.inexact += [what for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if name not in found]
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names of a file for a message: few of them, none whole that is long."""
+    few = [name[:_SHOWN] for name in sorted(names)]
+    return ", ".join([*few[:_FEW], *["..."] * (len(few) > _FEW)]) or "none"
 
 
 def calls_of(source: Source, batch: Any, first_row: int, callers: Callers) -> Calls:
