@@ -35,7 +35,7 @@ from heapsmith.model.trace.imports.text import (
 
 _LINE = re.compile(rb"--(?:(\d\d):(\d\d):(\d\d):(\d\d)\.(\d{3}) )?\s*(\d+)-- (.*)")
 _NOISE = re.compile(
-    rb"(?:==|--|\*\*)(?:[\d:.]+ )?\s*\d+(?::\d+:.*)?(?:==|--|\*\*).*"  # what tools report, -v, and clients' own texts
+    rb"(?:==|--|\*\*)(?:[\d:.]+ )?\s*\d+(?:==|--|\*\*|:\d+:).*"  # what tools report, -v, and clients' own texts
     rb"|SYSCALL\[\d+,\d+\]\(.*| *-->.*|0x[0-9a-f]+: \[\d+\]=\{.*"  # --trace-syscalls, -v -v
 )
 """Lines that tell of no block, as valgrind's m_libcprint.c and m_syswrap write them."""
@@ -263,7 +263,7 @@ def _call(source: Source, line: int, call: "re.Match[bytes]") -> tuple[int, ...]
 FORMAT = Format(
     name="valgrind",
     what="the log of valgrind --trace-malloc=yes",
-    recognises=lambda head: re.match(rb"(?:==.*\n)*--[\d:. ]+-- ", head) is not None,
+    recognises=lambda head: re.match(rb"\s*(?:==|--)(?:[\d:.]+ )?\s*\d+(?:==|--) ", head) is not None,
     read=read,
     inexact=(NO_THREADS,),
 )

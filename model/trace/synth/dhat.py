@@ -5,9 +5,9 @@ from typing import Annotated
 import msgspec
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import JSON_FAULTS
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.synth.sums import Profile, Site
-
 
 MODES = ("heap", "rust-heap")
 """Of Valgrind and of the crate; the others, such as copy, ad-hoc and rust-ad-hoc, count no blocks."""
@@ -37,7 +37,7 @@ def read(source: Source) -> Profile:
     """
     try:
         file = msgspec.json.decode(source.read(-1), type=_File)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except JSON_FAULTS as error:
         raise BadInput(f"{source.name}: {error}") from None
     if file.mode not in MODES or file.dhat_version != 2:
         known = " or ".join(map(repr, MODES))
