@@ -22,7 +22,10 @@ ROWS = [number for number, line in enumerate(SOURCE.read_text().splitlines(), 1)
 FILL = next(number for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if "void fill" in line)
 OF_LIBRARY = re.compile(r"\([a-z_]+(?:\.h|\.tcc)?:\d+\)$")
 """The end of the name of a row in a header of libstdc++ or libc++."""
-COMPILERS = [("g++", "-g"), ("clang++", "-g"), ("g++", "-g1"), ("clang++", "-gline-tables-only")]
+COMPILERS = [
+    *(("g++", "-g"), ("clang++", "-g")),
+    *(pytest.param(*one, marks=pytest.mark.big) for one in (("g++", "-g1"), ("clang++", "-gline-tables-only"))),
+]
 
 
 def built(folder: Path, compiler: str, debug: str) -> tuple[Path, set[str]]:
@@ -56,9 +59,8 @@ def test_each_container_is_a_row_at_the_users_line(
 def test_all_tables_have_these_rows(call: Callable[..., Answer], tmp_path: Path) -> None:
     trace, expected = built(tmp_path, "g++", "-g")
     assert {row["name"] for row in answered(call("sites", trace, "--no-advice", "--json"))["sites"]} >= expected
-    assert (
-        len({row["name"] for row in answered(call("leaks", trace, "--at", "9000", "--json"))["leaks"]} & expected) > 9
-    )
+    leaked = answered(call("leaks", trace, "--at", "9000", "--json"))["leaks"]
+    assert len({row["name"] for row in leaked} & expected) > 9
     pairs = answered(call("diff", trace, trace, "--by", "site", "--json"))["sites"]
     assert {pair["name"] for pair in pairs} >= expected
     assert call("trace", "export", trace, "-o", tmp_path / "sites.jsonl", "--rows", "sites").status == 0
