@@ -12,6 +12,9 @@ import msgspec
 
 from heapsmith.model.errors import BadInput, HeapsmithError, Missing
 
+JSON_FAULTS = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+"""What msgspec raises for text that is no JSON, or not of the type that is wanted."""
+
 STANDARD = "-"
 """The name of standard input and output."""
 

@@ -127,6 +127,26 @@ def test_ltrace(program: Path, own: TraceInfo, tmp_path: Path) -> None:
     assert found.duration_ns > 0
 
 
+@needs("ltrace")
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("-ttt", "-f"),
+        ("-r",),
+        ("-i", "-f", "-t"),
+        ("-S", "-n", "2", "-r", "-i"),
+        ("-f", "-x", "malloc+free+calloc"),
+        ("-C", "-T"),
+    ],
+    ids=" ".join,
+)
+def test_ltrace_with_other_options(program: Path, own: TraceInfo, tmp_path: Path, options: tuple[str, ...]) -> None:
+    subprocess.run(["ltrace", *options, "-o", tmp_path / "log", program], check=True)
+    found = imported(tmp_path / "log")
+    same(found, own)
+    assert (found.duration_ns > 0) == (options[0] in ("-ttt", "-r", "-S"))
+
+
 @needs("heaptrack")
 @pytest.mark.parametrize("options", [["--raw"], []], ids=["raw", "interpreted"])
 def test_heaptrack(program: Path, own: TraceInfo, tmp_path: Path, options: list[str]) -> None:

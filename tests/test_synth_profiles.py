@@ -99,6 +99,33 @@ def test_pprof(tmp_path: Path, period: bytes) -> None:
     assert (blocks.size, blocks.weight, blocks.lifetime) == (1000, 400, 100)
 
 
+def test_dhat_of_rust(tmp_path: Path) -> None:
+    """The crate dhat writes the same fields under a mode of its own, and any order of fields is JSON."""
+    rust = DHAT.replace(b'"heap"', b'"rust-heap"').replace(b'"dhatFileVersion":2,', b"")
+    rust = rust.replace(b'"tuth"', b'"dhatFileVersion":2,"tuth"')
+    assert fit_of(tmp_path, rust).phases == fit_of(tmp_path, DHAT).phases
+
+
+HEADS = [b"heapprofile", b"heap_v2/1", b"heapz_v2/", b"heap/2"]
+
+
+@pytest.mark.parametrize("head", [*(b"] @ " + head for head in HEADS), b"]"])
+@pytest.mark.parametrize("end", [b"MAPPED_LIBRARIES:", b"--- Memory map: ---", b"Memory map:"])
+@pytest.mark.parametrize("before", [b"", b"--- symbol\nbinary=/a\n0x1 f\n---\n--- heap\n"])
+def test_older_heap_profiles_of_google(tmp_path: Path, head: bytes, end: bytes, before: bytes) -> None:
+    """As google/pprof's legacy_profile.go reads them: kinds, comments, the begin of the map; what pprof --raw adds."""
+    content = before + GPERFTOOLS.replace(b"] @ heapprofile", head).replace(b"MAPPED_LIBRARIES:", b"# x = 1\n" + end)
+    assert fit_of(tmp_path, content).phases == fit_of(tmp_path, GPERFTOOLS).phases
+
+
+def test_half_of_the_number_of_a_profile_of_kind_heap_is_the_interval(tmp_path: Path) -> None:
+    new = fit_of(tmp_path, b"heap profile: 3: 300 [3: 300] @ heap_v2/1000\n3: 300 [3: 300] @ 0x1\n")
+    old = fit_of(tmp_path, b"heap profile: 3: 300 [3: 300] @ heap/2000\n3: 300 [3: 300] @ 0x1\n#\t0x1\tmain.f+0x1\n")
+    assert new.phases == old.phases
+    assert new.phases[0].blocks[0].weight == pytest.approx(3 / (1 - 2.718281828459045 ** (-100 / 1000)))
+    assert any("no totals" in line for line in new.assumed)
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -106,6 +133,16 @@ def test_pprof(tmp_path: Path, period: bytes) -> None:
         (b"heap profile: 1: 2 [ 3: 4] @ heapprofile\nbroken\n", "line 2: expected"),
         (b'{"dhatFileVersion":2,"mode":"copy","te":1,"pps":[]}', "mode 'copy'"),
         (b'{"dhatFileVersion":2,"mode":"heap","te":1,"pps":[]}', "has no blocks"),
+        (
+            b'{"dhatFileVersion":2,"mode":"rust-ad-hoc","te":1,"bklt":false,"pps":[]}',
+            "mode 'rust-ad-hoc' of",
+        ),
+        (b'{"dhatFileVersion":2,"mode":"heap","te":1,"pps":[{"tb":-1,"tbk":1}]}', "Expected `float` >= 0"),
+        (GPERFTOOLS.replace(b"heapprofile", b"growthz"), "line 1: a profile of kind 'growthz' has no sums of blocks"),
+        (GPERFTOOLS.replace(b"heapprofile", b"fragmentationz"), "line 1: a profile of kind 'fragmentationz' has"),
+        (GPERFTOOLS.replace(b"MAPPED_LIBRARIES:", b"OTHER:"), "line 6: expected"),
+        (GPERFTOOLS.replace(b"500:    50000", b"500:    " + b"5" * 30), "line 3: expected"),
+        (JEMALLOC + b"hello\n", "line 13: expected"),
         (b"desc: x\ncmd: y\n", "a massif profile"),
     ],
 )

@@ -8,6 +8,7 @@ import msgspec
 
 from heapsmith.bench.common.tables import Words
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import JSON_FAULTS
 from heapsmith.model.toml_text import read_text
 
 GAUGES = ("committed", "committed_peak", "released_bytes")
@@ -81,7 +82,7 @@ def read_report(path: Path) -> Counts:
     try:
         report = msgspec.json.decode(read_text(path, str(path)), type=Report)
         layers = [_layers(row) for row in report.classes]
-    except (msgspec.DecodeError, KeyError) as error:
+    except (*JSON_FAULTS, KeyError) as error:
         raise BadInput(f"{path}: no report of counters: {error}; expected what HEAPSMITH=stats=FILE writes") from None
     served = [number for row in layers for number in (row.allocations, row.frees)]
     large = sum(report.counters.get(name, 0) for name in LARGE)

@@ -1,10 +1,8 @@
 """Names of code: from an offset in a module's file to functions and lines, from symbol tables and DWARF."""
 
-import os
 import shutil
 from bisect import bisect_right
 from collections.abc import Sequence
-from functools import cache
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -13,17 +11,12 @@ from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
 from heapsmith.bench.common.debug_files import debug_file
+from heapsmith.bench.common.lines import lines
+from heapsmith.bench.common.place import Place
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.trace.elf import build_id, functions
 from heapsmith.model.trace.stacks import CallTree, Module
-
-
-class Place(NamedTuple):
-    """A place in code, as far as it is known."""
-
-    function: str  # demangled; module+offset where no symbol covers the place
-    line: str | None = None  # file:line
 
 
 class Named(NamedTuple):
@@ -78,20 +71,23 @@ def _named(module: Module, file: BinaryIO, offsets: Sequence[int], plain: list[l
     elf = ELFFile(file)
     addresses = _addresses(elf, offsets)
     debug = debug_file(module.path, module.build_id)
-    table, lines = _table(elf), None
+    table, found_lines = _table(elf), None
     if debug and not elf.get_section_by_name(".symtab"):
         with open(debug, "rb") as other:
             table = _table(ELFFile(other)) if ELFFile(other).get_section_by_name(".symtab") else table
     why_not = None if table.names else f"{module.path}: has no symbols"
     if elf.has_dwarf_info(strict=True) or debug:
         try:
-            lines = _lines(debug or module.path, addresses)
+            found_lines, lacks = lines(debug or module.path, addresses)
+            why_not = why_not or lacks
         except (Missing, CheckFailed) as error:
             why_not = str(error)
     found = []
     for i, address in enumerate(addresses):
-        known = [place for place in (lines[i] if lines else []) if place.function != "??"]
+        known = found_lines[i] if found_lines else []
         name = table.name(address)
+        if known and name and _is_mangled(name) and not _is_mangled(known[-1].function):
+            known[-1] = known[-1]._replace(function=name)  # DWARF of -gline-tables-only has no names of the linker
         found.append(known or ([Place(name)] if name else plain[i]))
     return Named(_demangled(found), why_not)
 
@@ -114,43 +110,16 @@ def _table(elf: ELFFile) -> _Table:
     return _Table(starts.tolist(), (starts + symbols["size"]).tolist(), texts)
 
 
-def _lines(path: str, addresses: Sequence[int]) -> list[list[Place]]:
-    """What addr2line says of each address, inlined functions expanded. Missing if it is not installed."""
-    tool = shutil.which("addr2line")
-    if tool is None:
-        raise Missing("addr2line not found on PATH: no lines (Debian: apt install binutils)")
-    asked = "".join(f"{address:#x}\n" for address in addresses)
-    found: list[list[Place]] = []
-    function = None
-    for line in run_tool([tool, "-a", "-f", "-i", "-e", path], path, asked).splitlines():
-        if line.startswith("0x") and function is None:
-            found.append([])
-        elif function is None:
-            function = line
-        else:
-            where = line.partition(" (discriminator")[0]
-            has_line = where.rpartition(":")[2] not in ("?", "0")
-            found[-1].append(Place(function, os.path.basename(where) if has_line else None))
-            function = None
-    return found
+def _is_mangled(function: str) -> bool:
+    return function.startswith(("_Z", "_R"))
 
 
 def _demangled(places: list[list[Place]]) -> list[list[Place]]:
     """The same with the names of C++ and Rust as in the source, if c++filt is there."""
-    mangled = sorted({one.function for every in places for one in every if one.function.startswith(("_Z", "_R"))})
+    mangled = sorted({one.function for every in places for one in every if _is_mangled(one.function)})
     tool = shutil.which("c++filt")
     if not mangled or tool is None:
         return places
     shown = run_tool([tool], "names of functions", "\n".join(mangled)).splitlines()
     plain = dict(zip(mangled, shown, strict=True))
     return [[one._replace(function=plain.get(one.function, one.function)) for one in every] for every in places]
-
-
-ALLOCATORS = ("malloc", "calloc", "realloc", "aligned_alloc", "memalign", "posix_memalign", "operator new")
-"""Functions that are no site: they allocate for their caller. By how their names begin."""
-
-
-@cache
-def allocates(function: str) -> bool:
-    """Whether a function only passes on what malloc returns."""
-    return function.partition("(")[0] in ALLOCATORS or function.startswith("operator new")

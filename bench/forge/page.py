@@ -16,6 +16,7 @@ from heapsmith.bench.replay.replay import glibc_bytes
 from heapsmith.bench.report import measurements, predictions
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import JSON_FAULTS
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Progress
 
@@ -77,7 +78,7 @@ def read_report(folder: Path) -> ForgeReport:
         return msgspec.json.decode(file.read_bytes(), type=ForgeReport)
     except OSError as error:
         raise BadInput(f"{file}: cannot read the report of a forge: {error.strerror}") from None
-    except msgspec.DecodeError as error:
+    except JSON_FAULTS as error:
         raise BadInput(f"{file}: expected the report of this version's forge: {error}") from None
 
 
@@ -92,7 +93,9 @@ def forged(
     trace = Path(report.trace.path)
     every = [load(report.base), *([] if report.tuned.kept_base else [report.tuned.design]), *designs]
     shown: list[Shown] = [collect(trace, every, hardware=hardware, progress=progress)]
-    library = next(file for file in report.files if file.endswith(".so"))
+    library = next((file for file in report.files if file.endswith(".so")), None)
+    if library is None:
+        raise BadInput("the report of the forge names no library (.so) among its files; expected one")
     command = shlex.join(report.command)
     return Page(
         f"{report.name}: an allocator for {command}",

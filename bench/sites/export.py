@@ -27,10 +27,10 @@ def export_sites(trace: Path, out: Path, name: str | None, *, progress: Progress
     chosen = format_of(out, name, "sites")
     with TraceReader(trace) as reader:
         tree, other = call_tree(reader), metadata(reader)
-    spots, reasons = spots_of(trace)
+    spots, library, reasons = spots_of(trace)
     paths = [[spot for frame in tree.path(site) for spot in spots[frame]] for site in range(1, len(tree.innermost) + 1)]
     lives = site_lives(Grouped(trace, np.arange(len(paths) + 1), len(paths) + 1), progress)
-    batch = arrow().RecordBatch.from_pydict(_columns(paths, lives))
+    batch = arrow().RecordBatch.from_pydict(_columns(paths, library, lives))
     count = write_table(out, chosen, [batch])
     unknown = int(lives.groups["requests"][0])
     lacks = [
@@ -41,9 +41,9 @@ def export_sites(trace: Path, out: Path, name: str | None, *, progress: Progress
     return Exported(str(trace), str(out), chosen, "sites", count, lacks, reasons)
 
 
-def _columns(paths: list[list[Any]], lives: SiteLives) -> dict[str, Any]:
+def _columns(paths: list[list[Any]], library: set[Any], lives: SiteLives) -> dict[str, Any]:
     """Return the columns; `place` is the innermost frame that does not allocate for its caller."""
-    places = [callers(path, [WRAPPERS])[0] for path in paths]
+    places = [callers(path, [WRAPPERS], library)[0] for path in paths]
     mean_events, mean_ns = lives.mean_lives()
     return {
         "site": np.arange(1, len(paths) + 1),

@@ -1,7 +1,7 @@
 """Groups of a trace's sites by site, path, function or module, with names for people."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -71,13 +71,13 @@ def group_sites(trace: Path, by: By = "site", depth: int = 1, skip: Sequence[str
     skipped = [WRAPPERS, *map(_pattern, skip)]
     with TraceReader(trace) as reader:
         tree = call_tree(reader)
-    spots, reasons = spots_of(trace)
+    spots, library, reasons = spots_of(trace)
     numbers: dict[tuple[Spot, ...], int] = {(UNKNOWN,): 0}
     group_of_site = np.zeros(tree.innermost.size + 1, np.int64)
     stacks = [0]
     for site in range(1, tree.innermost.size + 1):
         path = [spot for frame in tree.path(site) for spot in spots[frame]]
-        key = tuple(_key(by, spot) for spot in callers(path, skipped)[: depth or None])
+        key = tuple(_key(by, spot) for spot in callers(path, skipped, library)[: depth or None])
         group = numbers.setdefault(key or (UNKNOWN,), len(numbers))
         stacks += [0] * (group == len(stacks))
         stacks[group] += 1
@@ -92,8 +92,9 @@ def _pattern(text: str) -> "re.Pattern[str]":
         raise BadInput(f"--skip {text}: no regular expression: {error}") from None
 
 
-def spots_of(trace: Path) -> tuple[list[list[Spot]], list[str]]:
-    """The spots of each frame of a trace, the innermost inlined function first; and why names are missing.
+def spots_of(trace: Path) -> tuple[list[list[Spot]], set[Spot], list[str]]:
+    """The spots of each frame of a trace, the innermost inlined function first; those of the compiler's libraries; and
+    why names are missing.
 
     Raises BadInput if the trace has no stacks.
     """
@@ -102,7 +103,7 @@ def spots_of(trace: Path) -> tuple[list[list[Spot]], list[str]]:
         generated = of_footer(reader.footer.extra.get("perf_map", []))
     found, reasons = frame_names(tree)
     modules = [Path(one.path).name or "?" for one in tree.modules]
-    spots = []
+    spots, library = [], set[Spot]()
     for places, number, offset in zip(found, tree.module.tolist(), tree.offset.tolist(), strict=True):
         made = covering(generated, offset) if number < 0 else None
         if made:
@@ -110,8 +111,13 @@ def spots_of(trace: Path) -> tuple[list[list[Spot]], list[str]]:
             continue
         module = modules[number] if number >= 0 else "?"
         line = f"{module}+{offset:#x}"
-        spots.append([Spot(plain(one.function), one.line or line, module) for one in places])
-    return spots, reasons
+        row = [Spot(plain(one.function), one.line or line, module) for one in places]
+        library |= {spot for spot, one in zip(row, places, strict=True) if one.is_of_compiler}
+        if places[-1].is_of_compiler and not WRAPPERS.fullmatch(row[-1].function):
+            # a function of the program, of whose inlined functions DWARF does not tell: the line is of one of these
+            row[-1] = Spot(row[-1].function, line, module)
+        spots.append(row)
+    return spots, library, reasons
 
 
 def _generated_spot(name: str) -> Spot:
@@ -120,10 +126,15 @@ def _generated_spot(name: str) -> Spot:
     return Spot(name[:at], Path(name[at + 1 :]).name, GENERATED) if at > 0 else Spot(name, name, GENERATED)
 
 
-def callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"]) -> list[Spot]:
-    """The path without the innermost functions that allocate for their caller; the outermost one stays."""
+def callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"], library: Collection[Spot]) -> list[Spot]:
+    """The path without the innermost functions that allocate for their caller; the outermost one stays.
+
+    library: spots of the compiler's libraries, which do so.
+    """
     first = 0
-    while first < len(path) - 1 and any(one.fullmatch(path[first].function) for one in skipped):
+    while first < len(path) - 1 and (
+        path[first] in library or any(one.fullmatch(path[first].function) for one in skipped)
+    ):
         first += 1
     return path[first:]
 

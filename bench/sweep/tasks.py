@@ -7,7 +7,7 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.files import write_whole
+from heapsmith.model.files import JSON_FAULTS, write_whole
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Simulation, SimulationTable
@@ -123,7 +123,7 @@ class Store:
         """Return what the task found; None if it is not finished, or its file is damaged."""
         try:
             return msgspec.json.decode(self._file(key).read_bytes(), type=Found)
-        except (OSError, msgspec.DecodeError):
+        except (OSError, *JSON_FAULTS):
             return None
 
     def put(self, key: str, found: Found) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.model.errors import HeapsmithError, Missing
-from heapsmith.model.files import cache_dir, write_whole
+from heapsmith.model.files import JSON_FAULTS, cache_dir, write_whole
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.search.outcome import Glance, Outcome
@@ -79,7 +79,7 @@ def _alone(folder: Path) -> Iterator[None]:
 def _read(path: Path) -> Stored:
     try:
         return msgspec.json.decode(path.read_bytes(), type=Stored)
-    except (OSError, msgspec.DecodeError):
+    except (OSError, *JSON_FAULTS):
         return Stored()
 
 

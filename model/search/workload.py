@@ -9,7 +9,7 @@ import numpy as np
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.files import write_json
+from heapsmith.model.files import JSON_FAULTS, write_json
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Progress, Simulation, feed_all, simulation
@@ -149,7 +149,7 @@ def read_baseline(path: Path, design: Design) -> Workload:
         raise BadInput(f"{path}: no such baseline; `heapsmith guard --write` writes one")
     try:
         baseline = msgspec.json.decode(read_text(path, str(path)), type=Workload)
-    except msgspec.DecodeError as error:
+    except JSON_FAULTS as error:
         raise BadInput(f"{path}: no baseline that `heapsmith guard --write` wrote: {error}") from None
     if baseline.version != VERSION:
         raise BadInput(f"{path}: format {baseline.version}; expected {VERSION}: write the baseline anew")

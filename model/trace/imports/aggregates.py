@@ -16,8 +16,8 @@ JEMALLOC, GPERFTOOLS, DHAT, MASSIF, PPROF = (
 )
 _PROFILES = {
     JEMALLOC: rb"heap_v2/",
-    GPERFTOOLS: rb"heap profile: +\d+: +\d+ \[",
-    DHAT: rb'\s*\{\s*"dhatFileVersion"',
+    GPERFTOOLS: rb"(?:(?:--- symbol\n(?:(?!---).*\n)*---\n)?--- \w+\n)?heap profile: *\d+: *\d+ *\[",  # pprof --raw
+    DHAT: rb'\s*\{[^{]*"dhatFileVersion"',
     MASSIF: rb"desc: .*\ncmd: ",
     PPROF: rb"(?:Z[\x02-\x06]\x08[\x01-\x7f](?:\x10[\x01-\x7f])?)?(?:`[\x80-\xff]*[\x00-\x7f])?"  # Go: first the period
     rb"\x0a[\x02-\x06]\x08[\x01-\x7f](?:\x10[\x01-\x7f]|\x0a)",

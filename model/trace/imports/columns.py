@@ -29,6 +29,8 @@ NUMBERS = ("thread", "pointer", "old_pointer", "size", "alignment", "time_ns", "
 _LIMITS = {"processor": (UNKNOWN, MAX_PROCESSORS - 1)}
 """What an absent or empty number counts as, and the most that one may be, where that is not 0 and MAX."""
 CALLER = "caller"
+_FEW, _SHOWN = 6, 30
+"""The most names that a message has, and characters of each."""
 REQUIRED = {"op", "pointer"}
 _DEATH, _BIRTH, _SIZED, _ALIGNED = (op_mask(ops) for ops in (DEATHS, BIRTHS | {Op.REALLOC}, SIZED, WITH_ALIGNMENT))
 
@@ -54,15 +56,35 @@ def naming_rows(source: Source) -> Iterator[None]:
         source.bad(f"row {row[1]}" if row else "the table", text.replace(row[0], "") if row else text)
 
 
-def check_columns(source: Source, names: Iterable[str], about: About) -> None:
-    """Note what the columns do not tell; BadInput without those that a trace needs."""
+def check_columns(source: Source, names: Sequence[str], about: About) -> None:
+    """Note what the columns do not tell; BadInput without those that a trace needs, or with two of one name."""
     found = set(names)
     if not found >= REQUIRED:
-        source.bad("columns", f"expected op and pointer among them, got {', '.join(sorted(found)) or 'none'}")
+        source.bad("columns", f"expected op and pointer among them, got {listed(found)}")
     if "life" in found:
         source.bad("columns", "expected a row for each call; these have one for each life of a block")
+    if twice := [name for name in ("op", CALLER, *NUMBERS) if names.count(name) > 1]:
+        source.bad("columns", f"expected one {twice[0]}, got {names.count(twice[0])}")
     about.processors = "processor" in found
     about.inexact += [what for name, what in (("time_ns", NO_TIMES), ("thread", NO_THREADS)) if name not in found]
+
+
+def check_types(source: Source, schema: Any) -> None:
+    """Raise BadInput for columns of a type that holds no words, or no whole numbers."""
+    types = arrow().types
+    words = (types.is_string, types.is_large_string, types.is_binary, types.is_large_binary, types.is_integer)
+    numbers = (types.is_integer, types.is_floating, types.is_decimal, types.is_string, types.is_large_string)
+    for field in schema:
+        kind = field.type.value_type if types.is_dictionary(field.type) else field.type
+        for names, allowed, said in ((("op", CALLER), words, "words"), (NUMBERS, numbers, "whole numbers")):
+            if field.name in names and not any(is_kind(kind) for is_kind in (*allowed, types.is_null)):
+                source.bad(f"column {field.name}", f"expected {said}, got {str(kind)[:_SHOWN]}")
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return names of a file for a message: few of them, none whole that is long."""
+    few = [name[:_SHOWN] for name in sorted(names)]
+    return ", ".join([*few[:_FEW], *["..."] * (len(few) > _FEW)]) or "none"
 
 
 def calls_of(source: Source, batch: Any, first_row: int, callers: Callers) -> Calls:
@@ -78,7 +100,8 @@ def calls_of(source: Source, batch: Any, first_row: int, callers: Callers) -> Ca
     columns = {name: np.full(len(ops), _LIMITS.get(name, (0, MAX))[0]) for name in NUMBERS}
     for name in columns.keys() & set(batch.schema.names):
         least, most = _LIMITS.get(name, (0, MAX))
-        values = pc.fill_null(batch.column(name).cast(pa.int64()), least).to_numpy(zero_copy_only=False)
+        values = pc.fill_null(_integers(source, batch.column(name), first_row, name), least)
+        values = values.to_numpy(zero_copy_only=False)
         if (wrong := (values < least) | (values > most)).any():
             row = int(np.argmax(wrong))
             source.bad(f"row {first_row + row}", f"{name}: expected a number from 0 to {most}, got {values[row]}")
@@ -89,6 +112,24 @@ def calls_of(source: Source, batch: Any, first_row: int, callers: Callers) -> Ca
         codes = pc.fill_null(words.indices, -1).to_numpy(zero_copy_only=False)
         sites = sites_of(op, columns["pointer"], codes, words.dictionary.cast(pa.string()).to_pylist(), callers)
     return calls_of_columns(op, columns, np.arange(first_row, first_row + len(op)), sites)
+
+
+def _integers(source: Source, column: Any, first_row: int, name: str) -> Any:
+    """Return a column as whole numbers; BadInput names the first row that has none."""
+    pa = arrow()
+    try:
+        return column.cast(pa.int64())
+    except pa.ArrowInvalid:
+        first, end = 0, len(column)
+        while end - first > 1:
+            middle = (first + end) // 2
+            try:
+                column[first:middle].cast(pa.int64())
+                first = middle
+            except pa.ArrowInvalid:
+                end = middle
+        got = str(column[first].as_py())[:_SHOWN]
+        source.bad(f"row {first_row + first}", f"{name}: expected a whole number from 0 to {MAX}, got {got!r}")
 
 
 def calls_of_columns(op: Bytes, columns: Mapping[str, Ints], record: Ints, sites: Ints | None) -> Calls:

@@ -25,7 +25,7 @@ def read(source: Source, about: About) -> Iterator[Calls]:
 
 
 def _names(head: bytes) -> list[str]:
-    line = head.partition(b"\n")[0].decode("utf-8", "backslashreplace")
+    line = head.partition(b"\n")[0].decode("utf-8", "backslashreplace").removeprefix("\ufeff")
     return [name.strip().strip('"') for name in line.strip().split(",") if name.strip()]
 
 

@@ -67,6 +67,8 @@ def import_trace(
             for chunk, site in chain(() if first is None else (first,), chunks):
                 writer.append(chunk, site if about.tree else None)
                 progress("bytes", source.done, source.size)
+            if not writer.events:
+                raise BadInput(f"{source.name}: has no calls of malloc or free; expected {chosen.what}")
             return writer.close(_figures(chosen, about, builder))
 
 

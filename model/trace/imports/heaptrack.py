@@ -33,6 +33,9 @@ _NS_PER_MS = 10**6
 _MOST_MS = 1 << 40
 MALLOC, FREE = int(Op.MALLOC), int(Op.FREE)
 BIRTH, DEATH, PAIR, CLOCK, FRAME, PROGRAM, FILE, MODULE = b"+-actXxm"  # the first letters of lines
+SYSTEM, RESIDENT, ATTACHED, SUPPRESSION, STRING, ADDRESS, COMMENT = b"IRASsi#"
+"""Those of lines that tell of no block and no frame, as heaptrack's libheaptrack.cpp and interpret write them."""
+_NOISE = frozenset((SYSTEM, RESIDENT, ATTACHED, SUPPRESSION, STRING, ADDRESS, COMMENT))
 _FIRST_ROOM = 1 << 12
 _NAMED = re.compile(rb"[xm] ([0-9a-f]{1,4}) (.*)")
 _HEX = re.compile(rb"[0-9a-f]{1,15}")
@@ -156,10 +159,10 @@ def clock(state: _Heaptrack) -> int:
 def one_line(state: _Heaptrack) -> int:
     """Take the next line; return 0 if it is not a usual one."""
     letter = int(state.data[state.at])
-    if letter in (SPACE, PROGRAM, FILE, MODULE) or state.line == 1:
-        return 0
-    if letter not in (BIRTH, DEATH, PAIR, CLOCK, FRAME):
+    if letter in (SYSTEM, RESIDENT, ATTACHED, SUPPRESSION, STRING, ADDRESS, COMMENT) and state.has_version:
         return skip_line(state)
+    if letter not in (BIRTH, DEATH, PAIR, CLOCK, FRAME) or not state.has_version:
+        return 0
     state.at += 1
     if not passes(state, SPACE):
         return 0
@@ -200,7 +203,7 @@ class _Reader:
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
         tables = {name: np.zeros(_FIRST_ROOM, np.int64) for name in ("sizes", "tops", "below")}
-        scalars = columns("pairs", "blocks", "spare", "frees", "ambiguous", *stacked.SCALARS)
+        scalars = columns("has_version", "pairs", "blocks", "spare", "frees", "ambiguous", *stacked.SCALARS)
         self.state = _Heaptrack(**scalars, **tables, **stacked.tables(_Heaptrack))
         self.program = ""
         self.mapped: dict[Mapped, None] = {}  # in the order in which they came
@@ -210,8 +213,8 @@ class _Reader:
         state = self.state
         state.site[state.calls] = 0
         kind, *fields = text.split()
-        if line == 1:
-            self._check_version(kind, fields)
+        if not state.has_version:
+            self._check_version(line, kind, fields)
         elif kind == b"+":
             new, size = self._birth(line, fields)
             return Op.MALLOC, 0, 0, new, size, 0, state.time_ns, line
@@ -231,12 +234,16 @@ class _Reader:
             self._file(kind, text)
         elif kind == b"X":
             self.about.command = text[2:].decode("utf-8", "backslashreplace").split()
+        elif text[0] not in _NOISE:
+            self.source.bad(f"line {line}", f"expected a line of heaptrack, got {shown(text)}")
         return None
 
-    def _check_version(self, kind: bytes, fields: list[bytes]) -> None:
-        version = self.source.integer(1, fields[1], "version of the file", 16) if len(fields) > 1 else 0
-        if kind != b"v" or version not in _VERSIONS:
-            self.source.bad("line 1", f"expected a file of heaptrack of version 0 to {_VERSIONS[-1]}")
+    def _check_version(self, line: int, kind: bytes, fields: list[bytes]) -> None:
+        is_head = kind == b"v" and len(fields) > 0
+        version = self.source.integer(line, fields[1], "version of the file", 16) if is_head and len(fields) > 1 else 0
+        if not is_head or version not in _VERSIONS:
+            self.source.bad(f"line {line}", f"expected a file of heaptrack of version 0 to {_VERSIONS[-1]}")
+        self.state.has_version = 1
 
     def _numbers(self, line: int, fields: list[bytes], count: int) -> list[int]:
         if len(fields) < count:

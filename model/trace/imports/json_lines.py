@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import JSON_FAULTS
 from heapsmith.model.trace.events import MAX_PROCESSORS, UNKNOWN, Op
 from heapsmith.model.trace.imports.builder import MAX, Calls
 from heapsmith.model.trace.imports.callers import Callers
@@ -19,7 +20,6 @@ from heapsmith.model.trace.imports.text import parts
 
 _Number = Annotated[int, msgspec.Meta(ge=0, le=MAX)]
 _Hex = Annotated[str, msgspec.Meta(pattern="^0x[0-9a-fA-F]{1,15}$")]
-_MISTAKES = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 _OPS = {op.name.lower(): op for op in Op}
 
 
@@ -44,7 +44,7 @@ def read(source: Source, about: About) -> Iterator[Calls]:
         lines, bad = data.count(b"\n"), None
         try:
             rows = decoder.decode_lines(data)
-        except _MISTAKES:
+        except JSON_FAULTS:
             rows = []
         numbers: Sequence[int] = range(before + 1, before + lines + 1)
         if len(rows) != lines:  # a mistake, or a blank line
@@ -68,7 +68,7 @@ def _one_by_one(
             if text:
                 rows.append(decoder.decode(text))
                 numbers.append(number)
-        except _MISTAKES as error:
+        except JSON_FAULTS as error:
             return rows, numbers, BadInput(f"{source.name}: line {number}: {first_line(error)}")
     return rows, numbers, None
 

@@ -1,4 +1,4 @@
-"""The text that `ltrace -f -tt` writes."""
+"""The text that ltrace writes, with any of its options -f, -t, -tt, -ttt, -r, -i, -n, -S, -C, -T, -e, -l and -x."""
 
 import re
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
-from heapsmith.model.trace.addresses import find, grown_table, new_table
+from heapsmith.model.trace.addresses import find, grown_table, new_table, remove
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports.builder import Calls, align_log2
 from heapsmith.model.trace.imports.format import NO_TIMES, About, Format
@@ -39,38 +39,87 @@ from heapsmith.model.trace.imports.text import (
 
 SECOND_NS = 10**9
 DAY_NS = 24 * 3600 * SECOND_NS
+EPOCH, MOST_SECONDS = 10**8, 1 << 33
+"""Seconds from EPOCH on are a time (-ttt), below it what has passed since the line before (-r)."""
 _ARGUMENTS = {
     **{b"malloc": 1, b"valloc": 1, b"pvalloc": 1, b"calloc": 2, b"realloc": 2, b"reallocarray": 3},
     **{b"memalign": 2, b"aligned_alloc": 2, b"posix_memalign": 3, b"free": 1},
 }
 """The arguments of the calls with these names; ltrace may print more than a function has."""
 _PAGE_LOG2 = 12
-_LINE = re.compile(rb"(?:(?:\[pid (\d+)\]|(\d+)) +)?(?:(\d\d):(\d\d):(\d\d)(?:\.(\d{6}))? )?(.*)")
-_CALL = re.compile(rb"(?:\S+->)?(\w+)\(([^()]*?)(?: <unfinished \.\.\.>|\) += (\S+).*)")
-_RESUMED = re.compile(rb"<\.\.\. (\w+) resumed> .*\) += (\S+).*")
+_LINE = re.compile(
+    rb"(?:(?:\[pid (\d+)\]|(\d+)) +)?"  # -f
+    rb"(?:(\d\d):(\d\d):(\d\d)(?:\.(\d{6}))? +|(\d{1,10})\.(\d{6}) +)?"  # -t and -tt, or -ttt and -r
+    rb"(?:\[0x[0-9a-f]+\] +)?(.*)"  # -i
+)
+_NAME = rb"(operator (?:new|delete)(?:\[\])?\([^()]*\)|\w+)(?:@[^\s(]+)?"  # -C; -x
+_CALL = re.compile(rb"(?:[^\s(]+->)?" + _NAME + rb"\(([^()]*?)(?: <unfinished \.\.\.>|\) += (\S+).*)")
+_RESUMED = re.compile(rb"<\.\.\. " + _NAME + rb" resumed> .*\) += (\S+).*")
+_NOISE = re.compile(
+    rb"[^\W\d][^(]*\(.*(?:\) +=.*| <unfinished \.\.\.>| <no return \.\.\.>)"  # a call of another function
+    rb"|<\.\.\. .* resumed> .*"
+    rb"|(?:--- )?SIG\w+ \(.*\)(?: ---)?|--- Called exec\(\) ---|unexpected breakpoint at .*"
+)
+"""Lines that tell of no block, as ltrace's output.c and handle_event.c write them."""
+_ENDS = (b"+++ exited", b"+++ killed")
+_THROWN = re.compile(rb"(?:\S+->)?(?:__cxa_throw|__cxa_begin_catch|_Unwind_Resume)\b")
+"""Calls after which an operator new that began has no result."""
 MALLOC, CALLOC, REALLOC, FREE = (int(op) for op in (Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.FREE))
-POINT, COMMA, EQUAL, OPEN, CLOSE = b".,=()"
+POINT, COMMA, EQUAL, OPEN, CLOSE, OPEN_BRACKET, CLOSE_BRACKET = b".,=()[]"
 UPPER_Z, N, D, W, A, M = b"Zndwam"
 _FIRST_THREADS = 1 << 8
 
 
 class _Ltrace(Text):
-    """The threads that made calls: a hash table of ~thread. `days_ns` is the begin of the last line's day."""
+    """The threads that made calls and are in none: a hash table of ~thread. `days_ns`: the begin of the last day."""
 
     keys: Ints
 
 
 @hit_path
 def clock(state: _Ltrace) -> int:
-    """The nanoseconds of `hours:minutes:seconds.microseconds `, or -1."""
-    seconds = (two_digits(state) * 60 + two_digits(state)) * 60 + two_digits(state)
+    """The time of a line, which has microseconds, or -1 if it has none or the day's time goes back."""
+    is_day = state.data[state.at + 2] == COLON
+    if is_day:
+        seconds = (two_digits(state) * 60 + two_digits(state)) * 60 + two_digits(state)
+    else:
+        seconds = decimal(state)
+        state.at += 1
     begin = state.at
     micros = decimal(state)
     if seconds < 0 or micros < 0 or state.at != begin + 6 or state.data[begin - 1] != POINT:
         return -1
-    if state.data[begin - 4] != COLON or state.data[begin - 7] != COLON or not passes(state, SPACE):
+    if is_day and (state.data[begin - 4] != COLON or state.data[begin - 7] != COLON):
         return -1
-    return seconds * SECOND_NS + micros * 1000
+    if seconds >= MOST_SECONDS or not passes(state, SPACE):
+        return -1
+    time_ns = seconds * SECOND_NS + micros * 1000
+    if is_day:
+        time_ns += state.days_ns
+        return -1 if time_ns < state.time_ns - DAY_NS // 2 else time_ns
+    return time_ns if seconds >= EPOCH else time_ns + state.time_ns
+
+
+@hit_path
+def place(state: _Ltrace) -> int:
+    """Take the address of a call, `[0x...] `, and the spaces before its name; return 0 if it is another text."""
+    if passes(state, OPEN_BRACKET) and (prefixed(state) < 0 or not passes(state, CLOSE_BRACKET)):
+        return 0
+    while state.data[state.at] == SPACE:
+        state.at += 1
+    return 1
+
+
+@hit_path
+def process(state: _Ltrace) -> int:
+    """The process at `at`, 0 if the line has none; `at` is behind it and the spaces that follow then."""
+    begin = state.at
+    thread = decimal(state)
+    if thread < 0 or state.data[state.at] != SPACE:
+        state.at, thread = begin, 0
+    while state.data[state.at] == SPACE:
+        state.at += 1
+    return thread
 
 
 @hit_path
@@ -133,18 +182,9 @@ def operation(state: _Ltrace) -> int:
     return op if passes(state, OPEN) else -1
 
 
-@kernel
-def one_line(state: _Ltrace) -> int:
-    """Take the next line; return 0 if it is not a usual call of a thread that made one before."""
-    thread = decimal(state)
-    if thread < 0 or state.keys[find(state.keys, ~thread)] == 0 or not passes(state, SPACE):
-        return 0
-    while state.data[state.at] == SPACE:
-        state.at += 1
-    time_ns = clock(state)
-    if time_ns < 0 or time_ns + state.days_ns < state.time_ns - DAY_NS // 2:
-        return 0
-    state.time_ns = time_ns + state.days_ns
+@hit_path
+def call(state: _Ltrace, thread: int) -> int:
+    """Take a call; return 0 if it is not a usual one."""
     op = operation(state)
     if op < 0:
         return 0
@@ -154,6 +194,23 @@ def one_line(state: _Ltrace) -> int:
     if old < 0 or not result(state) or state.data[state.at] <= SPACE or not skip_line(state):
         return 0
     put(state, FREE, thread, old, 0, 0)
+    return 1
+
+
+@kernel
+def one_line(state: _Ltrace) -> int:
+    """Take the next line; return 0 if it is not a usual call of a thread that made one before."""
+    thread = process(state)
+    if state.keys[find(state.keys, ~thread)] == 0:
+        return 0
+    time_ns = clock(state)
+    if time_ns < 0 or not place(state):
+        return 0
+    before = state.time_ns
+    state.time_ns = time_ns
+    if not call(state, thread):
+        state.time_ns = before
+        return 0
     return 1
 
 
@@ -176,13 +233,13 @@ def read(source: Source, about: About) -> Iterator[Calls]:
 
 
 class _Reader:
-    """Reads lines of all kinds; keeps calls without a result so far, by thread."""
+    """Reads lines of all kinds; keeps calls without a result so far, by thread, the innermost last."""
 
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
         keys, _, _ = new_table(_FIRST_THREADS)
         self.state = _Ltrace(**columns("days_ns"), keys=keys)
-        self.begun: dict[int, tuple[bytes, bytes]] = {}
+        self.begun: dict[int, list[tuple[bytes, bytes]]] = {}
         self.seen: set[int] = set()
         self.hidden = 0
 
@@ -192,63 +249,92 @@ class _Reader:
         assert found is not None  # the last group takes anything
         thread = self.source.integer(line, found[1] or found[2] or b"0", "process")
         time_ns = self._time_ns(found)
-        row = self._row(line, thread, found[7])
+        row = self._row(line, thread, found[9])
+        self._know(thread, row is not None)
         if row is None:
             return None
-        self._know(thread)
         op, old, new, size, alignment_log2 = row
         return op, thread, old, new, size, alignment_log2, time_ns, line
 
-    def _know(self, thread: int) -> None:
-        """Put a thread into the table of those that made calls."""
-        if thread not in self.seen:
+    def _know(self, thread: int, has_call: bool) -> None:
+        """Leave the thread's next lines to the kernel, if it has made a call and is in none."""
+        if has_call:
             self.seen.add(thread)
-            keys = self.state.keys
-            if 2 * len(self.seen) > keys.size:
-                keys, _, _ = grown_table(keys, np.zeros_like(keys), np.zeros(0, np.int64))
-                self.state.keys = keys
-            keys[find(keys, ~thread)] = ~thread
+        if thread not in self.seen:
+            return
+        keys = self.state.keys
+        if 2 * len(self.seen) > keys.size:
+            keys, _, _ = grown_table(keys, np.zeros_like(keys), np.zeros(0, np.int64))
+            self.state.keys = keys
+        at = find(keys, ~thread)
+        if thread not in self.begun:
+            keys[at] = ~thread
+        elif keys[at] != 0:
+            remove(keys, keys, at)
 
     def _time_ns(self, found: "re.Match[bytes]") -> int:
         """Return the time of a line; the clock's day may end before the trace does."""
-        if found[3] is None:
-            if NO_TIMES not in self.about.inexact:
-                self.about.inexact.append(NO_TIMES)
-            return 0
-        hours, minutes, seconds = (int(found[group]) for group in (3, 4, 5))
-        time_ns = ((hours * 60 + minutes) * 60 + seconds) * SECOND_NS + int(found[6] or 0) * 1000
-        if time_ns + self.state.days_ns < self.state.time_ns - DAY_NS // 2:
-            self.state.days_ns += DAY_NS
-        self.state.time_ns = time_ns + self.state.days_ns
-        return int(self.state.time_ns)
+        state = self.state
+        if found[7] is not None:
+            time_ns = int(found[7]) * SECOND_NS + int(found[8]) * 1000
+            state.time_ns = time_ns if int(found[7]) >= EPOCH else time_ns + state.time_ns
+        elif found[3] is not None:
+            hours, minutes, seconds = (int(found[group]) for group in (3, 4, 5))
+            time_ns = ((hours * 60 + minutes) * 60 + seconds) * SECOND_NS + int(found[6] or 0) * 1000
+            if time_ns + state.days_ns < state.time_ns - DAY_NS // 2:
+                state.days_ns += DAY_NS
+            state.time_ns = time_ns + state.days_ns
+        elif NO_TIMES not in self.about.inexact:
+            self.about.inexact.append(NO_TIMES)
+        return int(state.time_ns)
 
     def _row(self, line: int, thread: int, text: bytes) -> tuple[int, int, int, int, int] | None:
         """Return op, old, new, size and log2 of the alignment if a call of malloc's family ends here."""
-        if text.startswith((b"+++ exited", b"+++ killed")):
+        if text.startswith(_ENDS):
+            self.begun.pop(thread, None)
             return (Op.THREAD_EXIT, 0, 0, 0, 0) if thread in self.seen else None
         resumed, call = _RESUMED.fullmatch(text), _CALL.fullmatch(text)
-        if resumed:
-            name, arguments = self.begun.pop(thread, (b"", b""))
-            result = resumed[2]
-            if name == b"":
-                return None
-            if name != resumed[1]:
-                self.source.bad(f"line {line}", f"expected the end of {name.decode()}, got {shown(text)}")
-        elif call and (call[1] in _ARGUMENTS or call[1].startswith((b"_Zn", b"_Zd"))):
-            name, arguments, result = call[1], call[2], call[3]
-            if name != b"free" and not name.startswith(b"_Zd") and result is None:
-                self.begun[thread] = name, arguments
-                return None
-        else:
+        if resumed and _is_family(resumed[1]):
+            return self._resumed(line, thread, resumed)
+        if call and _is_family(call[1]):
+            return self._begun(line, thread, call)
+        if _NOISE.fullmatch(text) is None:
+            self.source.bad(f"line {line}", f"expected a line of ltrace, got {shown(text)}")
+        if _THROWN.match(text):
+            self.begun.pop(thread, None)
+        return None
+
+    def _begun(self, line: int, thread: int, call: "re.Match[bytes]") -> tuple[int, int, int, int, int] | None:
+        """Return the call that begins here if it has a result or needs none, and if no other call makes it."""
+        name, arguments, result = call[1], call[2], call[3]
+        outer = self.begun.get(thread, [])
+        if outer and not (outer[-1][0].startswith(b"realloc") or _is_free(outer[-1][0]) == _is_free(name)):
+            outer = []  # no operator new frees: it has thrown
+            del self.begun[thread]
+        if result is None:
+            self.begun[thread] = [*outer, (name, arguments)]
+        if outer or (result is None and not _is_free(name)):
             return None
         return self._call(line, name, arguments, result)
+
+    def _resumed(self, line: int, thread: int, resumed: "re.Match[bytes]") -> tuple[int, int, int, int, int] | None:
+        """Return the call that ends here, unless it is a free, which took place where it began."""
+        if thread not in self.begun:
+            return None
+        name, arguments = self.begun[thread].pop()
+        if name != resumed[1]:
+            self.source.bad(f"line {line}", f"expected the end of {name.decode()}, got {shown(resumed[0])}")
+        if self.begun[thread]:
+            return None
+        del self.begun[thread]
+        return None if _is_free(name) else self._call(line, name, arguments, resumed[2])
 
     def _call(self, line: int, name: bytes, text: bytes, result: bytes) -> tuple[int, int, int, int, int] | None:
         fields = [field.strip() for field in text.split(b",")]
         wanted = _ARGUMENTS.get(name, 1 + (b"align_val_t" in name))
         if len(fields) < wanted:
             self.source.bad(f"line {line}", f"{name.decode()}: expected {wanted} arguments, got {shown(text)}")
-        if name == b"free" or name.startswith(b"_Zd"):
+        if _is_free(name):
             return Op.FREE, self._pointer(line, fields[0]), 0, 0, 0
         if name == b"posix_memalign":
             self.hidden += result == b"0"
@@ -280,17 +366,24 @@ class _Reader:
         return 0 if text in (b"nil", b"(nil)") else self.source.integer(line, text, "pointer", 16)
 
 
+def _is_free(name: bytes) -> bool:
+    return name == b"free" or name.startswith((b"_Zd", b"operator delete"))
+
+
+def _is_family(name: bytes) -> bool:
+    """Whether a function is one of malloc's family."""
+    return name in _ARGUMENTS or name.startswith((b"_Zn", b"_Zd", b"operator "))
+
+
+def _recognises(head: bytes) -> bool:
+    found = _LINE.fullmatch(head.lstrip().partition(b"\n")[0].rstrip())
+    return found is not None and any(kind.fullmatch(found[9]) for kind in (_CALL, _RESUMED, _NOISE))
+
+
 FORMAT = Format(
     name="ltrace",
     what="the text of ltrace -f -tt",
-    recognises=lambda head: (
-        re.search(
-            rb"^(?:(?:\[pid \d+\]|\d+) +)?(?:\d\d:\d\d:\d\d(?:\.\d{6})? )?(?:\S+->)?\w+\(.*(?:\) += |<unfinished)",
-            head[:4096],
-            re.M,
-        )
-        is not None
-    ),
+    recognises=_recognises,
     read=read,
     inexact=("calls of the libraries are missing: ltrace shows those of the program's own code",),
 )

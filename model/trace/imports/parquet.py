@@ -6,7 +6,15 @@ from typing import Any
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import CHUNK_EVENTS
 from heapsmith.model.trace.imports.builder import Calls
-from heapsmith.model.trace.imports.columns import CALLER, NUMBERS, arrow, calls_of_batches, check_columns, naming_rows
+from heapsmith.model.trace.imports.columns import (
+    CALLER,
+    NUMBERS,
+    arrow,
+    calls_of_batches,
+    check_columns,
+    check_types,
+    naming_rows,
+)
 from heapsmith.model.trace.imports.format import About, Format
 from heapsmith.model.trace.imports.source import Source
 
@@ -18,12 +26,14 @@ def read(source: Source, about: About) -> Iterator[Calls]:
     if str(source.path) == "-":
         raise BadInput(f"{source.name}: Parquet cannot be read from a pipe")
     arrow()
-    from pyarrow.parquet import ParquetFile
+    from pyarrow.parquet import ParquetFile, read_schema
 
     with naming_rows(source):
+        schema: Any = read_schema(source.path)
+        check_columns(source, schema.names, about)
+        check_types(source, schema)
+        wanted = [name for name in ("op", CALLER, *NUMBERS) if name in schema.names]
         file: Any = ParquetFile(source.path, pre_buffer=False, read_dictionary=["op"])  # not ahead, all of the file
-        check_columns(source, file.schema_arrow.names, about)
-        wanted = [name for name in ("op", CALLER, *NUMBERS) if name in file.schema_arrow.names]
         batches = file.iter_batches(CHUNK_EVENTS, columns=wanted, use_threads=False)
     return calls_of_batches(source, batches, 1, about)
 

@@ -34,6 +34,13 @@ from heapsmith.model.trace.imports.text import (
 )
 
 _LINE = re.compile(rb"--(?:(\d\d):(\d\d):(\d\d):(\d\d)\.(\d{3}) )?\s*(\d+)-- (.*)")
+_NOISE = re.compile(
+    rb"(?:==|--|\*\*)(?:[\d:.]+ )?\s*\d+(?:==|--|\*\*|:\d+:).*"  # what tools report, -v, and clients' own texts
+    rb"|SYSCALL\[\d+,\d+\]\(.*| *-->.*|0x[0-9a-f]+: \[\d+\]=\{.*"  # --trace-syscalls, -v -v
+)
+"""Lines that tell of no block, as valgrind's m_libcprint.c and m_syswrap write them."""
+_SUPPRESSION = re.compile(rb"\}|<insert_a_suppression_name_here>|[\w-]+:.*|\.\.\.|\w+\(\w+\)")
+"""Those between `{` and `}` (--gen-suppressions), as m_errormgr.c writes them."""
 _NAMES = rb"(malloc|calloc|realloc|memalign|free|_Zn[aw]\w+|_Zd[al]\w+)"
 _BEGINS = re.compile(_NAMES + rb"\(")
 # a realloc that does what malloc or free do prints their call behind its own
@@ -184,12 +191,14 @@ class _Reader:
         self.source, self.about = source, about
         self.state = _Valgrind(**columns("process", "stamped", "bare"))
         self.state.process = NO_PROCESS
+        self.in_suppression = False
 
     def line(self, line: int, text: bytes) -> Row | None:
         """Return the call of a line, if it is one."""
         self.about.command = self.about.command or _command(text)
         found = _LINE.fullmatch(text)
         if found is None or not _BEGINS.match(found[7]):
+            self._pass_over(line, text)
             return None
         process = self.source.integer(line, found[6], "process")
         if self.state.process not in (NO_PROCESS, process):
@@ -206,6 +215,17 @@ class _Reader:
         if call is None:
             self.source.bad(f"line {line}", f"expected a call as valgrind prints it, got {shown(found[7])}")
         return *_call(self.source, line, call), _time_ns(found), line
+
+    def _pass_over(self, line: int, text: bytes) -> None:
+        """Check that a line is one of those that tell of no block."""
+        known = _SUPPRESSION if self.in_suppression else _NOISE
+        if text == b"{" and not self.in_suppression:
+            self.in_suppression = True
+        elif known.fullmatch(text) is None:
+            said = "expected a line of valgrind's log (--log-file keeps it apart from the program's own output)"
+            self.source.bad(f"line {line}", f"{said}, got {shown(text)}")
+        elif text == b"}":
+            self.in_suppression = False
 
 
 def _command(text: bytes) -> list[str]:
@@ -243,7 +263,7 @@ def _call(source: Source, line: int, call: "re.Match[bytes]") -> tuple[int, ...]
 FORMAT = Format(
     name="valgrind",
     what="the log of valgrind --trace-malloc=yes",
-    recognises=lambda head: re.match(rb"(?:==.*\n)*--[\d:. ]+-- ", head) is not None,
+    recognises=lambda head: re.match(rb"\s*(?:==|--)(?:[\d:.]+ )?\s*\d+(?:==|--) ", head) is not None,
     read=read,
     inexact=(NO_THREADS,),
 )

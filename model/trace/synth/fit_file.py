@@ -7,7 +7,7 @@ import msgspec
 import tomlkit
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.files import write_whole
+from heapsmith.model.files import JSON_FAULTS, write_whole
 from heapsmith.model.toml_text import Stated, from_toml, read_text
 from heapsmith.model.trace.synth.fit import Blocks, Fit, LivesFit, PhasesFit, Step
 from heapsmith.model.trace.synth.steps import columns
@@ -26,7 +26,7 @@ def _decoded(text: str, path: Path, kind: type[Stated]) -> Stated:
         return from_toml(text, str(path), kind, str)
     try:
         return msgspec.json.decode(text, type=kind)
-    except (msgspec.DecodeError, RecursionError) as error:
+    except JSON_FAULTS as error:
         raise BadInput(f"{path}: {error}") from None
 
 

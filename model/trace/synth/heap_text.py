@@ -1,6 +1,7 @@
 """The text of heap profiles of gperftools and of jemalloc: blocks and bytes in use, and of all allocations.
 
-The sources are gperftools' src/heap-profile-table.cc and jemalloc's src/prof_data.c; how to scale samples, jeprof.
+The sources are gperftools' src/heap-profile-table.cc and jemalloc's src/prof_data.c; how to scale samples, and which
+older forms there are, jeprof and google/pprof's profile/legacy_profile.go.
 """
 
 import math
@@ -8,24 +9,33 @@ import re
 from collections.abc import Iterator
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.imports.source import Source, shown
 from heapsmith.model.trace.synth.sums import Profile, Site
 
-_GPERFTOOLS_HEAD = re.compile(rb"heap profile: +\d+: +\d+ \[ *\d+: +\d+\] @ +(\w+)(?:/(\d+))?")
-_JEMALLOC_HEAD = re.compile(rb"heap_v2/(\d+)")
-_COUNTS = re.compile(rb"(\d+): *(\d+) \[ *(\d+): *(\d+)\]")
-_END = b"MAPPED_LIBRARIES:"
+_COUNTS = rb"(\d{1,18}): *(\d{1,18}) *\[ *(\d{1,18}): *(\d{1,18}) *\]"
+_GPERFTOOLS_HEAD = re.compile(rb"heap profile: *" + _COUNTS + rb"(?: *@ *(\w*)(?:/(\d{0,18}))?)?")
+_JEMALLOC_HEAD = re.compile(rb"heap_v2/(\d{1,18})")
+_STACK = re.compile(_COUNTS + rb" *@.*")
+_THREAD = re.compile(rb"t(?:\*|\d+): *" + _COUNTS + rb"(?: .*)?")
+_MAP = re.compile(rb"(?:-+ *)?(?:MAPPED_LIBRARIES|Memory map):")
+"""How the section of mapped files begins, which is the last one."""
+_PERIODS = {b"heapprofile": 0.0, b"heap_v2": 1.0, b"heapz_v2": 1.0, b"heap": 0.5, b"": 0.0}
+"""By the kind in the head: what of the number behind it is the mean of bytes between two samples, 0 without samples."""
 NO_TOTALS = "the profile has no totals: only blocks that are live at its end are born, and none dies"
 
 
 def read_gperftools(source: Source) -> Profile:
-    """Return the sites of a profile of gperftools; BadInput names the line that is wrong."""
+    """Return the sites of a profile of gperftools, or of Go in its text; BadInput names the line that is wrong."""
     lines = source.lines()
-    number, head = next(lines)
-    found = _GPERFTOOLS_HEAD.match(head)
+    number, head = next(row for row in lines if row[1].startswith(b"heap profile:"))
+    found = _GPERFTOOLS_HEAD.fullmatch(head)
     if found is None:
         source.bad(f"line {number}", "expected `heap profile: BLOCKS: BYTES [BLOCKS: BYTES] @ KIND`")
-    return _profile(source, _sites(source, lines, with_stacks=True), int(found[2] or 0))
+    kind = found[5] or b""
+    if kind not in _PERIODS:  # of pages that the system gave, or that lie unused
+        known = ", ".join(name.decode() for name in _PERIODS if name)
+        source.bad(f"line {number}", f"a profile of kind {shown(kind)} has no sums of blocks; expected one of {known}")
+    return _profile(source, _stacks(source, lines), int(_PERIODS[kind] * int(found[6] or 0)))
 
 
 def read_jemalloc(source: Source) -> Profile:
@@ -35,39 +45,52 @@ def read_jemalloc(source: Source) -> Profile:
     """
     lines = source.lines()
     number, head = next(lines)
-    found = _JEMALLOC_HEAD.match(head)
+    found = _JEMALLOC_HEAD.fullmatch(head)
     if found is None:
         source.bad(f"line {number}", "expected `heap_v2/INTERVAL`")
-    return _profile(source, _sites(source, lines, with_stacks=False), int(found[1]))
+    return _profile(source, _threads(source, lines), int(found[1]))
 
 
-def _sites(source: Source, lines: Iterator[tuple[int, bytes]], with_stacks: bool) -> Iterator[tuple[int, ...]]:
-    """Yield blocks and bytes in use, and those of all allocations, of each site.
-
-    with_stacks: a site is a line with its stack. Else a site has a line for all threads, `t*`, behind its stack.
-    """
-    is_site = with_stacks
+def _stacks(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, ...]]:
+    """Yield blocks and bytes in use, and those of all allocations, of each site: a line with its stack."""
     for number, line in lines:
-        if line.startswith(_END):
+        if _MAP.match(line):
+            return
+        if not line.startswith(b"#"):  # Go's names of functions and figures of its heap
+            yield _counts(source, number, _STACK.fullmatch(line), "BLOCKS: BYTES [BLOCKS: BYTES] @ STACK", line)
+
+
+def _threads(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, ...]]:
+    """Yield the same: a site has a line for each thread and one for all of them, `t*`, behind its stack."""
+    is_site = False
+    for number, line in lines:
+        if _MAP.match(line):
             return
         if line.startswith(b"@"):
             is_site = True
-        elif with_stacks or (line.startswith(b"t*:") and is_site):
-            found = _COUNTS.search(line)
-            if found is None:
-                source.bad(f"line {number}", "expected `BLOCKS: BYTES [BLOCKS: BYTES]`")
-            yield tuple(map(int, found.groups()))
+            continue
+        row = _counts(source, number, _THREAD.fullmatch(line), "tTHREAD: BLOCKS: BYTES [BLOCKS: BYTES]", line)
+        if is_site and line.startswith(b"t*"):
+            yield row
+
+
+def _counts(
+    source: Source, number: int, found: "re.Match[bytes] | None", expected: str, line: bytes
+) -> tuple[int, ...]:
+    if found is None:
+        source.bad(f"line {number}", f"expected `{expected}`, got {shown(line)}")
+    return tuple(map(int, found.groups()))
 
 
 def _profile(source: Source, sites: Iterator[tuple[int, ...]], interval: int) -> Profile:
     """Return the profile of these sums; `interval`: the mean bytes between two samples, 0 or 1 if all blocks count."""
     rows = list(sites)
-    has_totals = any(row[2] for row in rows)
+    has_totals = any(row[2] not in (0, row[0]) for row in rows)
     made = []
     for live, live_bytes, all_births, all_bytes in rows:
         births, size = (all_births, all_bytes) if has_totals else (live, live_bytes)
         if live > births:
-            raise BadInput(f"{source.path}: a site has {live} blocks in use of {births} allocated")
+            raise BadInput(f"{source.name}: a site has {live} blocks in use of {births} allocated")
         scale = _scale(size / births, interval) if births else 1.0
         made.append(Site(births * scale, size * scale, live * scale))
     assumed = ["the blocks in use at the end are as many as at any time"] if has_totals else [NO_TOTALS]

@@ -65,6 +65,8 @@ def synthesise(
             writer.append(chunk)
             done += chunk.op.size
             progress("drawing", done, wanted)
+        if not done:
+            raise BadInput(f"{out}: not written: the fit has no events; expected one that draws some")
         return writer.close({"inexact": NOTES, "seed": seed})
 
 
