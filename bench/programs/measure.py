@@ -15,9 +15,9 @@ import msgspec
 from heapsmith.bench.common.backing import resident
 from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.ratios import Ratio, are_known, ratio
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.peers.peers import (
     Library,
     find_libraries,
@@ -25,11 +25,11 @@ from heapsmith.bench.peers.peers import (
     placed_anew,
     preload,
     require_malloc_of,
-    runtime_tool,
 )
+from heapsmith.bench.programs.launched import Launched, launch
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 
 if TYPE_CHECKING:
@@ -39,35 +39,8 @@ KEPT_ERRORS = 4096
 """Bytes of standard error to keep of a run."""
 
 
-PERIOD_US = 5000
-"""The time between two samples of RSS; docs/bench.md has what they cost."""
 LEAST_LIMIT_S, TIMES_FIRST = 10.0, 20.0
 """The limit of a run: this many seconds, or this many times the first run if that is longer."""
-
-
-class Launched(msgspec.Struct, frozen=True):
-    """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
-
-    `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
-    `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples`
-    every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
-    """
-
-    exec_errno: int
-    exit_status: int
-    signal: int
-    wall_ns: int
-    user_ns: int
-    system_ns: int
-    peak_rss_bytes: int
-    average_rss_bytes: int
-    samples: int
-    sampling_ns: int
-    minor_faults: int
-
-    @property
-    def cpu_ns(self) -> int:
-        return self.user_ns + self.system_ns
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -153,46 +126,28 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None) -> st
     return found
 
 
-def launcher() -> Path:
-    """heapsmith-launch, which runs a command from a small process (launch.c says why)."""
-    return runtime_tool("heapsmith-launch", "launch.c")
-
-
 def run_once(
-    program: str,
-    command: list[str],
+    start: Start,
     library: Library,
-    env: Mapping[str, str],
     folder: Path,
     *,
     limit_s: float | None = None,
 ) -> Run:
-    """One run with /dev/null as standard input; its output passes through files in `folder`.
+    """One run under a library with /dev/null as standard input; its output passes through files in `folder`.
 
-    Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run,
-    CheckFailed for a run that exceeds `limit_s`, which is killed.
+    Raises as `launch` does.
     """
-    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"} | BENCHFAST | library.settings
-    report, output = folder / "report", folder / "output"
-    with (
-        placed_anew(library, folder) as placed,
-        output.open("wb") as stdout,
-        (folder / "errors").open("wb") as stderr,
-    ):
-        launch = [str(launcher()), str(report), preload(placed, env), str(PERIOD_US), program, *command]
-        done = run_limited(launch, limit_s, env=outside, stdout=stdout, stderr=stderr)
-    if done.returncode != 0:
-        said = (folder / "errors").read_text(errors="replace").strip()
-        raise Missing(f"the launcher cannot run {command[0]}: {said or f'{report} cannot be written'}")
-    used = msgspec.json.decode(report.read_bytes(), type=Launched)
-    if used.exec_errno:
-        raise BadInput(f"{command[0]}: cannot be executed: {os.strerror(used.exec_errno)}")
+    output, errors = folder / "output", folder / "errors"
+    with placed_anew(library, folder) as placed, output.open("wb") as stdout, errors.open("wb") as stderr:
+        preloaded = preload(placed, start.variables())
+        added = {**start.added, **BENCHFAST, **library.settings} | ({"LD_PRELOAD": preloaded} if preloaded else {})
+        used = launch(start._replace(added=added), folder / "report", limit_s, stdout=stdout, stderr=stderr)
     with output.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
-    with (folder / "errors").open("rb") as written:
+    with errors.open("rb") as written:
         written.seek(max(0, written.seek(0, os.SEEK_END) - KEPT_ERRORS))
-        errors = written.read().decode(errors="replace")
-    return Run(used, f"{digest} {used.exit_status} {used.signal}", errors)
+        said = written.read().decode(errors="replace")
+    return Run(used, f"{digest} {used.exit_status} {used.signal}", said)
 
 
 QUANTITIES = ("cpu_ns", "wall_ns", "peak_rss_bytes", "average_rss_bytes")
@@ -287,22 +242,21 @@ def measure(
     `must_succeed`.
     """
     stop.check()
-    environment = dict(os.environ if env is None else env)
-    program = find_program(command, environment)
+    start = Start(command, find_program(command, env), env)
     libraries = find_libraries(libs)
     require_malloc_of(*libraries)
     with scratch() as folder:
         own = OwnMalloc([], [], operators=False)
         if any(library.path is None for library in libraries):
             progress(f"{command[0]}: whose malloc it uses", 0, 1)
-            own = own_malloc(program, command, environment, folder)
+            own = own_malloc(start, folder)
         libraries = [row for each in libraries for row in _rows_of(each, own, variants)]
         limit_s: float | None = None
 
         def run(entry: int) -> Run:
             nonlocal limit_s
             try:
-                done = run_once(program, command, libraries[entry], environment, folder, limit_s=limit_s)
+                done = run_once(start, libraries[entry], folder, limit_s=limit_s)
             except CheckFailed as error:
                 raise CheckFailed(f"{command[0]} under {libraries[entry].name}: {error}") from error
             if must_succeed:
@@ -331,15 +285,17 @@ def _require_success(used: Launched, command: list[str], library: Library) -> No
         raise CheckFailed(f"{shlex.join(command)}: {how} under {library.name}; expected exit status 0")
 
 
-def run_under(lib: Path, command: list[str]) -> int:
+def run_under(lib: Path, command: list[str], added: dict[str, str] | None = None) -> int:
     """Run `command` with `lib` preloaded and this process's standard streams; returns its status.
+
+    `added`: variables in place of those of this process's environment.
 
     The status is 128 + n if signal n killed it. The terminal's SIGINT and SIGQUIT are left to the
     command; SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or
     command, or a command that LD_PRELOAD does not reach.
     """
     library = find_library(str(lib.absolute()))
-    program = find_program(command)
+    start = Start(command, find_program(command))
     require_malloc_of(library)
-    environment = os.environ | {"LD_PRELOAD": preload(library, os.environ)}
-    return run_foreground(command, program, environment)[1]
+    changed = (added or {}) | {"LD_PRELOAD": preload(library, start.variables())}
+    return run_foreground(start._replace(added=changed)).status

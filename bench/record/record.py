@@ -20,6 +20,7 @@ from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.perf_map import generated_code
 from heapsmith.bench.common.preload import preload, preloadable
 from heapsmith.bench.common.rounds import Progress, quiet
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -173,9 +174,10 @@ def record(
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
         began = _now(loaded)
-        environment = os.environ | {"LD_PRELOAD": preload([recorder], os.environ), SPOOL_VARIABLE: str(spool)}
+        start = Start(command, program)
+        added = {"LD_PRELOAD": preload([recorder], start.variables()), SPOOL_VARIABLE: str(spool)}
         pid, status, interrupted = run_foreground(
-            command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr
+            start._replace(added=added), stdin=stdin, stdout=stdout, stderr=stderr
         )
         ended = _now(loaded)
         wall_ns = ended.ns - began.ns

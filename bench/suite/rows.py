@@ -10,7 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heapsmith.bench.common import given
 from heapsmith.bench.common.stamps import Stamped
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
 from heapsmith.bench.programs.measure import Run, find_program, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, Took, program, took
@@ -195,7 +197,7 @@ def _program_row(one: Program, suite: str, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
         _require(one)
         path = find_program(one.command)
-        glibc = own_malloc(path, one.command, environment(), folder, limit_s=GLIBC_LIMIT_S).glibc()
+        glibc = own_malloc(Start(one.command, path, environment()), folder, limit_s=GLIBC_LIMIT_S).glibc()
 
         def run(library: Library, limit_s: float) -> Sample:
             done = _run(path, one.command, glibc if library.name == GLIBC else library, folder, limit_s)
@@ -308,7 +310,7 @@ def _record(command: list[str], trace: Path, name: str) -> None:
 
 def _run(path: str, command: list[str], library: Library, folder: Path, limit_s: float) -> Run:
     """One run; CheckFailed if a signal or the limit ended it."""
-    done = run_once(path, command, library, environment(), folder, limit_s=limit_s)
+    done = run_once(Start(command, path, environment()), library, folder, limit_s=limit_s)
     if done.used.signal:
         raise CheckFailed(f"killed by {signal.Signals(done.used.signal).name}")
     return done
@@ -316,4 +318,4 @@ def _run(path: str, command: list[str], library: Library, folder: Path, limit_s:
 
 def environment() -> dict[str, str]:
     """This process's environment without variables that preload or configure a malloc."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    return {name: value for name, value in given.environment().items() if not name.startswith(SETTINGS)}

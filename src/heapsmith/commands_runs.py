@@ -32,9 +32,8 @@ def run(
 
     words = take.command_words(command)
     path = take.library_file(library) or library_of(load(library))
-    if stats is not None:
-        os.environ["HEAPSMITH"] = take.with_stats(os.environ.get("HEAPSMITH", ""), stats)
-    return run_under(path, words)
+    added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
+    return run_under(path, words, added)
 
 
 @app.command(epilog=take.example("stats stats.json", "stats stats.json --csv > counts.csv"))
