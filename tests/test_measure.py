@@ -14,9 +14,9 @@ from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.programs.launched import Launched, launcher
-from heapsmith.bench.programs.measure import MeasureTable, find_program, measure, run_under
+from heapsmith.bench.programs.measure import MeasureTable, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import BadInput
 
 MIB = 1 << 20
 
@@ -199,24 +199,6 @@ def test_measure_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None
             measure(command, libs, stop=Stop(1))
     with pytest.raises(BadInput, match="rounds: expected at least 1"):
         measure(["true"], ["glibc"], stop=Stop(0))
-
-
-def test_programs_that_preloading_does_not_reach(built: Path, tmp_path: Path) -> None:
-    (tmp_path / "static.c").write_text("int main(void) { return 0; }\n")
-    program = tmp_path / "static"
-    try:
-        compile_c([tmp_path / "static.c"], program, flags=["-static"])
-    except CheckFailed as error:
-        pytest.skip(f"no static C library: {error}")
-    with pytest.raises(BadInput, match="statically linked, so LD_PRELOAD has no effect"):
-        find_program([str(program)])
-    script = tmp_path / "script"
-    script.write_text(f"#!{preloadable(program)}\n")  # the system takes no space in it either
-    script.chmod(0o755)
-    with pytest.raises(BadInput, match="statically linked"):
-        run_under(built / "forward.so", [str(script)])
-    assert find_program([str(built / "touch")]) == str(built / "touch")
-    assert find_program(["sh"]).endswith("/sh")
 
 
 USAGE = "usage: heapsmith-launch REPORT PERIOD_US, with a description as its input"

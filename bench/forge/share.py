@@ -6,13 +6,14 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.preload import preload, preloadable
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.common.tools import runtime_tool
 from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.programs.measure import find_program, run_once
+from heapsmith.bench.programs.measure import run_once
 from heapsmith.model.files import scratch
 
 VARIABLE = "HEAPSMITH_MALLOC_SHARE"

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import shlex
-import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,8 +12,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from heapsmith.bench.common.backing import resident
-from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.ratios import Ratio, are_known, ratio
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.common.start import Start
@@ -29,7 +28,7 @@ from heapsmith.bench.peers.peers import (
 from heapsmith.bench.programs.launched import Launched, launch
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
 
 if TYPE_CHECKING:
@@ -107,23 +106,6 @@ class MeasureTable(msgspec.Struct, frozen=True):
     def differing(self) -> list[str]:
         """The libraries under which the command behaves in another way."""
         return [row.library for row in self.rows if row.same_output is False]
-
-
-def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
-    """The path of the command's program; LD_PRELOAD must affect it (ld.so(8)).
-
-    Raises BadInput without a command, for an unknown program, and for a static or set-user-ID
-    program; Missing for a program of musl.
-    """
-    if not command:
-        raise BadInput("no command: expected -- CMD [ARG]...")
-    found = shutil.which(command[0], path=(os.environ if env is None else env).get("PATH"))
-    if found is None:
-        raise BadInput(f"{command[0]}: no such command")
-    if reason := why_not_preloaded(Path(found)):
-        raise BadInput(reason)
-    refuse_musl(Path(found))
-    return found
 
 
 def run_once(

@@ -15,8 +15,8 @@ from typing import IO, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
 from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.perf_map import generated_code
 from heapsmith.bench.common.preload import preload, preloadable
 from heapsmith.bench.common.rounds import Progress, quiet
@@ -159,10 +159,7 @@ def record(
     such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
     the first event) or CheckFailed (the command never loaded the recorder).
     """
-    program = shutil.which(command[0]) if command else None
-    if program is None:
-        raise BadInput(f"{command[0] if command else 'CMD'}: no such command, or it is not executable")
-    refuse_musl(Path(program))
+    program = find_program(command)
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     recorder = preloadable(build_recorder(stacks))
@@ -192,8 +189,7 @@ def record(
     if unwritten and not traces:
         raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
-        reason = why_not_preloaded(Path(program)) or f"{program}: ended, or gave up LD_PRELOAD, before its first event"
-        raise CheckFailed(f"nothing was recorded: {reason}")
+        raise CheckFailed(f"nothing was recorded: {program}: ended, or gave up LD_PRELOAD, before its first event")
     _remove_older(out, {trace.path for trace in traces})
     return RecordResult(
         status, wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten, interrupted

@@ -11,10 +11,11 @@ from typing import NamedTuple
 import numpy as np
 
 from heapsmith.bench.common import given
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
-from heapsmith.bench.programs.measure import Run, find_program, run_once
+from heapsmith.bench.programs.measure import Run, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, Took, program, took
 from heapsmith.bench.programs.micro_rows import MICRO, SERVERS, THREADS, MicroRow
 from heapsmith.bench.programs.own_malloc import own_malloc
