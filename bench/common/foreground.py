@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from heapsmith.bench.common.start import Start, Stream, begin
+from heapsmith.bench.common.watch import Watch, watching
 
 _LEFT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
 """Signals that are not passed on: the command has the first two too, the last one says that it may have ended."""
@@ -22,8 +23,15 @@ class Ended(NamedTuple):
     interrupted: bool
 
 
-def run_foreground(start: Start, *, stdin: Stream = None, stdout: Stream = None, stderr: Stream = None) -> Ended:
-    """Run the program, and return how it ended.
+def run_foreground(
+    start: Start,
+    *,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    watch: Watch | None = None,
+) -> Ended:
+    """Run the program, and return how it ended. `watch` sees its processes.
 
     Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the program;
     SIGTERM and SIGHUP are passed on to it. Raises BadInput if the system cannot execute it.
@@ -43,7 +51,8 @@ def run_foreground(start: Start, *, stdin: Stream = None, stdout: Stream = None,
         started.append(process)
         for number in early:
             process.send_signal(number)
-        status = _wait(process)
+        with watching(watch, process.pid, with_root=True):
+            status = _wait(process)
     return Ended(process.pid, status if status >= 0 else 128 - status, signal.SIGINT in seen)
 
 

@@ -10,6 +10,7 @@ from heapsmith.bench.common.limited import Output, too_long
 from heapsmith.bench.common.processes import end_below
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.common.tools import runtime_tool
+from heapsmith.bench.common.watch import Watch, watching
 from heapsmith.model.errors import BadInput, Missing
 
 PERIOD_US = 5000
@@ -46,8 +47,10 @@ def launcher() -> Path:
     return runtime_tool("heapsmith-launch", "launch.c", "become.c")
 
 
-def launch(start: Start, report: Path, limit_s: float | None, *, stdout: Output, stderr: Output) -> Launched:
-    """One run with /dev/null as standard input; the launcher writes to `report`.
+def launch(
+    start: Start, report: Path, limit_s: float | None, *, stdout: Output, stderr: Output, watch: Watch | None = None
+) -> Launched:
+    """One run with /dev/null as standard input; the launcher writes to `report`. `watch` sees its processes.
 
     Raises BadInput if the system cannot execute the program, Missing if the launcher cannot run,
     CheckFailed for a run that exceeds `limit_s`, which is killed.
@@ -62,7 +65,8 @@ def launch(start: Start, report: Path, limit_s: float | None, *, stdout: Output,
         close_fds=False,
     ) as process:
         try:
-            process.communicate(start.describe(), timeout=limit_s)
+            with watching(watch, process.pid, with_root=False):
+                process.communicate(start.describe(), timeout=limit_s)
         except BaseException as error:
             end_below(process.pid)
             process.kill()

@@ -14,9 +14,12 @@ import msgspec
 from heapsmith.bench.common.backing import resident
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.obstacles import find_program
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.ratios import Ratio, are_known, ratio
+from heapsmith.bench.common.reach import Image, apart, sentences
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.watch import Watch
 from heapsmith.bench.peers.peers import (
     Library,
     find_libraries,
@@ -27,6 +30,7 @@ from heapsmith.bench.peers.peers import (
 )
 from heapsmith.bench.programs.launched import Launched, launch
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
+from heapsmith.bench.programs.served import Served
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
@@ -114,16 +118,23 @@ def run_once(
     folder: Path,
     *,
     limit_s: float | None = None,
+    images: list[Image] | None = None,
 ) -> Run:
     """One run under a library with /dev/null as standard input; its output passes through files in `folder`.
 
-    Raises as `launch` does.
+    `images` gets what looks at its processes see. Raises as `launch` does.
     """
     output, errors = folder / "output", folder / "errors"
     with placed_anew(library, folder) as placed, output.open("wb") as stdout, errors.open("wb") as stderr:
         preloaded = preload(placed, start.variables())
         added = {**start.added, **BENCHFAST, **library.settings} | ({"LD_PRELOAD": preloaded} if preloaded else {})
-        used = launch(start._replace(added=added), folder / "report", limit_s, stdout=stdout, stderr=stderr)
+        watch = None
+        if images is not None and placed.path is not None:
+            watch = Watch(Path(preloadable(placed.path)), start.command[0])
+        start = start._replace(added=added)
+        used = launch(start, folder / "report", limit_s, stdout=stdout, stderr=stderr, watch=watch)
+        if images is not None and watch is not None:
+            images += watch.images()
     with output.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
     with errors.open("rb") as written:
@@ -220,8 +231,8 @@ def measure(
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
     it. Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
-    reach, and CheckFailed for a run that takes far longer than the first, or that fails where it
-    `must_succeed`.
+    reach, and CheckFailed for a library that does not serve the processes that do the work (Served), for
+    a run that takes far longer than the first, or that fails where it `must_succeed`.
     """
     stop.check()
     start = Start(command, find_program(command, env), env)
@@ -234,28 +245,34 @@ def measure(
             own = own_malloc(start, folder)
         libraries = [row for each in libraries for row in _rows_of(each, own, variants)]
         limit_s: float | None = None
+        served = [Served(library, command[0]) for library in libraries]
 
         def run(entry: int) -> Run:
             nonlocal limit_s
             try:
-                done = run_once(start, libraries[entry], folder, limit_s=limit_s)
+                done = run_once(start, libraries[entry], folder, limit_s=limit_s, images=served[entry].images())
             except CheckFailed as error:
                 raise CheckFailed(f"{command[0]} under {libraries[entry].name}: {error}") from error
             if must_succeed:
                 _require_success(done.used, command, libraries[entry])
+            served[entry].ran(done.used.cpu_ns)
             limit_s = limit_s or max(LEAST_LIMIT_S, TIMES_FIRST * done.used.wall_ns / 1e9)
             return done
 
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
         names = [library.name for library in libraries]
         taken = interleaved(command[0], names, known, run, progress, resident=lambda run: resident(run.used))
+        for one in served:
+            one.require()
         truth = next((place for place, one in enumerate(libraries) if one.is_own), 0)
         wanted = [*taken.runs[truth]]
         if len(wanted) == 1 and not all(same_output(its, wanted) for its in taken.runs):  # perhaps it varies anyway
             wanted.append(run(truth))
     rows = [
-        measured_row(one, its, taken.runs[0], same_output(its, wanted), own.note() if one.path is None else "")
-        for one, its in zip(libraries, taken.runs, strict=True)
+        measured_row(
+            one, its, taken.runs[0], same_output(its, wanted), own.note() if one.path is None else looked.note()
+        )
+        for one, its, looked in zip(libraries, taken.runs, served, strict=True)
     ]
     return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
 
@@ -267,17 +284,24 @@ def _require_success(used: Launched, command: list[str], library: Library) -> No
         raise CheckFailed(f"{shlex.join(command)}: {how} under {library.name}; expected exit status 0")
 
 
-def run_under(lib: Path, command: list[str], added: dict[str, str] | None = None) -> int:
+def run_under(
+    lib: Path, command: list[str], added: dict[str, str] | None = None, say: Callable[[str], None] = lambda _: None
+) -> int:
     """Run `command` with `lib` preloaded and this process's standard streams; returns its status.
 
     `added`: variables in place of those of this process's environment.
 
     The status is 128 + n if signal n killed it. The terminal's SIGINT and SIGQUIT are left to the
     command; SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or
-    command, or a command that LD_PRELOAD does not reach.
+    command, or a command that LD_PRELOAD does not reach. `say` gets a line where the library did not
+    serve what did the work.
     """
     library = find_library(str(lib.absolute()))
     start = Start(command, find_program(command))
     require_malloc_of(library)
     changed = (added or {}) | {"LD_PRELOAD": preload(library, start.variables())}
-    return run_foreground(start._replace(added=changed)).status
+    watch = Watch(Path(preloadable(library.path or lib)), command[0])
+    status = run_foreground(start._replace(added=changed), watch=watch).status
+    if found := apart(watch.images()):
+        say(f"{library.name} does not serve {sentences(found)}")
+    return status

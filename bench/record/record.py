@@ -19,17 +19,23 @@ from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.perf_map import generated_code
 from heapsmith.bench.common.preload import preload, preloadable
+from heapsmith.bench.common.reach import HELP, Apart, Image, apart, helps, sentences
 from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.units import amount
+from heapsmith.bench.common.watch import Watch
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
+from heapsmith.model.trace.stats import trace_info
 
 SOURCE = "recorder"
 """What a trace of the recorder names as its origin."""
 
 SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the recorder
+OTHER_BYTES, OTHER_TIMES, OTHER_EVENTS = 8 << 20, 2, 20_000_000
+"""Resident bytes beyond this many times the live bytes, and that many more, are worth a word; not of a larger trace."""
 HEADER_WORD = b"\0hs_heap_"
 _LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
@@ -63,6 +69,23 @@ class Running(msgspec.Struct, frozen=True):
     name: str  # as ps(1) shows it
 
 
+class OtherMemory(msgspec.Struct, frozen=True):
+    """A process of which much memory was resident that no block of its trace explains."""
+
+    pid: int
+    program: str
+    peak_rss_bytes: int
+    peak_live_bytes: int
+
+    def sentence(self) -> str:
+        """A line for the user."""
+        other = amount(self.peak_rss_bytes - self.peak_live_bytes)
+        return (
+            f"{other} of the resident memory of {self.program} (pid {self.pid}) are none of malloc's: "
+            "it has an allocator of its own, or maps memory itself"
+        )
+
+
 class RecordResult(msgspec.Struct, frozen=True):
     """The result of a run under the recorder."""
 
@@ -74,6 +97,8 @@ class RecordResult(msgspec.Struct, frozen=True):
     running: list[Running]  # processes that ran on after CMD's end; later events are in no trace
     unwritten: list[int]  # pids of images without a trace: no spool could be created
     interrupted: bool  # Ctrl-C came while it ran, whatever CMD made of it
+    apart: list[Apart]  # processes that did a part of the work and that the recorder did not see
+    other_memory: list[OtherMemory]  # processes with memory that malloc did not give them
 
     def warnings(self) -> list[str]:
         """One line for each part of the run that the traces lack."""
@@ -83,6 +108,10 @@ class RecordResult(msgspec.Struct, frozen=True):
                 "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
                 "what that serves is not in the trace (docs/header.md)"
             )
+        found += [f"in no trace is {one.sentence()}" for one in self.apart]
+        if helps(self.apart):
+            found.append(HELP)
+        found += [one.sentence() for one in self.other_memory]
         found += [
             f"process {process.pid} ({process.name}) went on after the command's end: "
             "what it did from then on is in no trace"
@@ -170,11 +199,12 @@ def record(
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
+        watch = Watch(Path(recorder), command[0])
         began = _now(loaded)
         start = Start(command, program)
         added = {"LD_PRELOAD": preload([recorder], start.variables()), SPOOL_VARIABLE: str(spool)}
         pid, status, interrupted = run_foreground(
-            start._replace(added=added), stdin=stdin, stdout=stdout, stderr=stderr
+            start._replace(added=added), stdin=stdin, stdout=stdout, stderr=stderr, watch=watch
         )
         ended = _now(loaded)
         wall_ns = ended.ns - began.ns
@@ -189,11 +219,26 @@ def record(
     if unwritten and not traces:
         raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
-        raise CheckFailed(f"nothing was recorded: {program}: ended, or gave up LD_PRELOAD, before its first event")
+        reason = sentences(apart(watch.images())) or "ended, or gave up LD_PRELOAD, before its first event"
+        raise CheckFailed(f"nothing was recorded: {program}: {reason}")
     _remove_older(out, {trace.path for trace in traces})
-    return RecordResult(
-        status, wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten, interrupted
-    )
+    images = watch.images()
+    lacks = (_inlines(Path(program)), running, unwritten, interrupted, apart(images), _other_memory(traces, images))
+    return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
+
+
+def _other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[OtherMemory]:
+    """The processes whose memory is not that of their blocks."""
+    found = []
+    for trace in traces:
+        seen = max((one.anonymous for one in images if one.pid == trace.pid and one.has), default=0)
+        if seen < OTHER_BYTES or trace.events > OTHER_EVENTS:
+            continue
+        live = trace_info(Path(trace.path)).peak_live_bytes
+        if seen > OTHER_TIMES * live + OTHER_BYTES:
+            name = next(one.name for one in images if one.pid == trace.pid and one.anonymous == seen)
+            found.append(OtherMemory(trace.pid, name, seen, live))
+    return found
 
 
 def _inlines(program: Path) -> bool:

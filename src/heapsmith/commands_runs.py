@@ -1,6 +1,8 @@
 """The commands that run programs and replays, and report: run, replay, report, forge, bench, doctor."""
 
+import glob
 import os
+import time as clock
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +13,9 @@ import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
+
+CLOCK_OF_FILES_NS = 20_000_000
+"""By this much the time of a file may be before that of the process that wrote it."""
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -33,7 +38,17 @@ def run(
     words = take.command_words(command)
     path = take.library_file(library) or library_of(load(library))
     added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
-    return run_under(path, words, added)
+    began = clock.time_ns()
+    status = run_under(path, words, added, say=lambda line: show.note(f"heapsmith: warning: {line}"))
+    if stats is not None and not _is_written(stats, began):
+        show.note(f"heapsmith: {stats}: not written: no process under the library ended in order")
+    return status
+
+
+def _is_written(stats: str, since_ns: int) -> bool:
+    """Whether a process wrote its counters, whose name has its number in place of %p."""
+    name = "[0-9]*".join(map(glob.escape, stats.split("%p")))
+    return any(os.stat(found).st_mtime_ns >= since_ns - CLOCK_OF_FILES_NS for found in glob.glob(name))
 
 
 @app.command(epilog=take.example("stats stats.json", "stats stats.json --csv > counts.csv"))
