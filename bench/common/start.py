@@ -7,7 +7,7 @@ from typing import IO, Any, NamedTuple
 
 from heapsmith.bench.common.given import closed_streams, entries, environment, ignored_signals
 from heapsmith.bench.common.tools import runtime_tool
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, HeapsmithError, Missing
 
 Stream = int | IO[Any] | None
 """As for subprocess.Popen; None: that of this process."""
@@ -17,14 +17,16 @@ class Start(NamedTuple):
     """A program, and what it starts with.
 
     command: its words, of which the first need not be its path. env: its environment; None: that of this
-    process, byte for byte. added: what goes in place of entries of that, or behind them. preload_file: stands in
-    place of /etc/ld.so.preload for the program and its children (bench/common/everywhere.py).
+    process, byte for byte. added: what goes in place of entries of that, or behind them. everywhere: what is
+    preloaded to it is preloaded to all its children too, by preload_file, which stands in place of
+    /etc/ld.so.preload for them (bench/common/everywhere.py).
     """
 
     command: Sequence[str]
     path: str
     env: Mapping[str, str] | None = None
     added: Mapping[str, str] = {}
+    everywhere: bool = False
     preload_file: str = ""
 
     def variables(self) -> dict[str, str]:
@@ -54,9 +56,15 @@ def begin(
         description.close()
         if said := failure.read():
             process.wait()
-            reason = os.strerror(int.from_bytes(said, "little"))
-            raise BadInput(f"{start.command[0]}: cannot be executed: {reason}")
+            raise not_started(start, int.from_bytes(said, "little", signed=True))
     return process
+
+
+def not_started(start: Start, number: int) -> HeapsmithError:
+    """The error for a program that could not be started; the number is negative for that of preload_file."""
+    if number < 0:
+        return Missing(f"--everywhere: the command cannot be given another /etc/ld.so.preload: {os.strerror(-number)}")
+    return BadInput(f"{start.command[0]}: cannot be executed: {os.strerror(number)}")
 
 
 def _starter(pipes: tuple[int, int], streams: tuple[Stream, Stream, Stream]) -> "subprocess.Popen[bytes]":

@@ -171,8 +171,12 @@ def find_libraries(specs: "Sequence[str | Design]") -> list[Library]:
 
 def preload(library: Library, environment: Mapping[str, str]) -> str:
     """The LD_PRELOAD for `library`, in front of the environment's LD_PRELOAD."""
-    names = [preloadable(library.path)] if library.path is not None else list(library.standard)
-    return preload_names(names, environment)
+    return preload_names(names(library), environment)
+
+
+def names(library: Library) -> list[str]:
+    """What to preload for `library`, as LD_PRELOAD takes it; empty for glibc."""
+    return [preloadable(library.path)] if library.path is not None else list(library.standard)
 
 
 @contextmanager

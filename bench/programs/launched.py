@@ -1,6 +1,5 @@
 """Runs a user's program once from a small process that measures it (`runtime/replay/launch.c`)."""
 
-import os
 import subprocess
 from pathlib import Path
 
@@ -8,10 +7,10 @@ import msgspec
 
 from heapsmith.bench.common.limited import Output, too_long
 from heapsmith.bench.common.processes import end_below
-from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.start import Start, not_started
 from heapsmith.bench.common.tools import runtime_tool
 from heapsmith.bench.common.watch import Watch, watching
-from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.errors import Missing
 
 PERIOD_US = 5000
 """The time between two samples of RSS; docs/bench.md has what they cost."""
@@ -77,5 +76,5 @@ def launch(
         raise Missing(f"the launcher cannot run {start.command[0]}: {report} cannot be written")
     used = msgspec.json.decode(report.read_bytes(), type=Launched)
     if used.exec_errno:
-        raise BadInput(f"{start.command[0]}: cannot be executed: {os.strerror(used.exec_errno)}")
+        raise not_started(start, used.exec_errno)
     return used

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from heapsmith.bench.common.backing import resident
+from heapsmith.bench.common.everywhere import preloading
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.ratios import Ratio, are_known, ratio
 from heapsmith.bench.common.reach import Image, apart, sentences
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
@@ -24,8 +24,8 @@ from heapsmith.bench.peers.peers import (
     Library,
     find_libraries,
     find_library,
+    names,
     placed_anew,
-    preload,
     require_malloc_of,
 )
 from heapsmith.bench.programs.launched import Launched, launch
@@ -125,14 +125,15 @@ def run_once(
     `images` gets what looks at its processes see. Raises as `launch` does.
     """
     output, errors = folder / "output", folder / "errors"
-    with placed_anew(library, folder) as placed, output.open("wb") as stdout, errors.open("wb") as stderr:
-        preloaded = preload(placed, start.variables())
-        added = {**start.added, **BENCHFAST, **library.settings} | ({"LD_PRELOAD": preloaded} if preloaded else {})
-        watch = None
-        if images is not None and placed.path is not None:
-            watch = Watch(Path(preloadable(placed.path)), start.command[0])
-        start = start._replace(added=added)
-        used = launch(start, folder / "report", limit_s, stdout=stdout, stderr=stderr, watch=watch)
+    start = start._replace(added={**start.added, **BENCHFAST, **library.settings})
+    with (
+        placed_anew(library, folder) as placed,
+        preloading(start, names(placed)) as (whole, seen),
+        output.open("wb") as stdout,
+        errors.open("wb") as stderr,
+    ):
+        watch = Watch(Path(seen), start.command[0]) if images is not None and library.path is not None else None
+        used = launch(whole, folder / "report", limit_s, stdout=stdout, stderr=stderr, watch=watch)
         if images is not None and watch is not None:
             images += watch.images()
     with output.open("rb") as written:
@@ -219,6 +220,7 @@ def measure(
     env: Mapping[str, str] | None = None,
     variants: Variants = as_it_is,
     must_succeed: bool = False,
+    everywhere: bool = False,
     progress: Progress = quiet,
 ) -> MeasureTable:
     """Run `command` under each library in interleaved rounds, after a warm-up round.
@@ -232,10 +234,11 @@ def measure(
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
     it. Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
     reach, and CheckFailed for a library that does not serve the processes that do the work (Served), for
-    a run that takes far longer than the first, or that fails where it `must_succeed`.
+    a run that takes far longer than the first, or that fails where it `must_succeed`. `everywhere`: the
+    library is preloaded also to programs that the command starts with another environment.
     """
     stop.check()
-    start = Start(command, find_program(command, env), env)
+    start = Start(command, find_program(command, env, everywhere=everywhere), env, everywhere=everywhere)
     libraries = find_libraries(libs)
     require_malloc_of(*libraries)
     with scratch() as folder:
@@ -285,11 +288,17 @@ def _require_success(used: Launched, command: list[str], library: Library) -> No
 
 
 def run_under(
-    lib: Path, command: list[str], added: dict[str, str] | None = None, say: Callable[[str], None] = lambda _: None
+    lib: Path,
+    command: list[str],
+    added: dict[str, str] | None = None,
+    *,
+    everywhere: bool = False,
+    say: Callable[[str], None] = lambda _: None,
 ) -> int:
     """Run `command` with `lib` preloaded and this process's standard streams; returns its status.
 
-    `added`: variables in place of those of this process's environment.
+    `added`: variables in place of those of this process's environment. `everywhere`: also to programs that it
+    starts with another environment.
 
     The status is 128 + n if signal n killed it. The terminal's SIGINT and SIGQUIT are left to the
     command; SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or
@@ -297,11 +306,11 @@ def run_under(
     serve what did the work.
     """
     library = find_library(str(lib.absolute()))
-    start = Start(command, find_program(command))
+    start = Start(command, find_program(command, everywhere=everywhere), None, added or {}, everywhere)
     require_malloc_of(library)
-    changed = (added or {}) | {"LD_PRELOAD": preload(library, start.variables())}
-    watch = Watch(Path(preloadable(library.path or lib)), command[0])
-    status = run_foreground(start._replace(added=changed), watch=watch).status
+    with preloading(start, names(library)) as (whole, seen):
+        watch = Watch(Path(seen), command[0])
+        status = run_foreground(whole, watch=watch).status
     if found := apart(watch.images()):
         say(f"{library.name} does not serve {sentences(found)}")
     return status

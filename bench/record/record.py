@@ -15,27 +15,25 @@ from typing import IO, Any, NamedTuple
 import msgspec
 import numpy as np
 
+from heapsmith.bench.common.everywhere import preloading
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.perf_map import generated_code
-from heapsmith.bench.common.preload import preload, preloadable
-from heapsmith.bench.common.reach import HELP, Apart, Image, apart, helps, sentences
+from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.common.reach import HELP, Apart, apart, helps, sentences
 from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.units import amount
 from heapsmith.bench.common.watch import Watch
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
+from heapsmith.bench.record.unseen import OtherMemory, RecordedTrace, only_recorded, other_memory
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
-from heapsmith.model.trace.stats import trace_info
 
 SOURCE = "recorder"
 """What a trace of the recorder names as its origin."""
 
 SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the recorder
-OTHER_BYTES, OTHER_TIMES, OTHER_EVENTS = 8 << 20, 2, 20_000_000
-"""Resident bytes beyond this many times the live bytes, and that many more, are worth a word; not of a larger trace."""
 HEADER_WORD = b"\0hs_heap_"
 _LIBRARY_FLAGS = ("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread")
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
@@ -43,47 +41,11 @@ _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 _CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
 
 
-class RecordedTrace(msgspec.Struct, frozen=True):
-    """One process image: its trace, and the losses of its recording."""
-
-    path: str
-    pid: int
-    parent_pid: int
-    sequence: int  # number of the image in its process: 0, then 1 more with each exec
-    program: list[str]
-    events: int
-    max_blocks: int
-    drops: int  # events lost because the spool could not grow
-    foreign_frees: int  # frees of blocks with no recorded allocation: a parent's blocks
-    lost_frees: int  # blocks with no recorded free; freed when their address is reused
-    nested: int  # calls inside another call of the same thread; they are not recorded
-    stacks: int  # distinct call stacks
-    sites_checked: int  # sites found without unwinding that were unwound as well
-    sites_wrong: int  # of these, where that found another stack
-
-
 class Running(msgspec.Struct, frozen=True):
     """A process that is still running."""
 
     pid: int
     name: str  # as ps(1) shows it
-
-
-class OtherMemory(msgspec.Struct, frozen=True):
-    """A process of which much memory was resident that no block of its trace explains."""
-
-    pid: int
-    program: str
-    peak_rss_bytes: int
-    peak_live_bytes: int
-
-    def sentence(self) -> str:
-        """A line for the user."""
-        other = amount(self.peak_rss_bytes - self.peak_live_bytes)
-        return (
-            f"{other} of the resident memory of {self.program} (pid {self.pid}) are none of malloc's: "
-            "it has an allocator of its own, or maps memory itself"
-        )
 
 
 class RecordResult(msgspec.Struct, frozen=True):
@@ -173,6 +135,7 @@ def record(
     out: Path,
     *,
     all_processes: bool = True,
+    everywhere: bool = False,
     stacks: int = 0,
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
@@ -183,62 +146,49 @@ def record(
 
     With `all_processes`, the other images (of children, and before and after an exec) become `<out's
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
-    has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
+    has its call stack, of at most `stacks` frames. With `everywhere`, programs that it starts with another environment
+    are recorded too. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
     default this process's own. Signals go to the command. Background children are not waited for. Raises BadInput (no
     such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
     the first event) or CheckFailed (the command never loaded the recorder).
     """
-    program = find_program(command)
+    program = find_program(command, everywhere=everywhere)
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     recorder = preloadable(build_recorder(stacks))
     spool = _make_spool(out)
+    if everywhere:
+        spool.chmod(0o1777)  # also for programs of other users
     started = spool.stat().st_mtime
     try:
         loaded = ctypes.CDLL(recorder)
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
-        watch = Watch(Path(recorder), command[0])
-        began = _now(loaded)
-        start = Start(command, program)
-        added = {"LD_PRELOAD": preload([recorder], start.variables()), SPOOL_VARIABLE: str(spool)}
-        pid, status, interrupted = run_foreground(
-            start._replace(added=added), stdin=stdin, stdout=stdout, stderr=stderr, watch=watch
-        )
-        ended = _now(loaded)
+        start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=everywhere)
+        with preloading(start, [recorder], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
+            watch = Watch(Path(seen), command[0])
+            began = _now(loaded)
+            pid, status, interrupted = run_foreground(whole, stdin=stdin, stdout=stdout, stderr=stderr, watch=watch)
+            ended = _now(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
         record_ns = round(record_ticks * ns_per_tick, 2)
         run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
+        images = only_recorded(watch.images(), {_image(path)[0] for path in records} | set(unwritten))
         traces = _convert_all(records, out, run, all_processes, progress)
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     if unwritten and not traces:
         raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
-        reason = sentences(apart(watch.images())) or "ended, or gave up LD_PRELOAD, before its first event"
+        reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
         raise CheckFailed(f"nothing was recorded: {program}: {reason}")
     _remove_older(out, {trace.path for trace in traces})
-    images = watch.images()
-    lacks = (_inlines(Path(program)), running, unwritten, interrupted, apart(images), _other_memory(traces, images))
+    lacks = (_inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
     return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
-
-
-def _other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[OtherMemory]:
-    """The processes whose memory is not that of their blocks."""
-    found = []
-    for trace in traces:
-        seen = max((one.anonymous for one in images if one.pid == trace.pid and one.has), default=0)
-        if seen < OTHER_BYTES or trace.events > OTHER_EVENTS:
-            continue
-        live = trace_info(Path(trace.path)).peak_live_bytes
-        if seen > OTHER_TIMES * live + OTHER_BYTES:
-            name = next(one.name for one in images if one.pid == trace.pid and one.anonymous == seen)
-            found.append(OtherMemory(trace.pid, name, seen, live))
-    return found
 
 
 def _inlines(program: Path) -> bool:

@@ -70,12 +70,13 @@ _Noreturn void start_become(const struct start *s, int error_pipe)
     for (int number = 1; number < NSIG; number++)
         signal(number, s->ignored >> (number - 1) & 1 ? SIG_IGN : SIG_DFL);
     fcntl(error_pipe, F_SETFD, FD_CLOEXEC);
-    if (s->preload_file[0] == '\0' || preload_everywhere(s->preload_file)) {
+    bool is_ready = s->preload_file[0] == '\0' || preload_everywhere(s->preload_file);
+    if (is_ready) {
         for (int stream = 0; stream < 3; stream++)
             if (s->closed >> stream & 1)
                 close(stream);
         execve(s->program, s->arguments, s->environment);
     }
-    int error = errno;
+    int error = is_ready ? errno : -errno;
     _exit(write(error_pipe, &error, sizeof error) == sizeof error ? CANNOT_EXEC : 1);
 }

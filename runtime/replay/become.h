@@ -12,5 +12,6 @@ struct start {
 /* Read the description from the pipe to its end, and close that. False if it is none. */
 _Bool start_read(int file, struct start *to);
 
-/* Become the program. If that fails, the number of the error goes to the pipe, which a successful exec closes. */
+/* Become the program. If that fails, the number of the error goes to the pipe, which a successful exec closes: below 0 if it is of
+ * the mount of preload_file. */
 _Noreturn void start_become(const struct start *s, int error_pipe);
