@@ -12,9 +12,11 @@ import pytest
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.programs.measure import Launched, MeasureTable, find_program, launcher, measure, run_under
+from heapsmith.bench.common.start import Start
+from heapsmith.bench.programs.launched import Launched, launcher
+from heapsmith.bench.programs.measure import MeasureTable, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.errors import BadInput
 
 MIB = 1 << 20
 
@@ -110,7 +112,8 @@ def test_wall_time_without_samples_is_the_programs(tmp_path: Path) -> None:
     (tmp_path / "no_pidfd.c").write_text(NO_PIDFD)
     compile_c([tmp_path / "no_pidfd.c"], tmp_path / "no_pidfd.so", flags=["-shared", "-fPIC"])
     report, env = tmp_path / "report", os.environ | {"LD_PRELOAD": preloadable(tmp_path / "no_pidfd.so")}
-    subprocess.run([launcher(), report, "", "5000", "/bin/sleep", "sleep", "0.2"], check=True, env=env)
+    description = Start(["sleep", "0.2"], "/bin/sleep").describe()
+    subprocess.run([launcher(), report, "5000"], input=description, check=True, env=env)
     used = msgspec.json.decode(report.read_bytes(), type=Launched)
     assert used.wall_ns > 200e6
     assert (used.samples, used.average_rss_bytes) == (0, used.peak_rss_bytes)
@@ -198,35 +201,16 @@ def test_measure_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None
         measure(["true"], ["glibc"], stop=Stop(0))
 
 
-def test_programs_that_preloading_does_not_reach(built: Path, tmp_path: Path) -> None:
-    (tmp_path / "static.c").write_text("int main(void) { return 0; }\n")
-    program = tmp_path / "static"
-    try:
-        compile_c([tmp_path / "static.c"], program, flags=["-static"])
-    except CheckFailed as error:
-        pytest.skip(f"no static C library: {error}")
-    with pytest.raises(BadInput, match="statically linked, so LD_PRELOAD has no effect"):
-        find_program([str(program)])
-    script = tmp_path / "script"
-    script.write_text(f"#!{preloadable(program)}\n")  # the system takes no space in it either
-    script.chmod(0o755)
-    with pytest.raises(BadInput, match="statically linked"):
-        run_under(built / "forward.so", [str(script)])
-    assert find_program([str(built / "touch")]) == str(built / "touch")
-    assert find_program(["sh"]).endswith("/sh")
-
-
-USAGE = "usage: heapsmith-launch REPORT PRELOAD PERIOD_US CMD ARG0 ARG..."
+USAGE = "usage: heapsmith-launch REPORT PERIOD_US, with a description as its input"
 
 
 def test_the_launchers_bad_use(tmp_path: Path) -> None:
-    done = subprocess.run([launcher()], check=False, capture_output=True, text=True)
+    done = subprocess.run([launcher()], stdin=subprocess.DEVNULL, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, f"{USAGE}\n")
     report = tmp_path / "no" / "report"
-    done = subprocess.run(
-        [launcher(), report, "", "5000", "/bin/true", "true"], check=False, capture_output=True, text=True
-    )
-    assert (done.returncode, done.stderr) == (2, f"heapsmith-launch: {report}: No such file or directory\n")
+    description = Start(["true"], "/bin/true").describe()
+    done = subprocess.run([launcher(), report, "5000"], input=description, check=False, capture_output=True)
+    assert (done.returncode, done.stderr.decode()) == (2, f"heapsmith-launch: {report}: No such file or directory\n")
 
 
 def test_run_passes_everything_through(built: Path) -> None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from covering import soon
 
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.measure import run_once
 from heapsmith.bench.programs.micro_programs import HERE, MICRO_FOLDER, ceiling, program, took
@@ -42,7 +43,7 @@ NOT_EXACT = 1 << 20
 def once(name: str, arguments: str, library: Library, folder: Path, *, dry: bool = False) -> tuple[str, int]:
     """The checksum and the operations of one run."""
     path = str(program(name, dry=dry))
-    run = run_once(path, [path, *arguments.split()], library, environment(), folder, limit_s=20)
+    run = run_once(Start([path, *arguments.split()], path, environment()), library, folder, limit_s=20)
     assert (run.used.exit_status, run.used.signal) == (0, 0), run
     return run.output, took(run).operations
 
@@ -74,7 +75,7 @@ def test_ceilings_hold_where_rows_have_them(tmp_path: Path) -> None:
 @pytest.mark.parametrize("arguments", ["", "5 32", "x 32 1", "0 32 1", "5 4 1", "5 32 1x"])
 def test_programs_refuse_bad_arguments(arguments: str, tmp_path: Path) -> None:
     path = str(program("fixed"))
-    run = run_once(path, [path, *arguments.split()], GLIBC, environment(), tmp_path)
+    run = run_once(Start([path, *arguments.split()], path, environment()), GLIBC, tmp_path)
     assert (run.used.exit_status, run.errors) == (2, "usage: fixed PAIRS BYTES LIVE\n")
     with pytest.raises(CheckFailed, match="no report of what it took: usage: fixed"):
         took(run)
@@ -83,7 +84,7 @@ def test_programs_refuse_bad_arguments(arguments: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", soon(STAMPED, [name for name in STAMPED if name in SOON]))
 def test_stamps_are_of_every_call_and_change_no_work(name: str, tmp_path: Path) -> None:
     path = str(program(name, stamped=True))
-    done = run_once(path, [path, *WORK[name][0].split()], GLIBC, environment(), tmp_path, limit_s=20)
+    done = run_once(Start([path, *WORK[name][0].split()], path, environment()), GLIBC, tmp_path, limit_s=20)
     stamped = took(done)
     assert done.output == once(name, WORK[name][0], GLIBC, tmp_path)[0]
     for call in (stamped.malloc_ns, stamped.free_ns):
@@ -95,7 +96,7 @@ def test_stamps_are_of_every_call_and_change_no_work(name: str, tmp_path: Path) 
 @pytest.mark.parametrize("name", ["backends", "crowd"])
 def test_servers_say_what_stays_resident(name: str, tmp_path: Path) -> None:
     path = str(program(name))
-    done = run_once(path, [path, *WORK[name][0].split()], GLIBC, environment(), tmp_path, limit_s=20)
+    done = run_once(Start([path, *WORK[name][0].split()], path, environment()), GLIBC, tmp_path, limit_s=20)
     left = took(done).end_rss_bytes
     assert left is not None
     processes = 4 if name == "backends" else 1

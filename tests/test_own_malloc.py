@@ -10,10 +10,12 @@ from pathlib import Path
 import pytest
 from preloaded import program
 
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.rounds import Stop
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.peers.peers import GLIBC, find_library, is_c_library, preload
-from heapsmith.bench.programs.measure import MeasureTable, find_program, measure
+from heapsmith.bench.programs.measure import MeasureTable, measure
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.bench.programs.programs import Program
 from heapsmith.bench.suite import rows as suite_rows
@@ -62,7 +64,7 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def found(command: list[str], folder: Path, env: Mapping[str, str] | None = None) -> OwnMalloc:
-    return own_malloc(find_program(command), command, os.environ if env is None else env, folder)
+    return own_malloc(Start(command, find_program(command), env), folder)
 
 
 def said(command: Path, library_path: str) -> list[str]:

@@ -24,7 +24,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "compare": {"command": ["true"], "libraries": ["glibc"]},
     "report": {"sources": "a.hst", "out": "a.html"},
 }
-TRUTHS = {"only", "latency", "resume", "replay", "huge_pages", "check", "checked", "static", "glibc"}
+TRUTHS = {"only", "everywhere", "latency", "resume", "replay", "huge_pages", "check", "checked", "static", "glibc"}
 """Parameters that take any value, as true or false."""
 
 

@@ -58,7 +58,8 @@ def test_a_driver_that_was_stopped_waits_on(tmp_path: Path) -> None:
     """As a shell stops it (Ctrl-Z) and lets it go on."""
     script = (
         "import sys\nfrom heapsmith.bench.common.foreground import run_foreground\n"
-        "print(run_foreground(['sh', '-c', 'echo ready; read line; exit 7'], '/bin/sh', {})[1])"
+        "from heapsmith.bench.common.start import Start\n"
+        "print(run_foreground(Start(['sh', '-c', 'echo ready; read line; exit 7'], '/bin/sh', {})).status)"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     with subprocess.Popen([sys.executable, "-c", script], **pipes) as driver:

@@ -1,22 +1,89 @@
 """What ELF files say of how the system starts a program."""
 
-import os
+import re
+from contextlib import suppress
 from pathlib import Path
+from typing import IO, NamedTuple
 
 from elftools.common.exceptions import ELFError
 from elftools.elf.dynamic import DynamicSegment
 from elftools.elf.elffile import ELFFile
+from elftools.elf.hash import ELFHashSection, GNUHashSection
 from elftools.elf.segments import InterpSegment
 
-from heapsmith.model.errors import Missing
+_SANITIZERS = {"asan": "AddressSanitizer", "tsan": "ThreadSanitizer", "msan": "MemorySanitizer"} | {
+    "hwasan": "HWAddressSanitizer",
+    "lsan": "LeakSanitizer",
+}
+"""Those that have a malloc of their own."""
+_SANITIZER = re.compile(r"lib(?:clang_rt\.)?(asan|tsan|msan|hwasan|lsan)\b")
+_LOADERS = ("ld-linux", "ld.so", "ld64")
+"""How the names of the loader begin: it may be the program itself, with another program as its argument."""
 
 
-def interpreter(program: Path) -> Path:
-    """The file that decides whether LD_PRELOAD works: the program, or a script's interpreter."""
-    with program.open("rb") as file:
-        line = file.readline(256)
-    words = line[2:].split() if line.startswith(b"#!") else []
-    return Path(os.fsdecode(words[0])) if words else program
+_INVALID = (ELFError, ValueError, AttributeError, TypeError, KeyError, IndexError, OverflowError)
+"""What pyelftools raises for bytes that are no valid ELF file."""
+
+
+class Image(NamedTuple):
+    """An ELF file.
+
+    loader: the dynamic loader that it names (elf(5)), or None. needed: the libraries that it names. malloc: it has a
+    malloc for all objects of its process. sanitizer: the name of a sanitizer with a malloc of its own, or "".
+    """
+
+    bits: int
+    machine: str
+    loader: str | None
+    soname: str
+    needed: list[str]
+    malloc: bool
+    sanitizer: str
+
+    @property
+    def is_static(self) -> bool:
+        """Whether no loader starts it, so that nothing is preloaded."""
+        return self.loader is None and not self.soname.startswith(_LOADERS)
+
+
+def image_of(program: Path) -> Image | None:
+    """What a file says; None for a file that is no valid ELF file, or cannot be read."""
+    try:
+        with program.open("rb") as file:
+            return read_image(file)
+    except (OSError, *_INVALID):
+        return None
+
+
+def read_image(file: IO[bytes]) -> Image:
+    """The same of an open file."""
+    elf = ELFFile(file)
+    loader = next((one.get_interp_name() for one in elf.iter_segments() if isinstance(one, InterpSegment)), None)
+    needed, soname = _names(elf)
+    linked = next((found[1] for name in needed if (found := _SANITIZER.match(name))), "")
+    inside = next((name for name in _SANITIZERS if loader and _defines(elf, f"__{name}_init")), "")
+    sanitizer = _SANITIZERS.get(linked or inside, "")
+    bits, machine = elf.elfclass, elf.get_machine_arch()
+    return Image(bits, machine, loader, soname, needed, _defines(elf, "malloc"), sanitizer)
+
+
+def _names(elf: ELFFile) -> tuple[list[str], str]:
+    """The libraries that the file needs, and its own name as a library; none where they cannot be read."""
+    with suppress(*_INVALID):
+        tags = [tag for one in elf.iter_segments() if isinstance(one, DynamicSegment) for tag in one.iter_tags()]
+        needed = [tag.needed for tag in tags if hasattr(tag, "needed")]
+        return needed, next((tag.soname for tag in tags if hasattr(tag, "soname")), "")
+    return [], ""
+
+
+def _defines(elf: ELFFile, name: str) -> bool:
+    """Whether the file defines a symbol for other objects."""
+    with suppress(*_INVALID):
+        for section in map(elf.get_section_by_name, (".gnu.hash", ".hash")):
+            if isinstance(section, GNUHashSection | ELFHashSection):
+                symbol = section.get_symbol(name)
+                return symbol is not None and symbol["st_shndx"] != "SHN_UNDEF"
+    return False
 
 
 def loader(program: Path) -> str | None:
@@ -24,23 +91,8 @@ def loader(program: Path) -> str | None:
 
     None: the file is statically linked.
     """
-    with program.open("rb") as file:
-        try:
-            segments = ELFFile(file).iter_segments()
-            return next((one.get_interp_name() for one in segments if isinstance(one, InterpSegment)), None)
-        except (ELFError, ValueError):  # not a valid ELF file
-            return ""
-
-
-def refuse_musl(found: Path) -> None:
-    """Raise Missing for a program that musl's loader starts: what heapsmith preloads calls functions of glibc."""
-    try:
-        program = interpreter(found)
-        name = Path(loader(program) or "").name
-    except OSError:
-        return  # executable but not readable: the loader decides
-    if name.startswith("ld-musl"):
-        raise Missing(f"{program}: linked with musl ({name}), which is not supported: heapsmith needs glibc")
+    image = image_of(program)
+    return image.loader if image else ""
 
 
 def is_tied_to_its_place(library: Path) -> bool:
@@ -53,17 +105,3 @@ def is_tied_to_its_place(library: Path) -> bool:
             return True
     paths = [getattr(tag, "rpath", "") or getattr(tag, "runpath", "") for tag in tags]
     return any("ORIGIN" in path for path in paths)
-
-
-def why_not_preloaded(found: Path) -> str | None:
-    """Why LD_PRELOAD cannot reach a program (ld.so(8)); None if its file shows no obstacle."""
-    try:
-        program = interpreter(found)
-        static, about = loader(program) is None, program.stat()
-    except OSError:
-        return None  # executable but not readable: the loader decides
-    if static:
-        return f"{program}: statically linked, so LD_PRELOAD has no effect on it"
-    if about.st_mode & 0o6000 and os.geteuid() != about.st_uid:
-        return f"{program}: runs with its owner's rights, so the loader ignores LD_PRELOAD"
-    return None

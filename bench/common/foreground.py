@@ -4,11 +4,12 @@ import os
 import signal
 import subprocess
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import IO, Any, NamedTuple
+from typing import NamedTuple
 
-from heapsmith.model.errors import BadInput
+from heapsmith.bench.common.start import Start, Stream, begin
+from heapsmith.bench.common.watch import Watch, watching
 
 _LEFT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
 """Signals that are not passed on: the command has the first two too, the last one says that it may have ended."""
@@ -23,17 +24,16 @@ class Ended(NamedTuple):
 
 
 def run_foreground(
-    command: Sequence[str],
-    program: str,
-    environment: Mapping[str, str],
+    start: Start,
     *,
-    stdin: int | IO[Any] | None = None,
-    stdout: int | IO[Any] | None = None,
-    stderr: int | IO[Any] | None = None,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    stderr: Stream = None,
+    watch: Watch | None = None,
 ) -> Ended:
-    """Run `program` as `command`, and return how it ended.
+    """Run the program, and return how it ended. `watch` sees its processes.
 
-    Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the command;
+    Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the program;
     SIGTERM and SIGHUP are passed on to it. Raises BadInput if the system cannot execute it.
     """
     started: list[subprocess.Popen[bytes]] = []
@@ -47,16 +47,12 @@ def run_foreground(
             early.append(number)
 
     with _signals(pass_on, lambda number, _: seen.add(number)):
-        try:
-            process = subprocess.Popen(
-                command, executable=program, env=environment, stdin=stdin, stdout=stdout, stderr=stderr
-            )
-        except OSError as error:
-            raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
+        process = begin(start, stdin=stdin, stdout=stdout, stderr=stderr)
         started.append(process)
         for number in early:
             process.send_signal(number)
-        status = _wait(process)
+        with watching(watch, process.pid, with_root=True):
+            status = _wait(process)
     return Ended(process.pid, status if status >= 0 else 128 - status, signal.SIGINT in seen)
 
 
@@ -87,15 +83,21 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
 def _signals(pass_on: Callable[[int, object], None], note: Callable[[int, object], None]) -> Iterator[None]:
     """Note SIGINT and SIGQUIT, which the command gets too, and SIGCHLD; pass on SIGTERM and SIGHUP.
 
-    Has no effect outside the main thread, where signals cannot be handled.
+    A signal that this process ignores stays ignored, in the command too. Has no effect outside the main thread,
+    where signals cannot be handled.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    handlers = {number: signal.signal(number, note) for number in _LEFT}
-    handlers |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    wanted = dict.fromkeys(_LEFT, note) | dict.fromkeys((signal.SIGTERM, signal.SIGHUP), pass_on)
+    handlers = {number: signal.signal(number, handler) for number, handler in wanted.items() if _is_heeded(number)}
     try:
         yield
     finally:
         for number, handler in handlers.items():
             signal.signal(number, handler)
+
+
+def _is_heeded(number: int) -> bool:
+    """Whether this process does not ignore the signal; it needs SIGCHLD in any case."""
+    return number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN

@@ -12,6 +12,11 @@ from heapsmith.model.errors import CheckFailed
 Output = IO[bytes] | int
 
 
+def too_long(limit_s: float | None) -> CheckFailed:
+    """The error for a command that was killed at its limit."""
+    return CheckFailed(f"killed: it had not ended after {limit_s or 0:.0f} s")
+
+
 def run_limited(
     command: Sequence[str],
     limit_s: float | None,
@@ -41,6 +46,6 @@ def run_limited(
             with suppress(ProcessLookupError):
                 process.kill() if limit_s is None else os.killpg(process.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
-                raise CheckFailed(f"killed: it had not ended after {limit_s:.0f} s") from None
+                raise too_long(limit_s) from None
             raise
     return subprocess.CompletedProcess(command, process.returncode, out, errors)

@@ -1,10 +1,10 @@
 """Runs a program under callgrind: exact instruction counts and optional simulated caches."""
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
 from heapsmith.bench.common.elf import loader
+from heapsmith.bench.common.given import environment
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.model.constants import BENCHFAST
@@ -22,7 +22,7 @@ def callgrind(
     tool = ["valgrind", "--tool=callgrind", *options, f"--callgrind-out-file={out}", str(loader(program))]
     preload = ["--preload", preloadable(library)] if library else []
     try:
-        done = run_limited([*tool, *preload, str(program), *words], limit_s, env=os.environ | BENCHFAST)
+        done = run_limited([*tool, *preload, str(program), *words], limit_s, env=environment() | BENCHFAST)
     except FileNotFoundError:
         raise Missing("valgrind not found on PATH (Debian: apt install valgrind)") from None
     if done.returncode != 0:

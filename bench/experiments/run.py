@@ -18,6 +18,7 @@ from heapsmith.bench.common.counts import read_report
 from heapsmith.bench.common.parallel import in_parallel
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
 from heapsmith.bench.experiments.profile import Arm, Profile, profiled
 from heapsmith.bench.peers.peers import Library, find_library
@@ -247,8 +248,8 @@ def _prepared(workload: Workload, name: str, folder: Path, quick: bool) -> tuple
     path, counts = str(program(workload.micro)), folder / "counts.json"
 
     def measure(library: Library) -> Measured:
-        environment = {**os.environ, "HEAPSMITH": f"stats={counts}"}
-        done = run_once(path, [path, str(work), *words], library, environment, folder, limit_s=LIMIT_S)
+        start = Start([path, str(work), *words], path, added={"HEAPSMITH": f"stats={counts}"})
+        done = run_once(start, library, folder, limit_s=LIMIT_S)
         loop = took(done)
         used, system = done.used, system_counts(counts)
         times = (loop.cpu_ns, loop.wall_ns, used.peak_rss_bytes, used.minor_faults, loop.operations)

@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+from heapsmith.bench.common.reach import did_the_work, sentences
 from heapsmith.bench.common.rounds import Progress, Stop
 from heapsmith.bench.forge.page import forged
 from heapsmith.bench.forge.report import ForgeReport, markdown
@@ -113,6 +114,8 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
     """Record the command; its busiest process must have lost no event."""
     void = subprocess.DEVNULL
     result = record(command, trace, stdin=void, stdout=void, progress=progress)
+    if did_the_work(result.apart):
+        raise CheckFailed(f"nothing to forge for: the recorder did not see {sentences(result.apart)}")
     traces = _kept(result, shares(result), trace.with_name("trace.programs"))
     killed = result.exit_status - 128
     if killed == signal.SIGINT or result.interrupted:  # a command that ends in order on Ctrl-C has done half its work

@@ -1,17 +1,19 @@
 """The share of a program's CPU time that malloc takes, sampled while the program runs."""
 
-import os
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.preload import preload, preloadable
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Progress, Stop, interleaved
-from heapsmith.bench.peers.peers import Library, runtime_tool
-from heapsmith.bench.programs.measure import find_program, run_once
+from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.tools import runtime_tool
+from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.programs.measure import run_once
 from heapsmith.model.files import scratch
 
 VARIABLE = "HEAPSMITH_MALLOC_SHARE"
@@ -68,13 +70,13 @@ def malloc_share(command: list[str], library: Path, to_glibc: Ratio, stop: Stop,
     Processes that end without their destructors (_exit, a signal) are not among the samples.
     """
     sampler = preloadable(runtime_tool("malloc-share.so", "malloc_share.c", flags=("-shared", "-fPIC")))
-    program, preloaded = find_program(command), Library(library.name, library)
+    start, preloaded = Start(command, find_program(command)), Library(library.name, library)
     with scratch() as folder:
         listing = folder / "samples"
         listing.touch()
-        environment = os.environ | {"LD_PRELOAD": preload([sampler], os.environ), VARIABLE: str(listing)}
+        added = {"LD_PRELOAD": preload([sampler], start.variables()), VARIABLE: str(listing)}
         until = stop._replace(enough=lambda _: _read(listing).all >= ENOUGH)
-        run = partial(run_once, program, command, preloaded, environment, folder)
+        run = partial(run_once, start._replace(added=added), preloaded, folder)
         interleaved("malloc's share", [library.name], until, lambda _: run(), progress)
         found = _read(listing)
     return Share(library.name, found.all, found.inside, to_glibc.median)

@@ -9,7 +9,6 @@ import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
-from importlib.resources import as_file, files
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
@@ -20,7 +19,7 @@ from heapsmith.bench.common.elf import is_tied_to_its_place
 from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.preload import SPECIAL, preloadable
 from heapsmith.bench.common.preload import preload as preload_names
-from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.bench.common.tools import runtime_tool
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import cache_dir
@@ -172,8 +171,12 @@ def find_libraries(specs: "Sequence[str | Design]") -> list[Library]:
 
 def preload(library: Library, environment: Mapping[str, str]) -> str:
     """The LD_PRELOAD for `library`, in front of the environment's LD_PRELOAD."""
-    names = [preloadable(library.path)] if library.path is not None else list(library.standard)
-    return preload_names(names, environment)
+    return preload_names(names(library), environment)
+
+
+def names(library: Library) -> list[str]:
+    """What to preload for `library`, as LD_PRELOAD takes it; empty for glibc."""
+    return [preloadable(library.path)] if library.path is not None else list(library.standard)
 
 
 @contextmanager
@@ -191,12 +194,6 @@ def placed_anew(library: Library, folder: Path) -> Iterator[Library]:
 
 
 _is_tied = cache(is_tied_to_its_place)
-
-
-def runtime_tool(name: str, *sources: str, flags: Sequence[str] = ()) -> Path:
-    """A tool of C files of `runtime/replay`, cached or compiled (see build_tool for errors)."""
-    with as_file(files("heapsmith.runtime") / "replay") as folder:
-        return build_tool(name, [folder / source for source in sources], [*TOOL_FLAGS, *flags])
 
 
 def replay_driver() -> Path:

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import shlex
-import shutil
 import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -13,23 +12,27 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from heapsmith.bench.common.backing import resident
-from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
+from heapsmith.bench.common.everywhere import preloading
 from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.limited import run_limited
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.ratios import Ratio, are_known, ratio
+from heapsmith.bench.common.reach import Image, apart, sentences
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
+from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.watch import Watch
 from heapsmith.bench.peers.peers import (
     Library,
     find_libraries,
     find_library,
+    names,
     placed_anew,
-    preload,
     require_malloc_of,
-    runtime_tool,
 )
+from heapsmith.bench.programs.launched import Launched, launch
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
+from heapsmith.bench.programs.served import Served
 from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
 
 if TYPE_CHECKING:
@@ -39,35 +42,8 @@ KEPT_ERRORS = 4096
 """Bytes of standard error to keep of a run."""
 
 
-PERIOD_US = 5000
-"""The time between two samples of RSS; docs/bench.md has what they cost."""
 LEAST_LIMIT_S, TIMES_FIRST = 10.0, 20.0
 """The limit of a run: this many seconds, or this many times the first run if that is longer."""
-
-
-class Launched(msgspec.Struct, frozen=True):
-    """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
-
-    `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
-    `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples`
-    every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
-    """
-
-    exec_errno: int
-    exit_status: int
-    signal: int
-    wall_ns: int
-    user_ns: int
-    system_ns: int
-    peak_rss_bytes: int
-    average_rss_bytes: int
-    samples: int
-    sampling_ns: int
-    minor_faults: int
-
-    @property
-    def cpu_ns(self) -> int:
-        return self.user_ns + self.system_ns
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -136,63 +112,36 @@ class MeasureTable(msgspec.Struct, frozen=True):
         return [row.library for row in self.rows if row.same_output is False]
 
 
-def find_program(command: list[str], env: Mapping[str, str] | None = None) -> str:
-    """The path of the command's program; LD_PRELOAD must affect it (ld.so(8)).
-
-    Raises BadInput without a command, for an unknown program, and for a static or set-user-ID
-    program; Missing for a program of musl.
-    """
-    if not command:
-        raise BadInput("no command: expected -- CMD [ARG]...")
-    found = shutil.which(command[0], path=(os.environ if env is None else env).get("PATH"))
-    if found is None:
-        raise BadInput(f"{command[0]}: no such command")
-    if reason := why_not_preloaded(Path(found)):
-        raise BadInput(reason)
-    refuse_musl(Path(found))
-    return found
-
-
-def launcher() -> Path:
-    """heapsmith-launch, which runs a command from a small process (launch.c says why)."""
-    return runtime_tool("heapsmith-launch", "launch.c")
-
-
 def run_once(
-    program: str,
-    command: list[str],
+    start: Start,
     library: Library,
-    env: Mapping[str, str],
     folder: Path,
     *,
     limit_s: float | None = None,
+    images: list[Image] | None = None,
 ) -> Run:
-    """One run with /dev/null as standard input; its output passes through files in `folder`.
+    """One run under a library with /dev/null as standard input; its output passes through files in `folder`.
 
-    Raises BadInput if the system cannot execute `program`, Missing if the launcher cannot run,
-    CheckFailed for a run that exceeds `limit_s`, which is killed.
+    `images` gets what looks at its processes see. Raises as `launch` does.
     """
-    outside = {name: value for name, value in env.items() if name != "LD_PRELOAD"} | BENCHFAST | library.settings
-    report, output = folder / "report", folder / "output"
+    output, errors = folder / "output", folder / "errors"
+    start = start._replace(added={**start.added, **BENCHFAST, **library.settings})
     with (
         placed_anew(library, folder) as placed,
+        preloading(start, names(placed)) as (whole, seen),
         output.open("wb") as stdout,
-        (folder / "errors").open("wb") as stderr,
+        errors.open("wb") as stderr,
     ):
-        launch = [str(launcher()), str(report), preload(placed, env), str(PERIOD_US), program, *command]
-        done = run_limited(launch, limit_s, env=outside, stdout=stdout, stderr=stderr)
-    if done.returncode != 0:
-        said = (folder / "errors").read_text(errors="replace").strip()
-        raise Missing(f"the launcher cannot run {command[0]}: {said or f'{report} cannot be written'}")
-    used = msgspec.json.decode(report.read_bytes(), type=Launched)
-    if used.exec_errno:
-        raise BadInput(f"{command[0]}: cannot be executed: {os.strerror(used.exec_errno)}")
+        watch = Watch(Path(seen), start.command[0]) if images is not None and library.path is not None else None
+        used = launch(whole, folder / "report", limit_s, stdout=stdout, stderr=stderr, watch=watch)
+        if images is not None and watch is not None:
+            images += watch.images()
     with output.open("rb") as written:
         digest = hashlib.file_digest(written, "sha256").hexdigest()
-    with (folder / "errors").open("rb") as written:
+    with errors.open("rb") as written:
         written.seek(max(0, written.seek(0, os.SEEK_END) - KEPT_ERRORS))
-        errors = written.read().decode(errors="replace")
-    return Run(used, f"{digest} {used.exit_status} {used.signal}", errors)
+        said = written.read().decode(errors="replace")
+    return Run(used, f"{digest} {used.exit_status} {used.signal}", said)
 
 
 QUANTITIES = ("cpu_ns", "wall_ns", "peak_rss_bytes", "average_rss_bytes")
@@ -271,6 +220,7 @@ def measure(
     env: Mapping[str, str] | None = None,
     variants: Variants = as_it_is,
     must_succeed: bool = False,
+    everywhere: bool = False,
     progress: Progress = quiet,
 ) -> MeasureTable:
     """Run `command` under each library in interleaved rounds, after a warm-up round.
@@ -283,43 +233,49 @@ def measure(
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
     it. Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
-    reach, and CheckFailed for a run that takes far longer than the first, or that fails where it
-    `must_succeed`.
+    reach, and CheckFailed for a library that does not serve the processes that do the work (Served), for
+    a run that takes far longer than the first, or that fails where it `must_succeed`. `everywhere`: the
+    library is preloaded also to programs that the command starts with another environment.
     """
     stop.check()
-    environment = dict(os.environ if env is None else env)
-    program = find_program(command, environment)
+    start = Start(command, find_program(command, env, everywhere=everywhere), env, everywhere=everywhere)
     libraries = find_libraries(libs)
     require_malloc_of(*libraries)
     with scratch() as folder:
         own = OwnMalloc([], [], operators=False)
         if any(library.path is None for library in libraries):
             progress(f"{command[0]}: whose malloc it uses", 0, 1)
-            own = own_malloc(program, command, environment, folder)
+            own = own_malloc(start, folder)
         libraries = [row for each in libraries for row in _rows_of(each, own, variants)]
         limit_s: float | None = None
+        served = [Served(library, command[0]) for library in libraries]
 
         def run(entry: int) -> Run:
             nonlocal limit_s
             try:
-                done = run_once(program, command, libraries[entry], environment, folder, limit_s=limit_s)
+                done = run_once(start, libraries[entry], folder, limit_s=limit_s, images=served[entry].images())
             except CheckFailed as error:
                 raise CheckFailed(f"{command[0]} under {libraries[entry].name}: {error}") from error
             if must_succeed:
                 _require_success(done.used, command, libraries[entry])
+            served[entry].ran(done.used.cpu_ns)
             limit_s = limit_s or max(LEAST_LIMIT_S, TIMES_FIRST * done.used.wall_ns / 1e9)
             return done
 
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
         names = [library.name for library in libraries]
         taken = interleaved(command[0], names, known, run, progress, resident=lambda run: resident(run.used))
+        for one in served:
+            one.require()
         truth = next((place for place, one in enumerate(libraries) if one.is_own), 0)
         wanted = [*taken.runs[truth]]
         if len(wanted) == 1 and not all(same_output(its, wanted) for its in taken.runs):  # perhaps it varies anyway
             wanted.append(run(truth))
     rows = [
-        measured_row(one, its, taken.runs[0], same_output(its, wanted), own.note() if one.path is None else "")
-        for one, its in zip(libraries, taken.runs, strict=True)
+        measured_row(
+            one, its, taken.runs[0], same_output(its, wanted), own.note() if one.path is None else looked.note()
+        )
+        for one, its, looked in zip(libraries, taken.runs, served, strict=True)
     ]
     return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
 
@@ -331,15 +287,30 @@ def _require_success(used: Launched, command: list[str], library: Library) -> No
         raise CheckFailed(f"{shlex.join(command)}: {how} under {library.name}; expected exit status 0")
 
 
-def run_under(lib: Path, command: list[str]) -> int:
+def run_under(
+    lib: Path,
+    command: list[str],
+    added: dict[str, str] | None = None,
+    *,
+    everywhere: bool = False,
+    say: Callable[[str], None] = lambda _: None,
+) -> int:
     """Run `command` with `lib` preloaded and this process's standard streams; returns its status.
+
+    `added`: variables in place of those of this process's environment. `everywhere`: also to programs that it
+    starts with another environment.
 
     The status is 128 + n if signal n killed it. The terminal's SIGINT and SIGQUIT are left to the
     command; SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or
-    command, or a command that LD_PRELOAD does not reach.
+    command, or a command that LD_PRELOAD does not reach. `say` gets a line where the library did not
+    serve what did the work.
     """
     library = find_library(str(lib.absolute()))
-    program = find_program(command)
+    start = Start(command, find_program(command, everywhere=everywhere), None, added or {}, everywhere)
     require_malloc_of(library)
-    environment = os.environ | {"LD_PRELOAD": preload(library, os.environ)}
-    return run_foreground(command, program, environment)[1]
+    with preloading(start, names(library)) as (whole, seen):
+        watch = Watch(Path(seen), command[0])
+        status = run_foreground(whole, watch=watch).status
+    if found := apart(watch.images()):
+        say(f"{library.name} does not serve {sentences(found)}")
+    return status

@@ -2,16 +2,18 @@
 
 import os
 import subprocess
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.limited import run_limited
 from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.peers.peers import GLIBC, Library, find_library, is_c_library, runtime_tool
+from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.tools import runtime_tool
+from heapsmith.bench.peers.peers import GLIBC, Library, find_library, is_c_library
+from heapsmith.bench.programs.launched import launch
+from heapsmith.model.errors import BadInput
 
 VARIABLE = "HEAPSMITH_WHOSE_MALLOC"
 """Names the file that the probe writes to (`runtime/replay/whose_malloc.c`)."""
@@ -44,10 +46,8 @@ class OwnMalloc(NamedTuple):
         return f"no preloaded library replaces the malloc inside {', '.join(self.inside)}" if self.inside else ""
 
 
-def own_malloc(
-    program: str, command: list[str], env: Mapping[str, str], folder: Path, *, limit_s: float | None = None
-) -> OwnMalloc:
-    """Run the command once with a preloaded probe that looks for malloc's place.
+def own_malloc(start: Start, folder: Path, *, limit_s: float | None = None) -> OwnMalloc:
+    """Run the program once with a preloaded probe that looks for malloc's place.
 
     `folder` is for the probe's file. A command that cannot be executed has no malloc of its own.
     Raises Missing without a compiler, CheckFailed for a run that exceeds `limit_s`.
@@ -56,11 +56,11 @@ def own_malloc(
     listing.write_bytes(b"")
     flags = ("-shared", "-fPIC", "-fvisibility=hidden")
     probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", "../definitions.c", flags=flags))
-    preloads = [path for path in (env.get("LD_PRELOAD", ""), probe) if path]
-    probed = {**env, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)}
+    preloads = [path for path in (start.variables().get("LD_PRELOAD", ""), probe) if path]
+    probed = start._replace(added={**start.added, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)})
     void = subprocess.DEVNULL
-    with suppress(OSError):
-        run_limited([program, *command[1:]], limit_s, env=probed, stdout=void, stderr=void)
+    with suppress(BadInput):
+        launch(probed, folder / "report", limit_s, stdout=void, stderr=void)
     strings = os.fsdecode(listing.read_bytes()).split("\0")
     images = list(zip(*[iter(strings)] * 3, strict=False))  # nothing follows the last null byte
     own = [image for image in images if not is_c_library(image[0])]

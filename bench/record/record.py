@@ -15,12 +15,17 @@ from typing import IO, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.bench.common.elf import refuse_musl, why_not_preloaded
+from heapsmith.bench.common.everywhere import preloading
 from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.perf_map import generated_code
-from heapsmith.bench.common.preload import preload, preloadable
+from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.common.reach import HELP, Apart, apart, helps, sentences
 from heapsmith.bench.common.rounds import Progress, quiet
+from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.watch import Watch
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
+from heapsmith.bench.record.unseen import OtherMemory, RecordedTrace, only_recorded, other_memory
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
@@ -37,25 +42,6 @@ _LIBRARY_FLAGS = (
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 _CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
-
-
-class RecordedTrace(msgspec.Struct, frozen=True):
-    """One process image: its trace, and the losses of its recording."""
-
-    path: str
-    pid: int
-    parent_pid: int
-    sequence: int  # number of the image in its process: 0, then 1 more with each exec
-    program: list[str]
-    events: int
-    max_blocks: int
-    drops: int  # events lost because the spool could not grow
-    foreign_frees: int  # frees of blocks with no recorded allocation: a parent's blocks
-    lost_frees: int  # blocks with no recorded free; freed when their address is reused
-    nested: int  # calls inside another call of the same thread; they are not recorded
-    stacks: int  # distinct call stacks
-    sites_checked: int  # sites found without unwinding that were unwound as well
-    sites_wrong: int  # of these, where that found another stack
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -76,6 +62,8 @@ class RecordResult(msgspec.Struct, frozen=True):
     running: list[Running]  # processes that ran on after CMD's end; later events are in no trace
     unwritten: list[int]  # pids of images without a trace: no spool could be created
     interrupted: bool  # Ctrl-C came while it ran, whatever CMD made of it
+    apart: list[Apart]  # processes that did a part of the work and that the recorder did not see
+    other_memory: list[OtherMemory]  # processes with memory that malloc did not give them
 
     def warnings(self) -> list[str]:
         """One line for each part of the run that the traces lack."""
@@ -85,6 +73,10 @@ class RecordResult(msgspec.Struct, frozen=True):
                 "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
                 "what that serves is not in the trace (docs/header.md)"
             )
+        found += [f"in no trace is {one.sentence()}" for one in self.apart]
+        if helps(self.apart):
+            found.append(HELP)
+        found += [one.sentence() for one in self.other_memory]
         found += [
             f"process {process.pid} ({process.name}) went on after the command's end: "
             "what it did from then on is in no trace"
@@ -147,6 +139,7 @@ def record(
     out: Path,
     *,
     all_processes: bool = True,
+    everywhere: bool = False,
     stacks: int = 0,
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
@@ -157,49 +150,49 @@ def record(
 
     With `all_processes`, the other images (of children, and before and after an exec) become `<out's
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
-    has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
+    has its call stack, of at most `stacks` frames. With `everywhere`, programs that it starts with another environment
+    are recorded too. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
     default this process's own. Signals go to the command. Background children are not waited for. Raises BadInput (no
     such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
     the first event) or CheckFailed (the command never loaded the recorder).
     """
-    program = shutil.which(command[0]) if command else None
-    if program is None:
-        raise BadInput(f"{command[0] if command else 'CMD'}: no such command, or it is not executable")
-    refuse_musl(Path(program))
+    program = find_program(command, everywhere=everywhere)
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     recorder = preloadable(build_recorder(stacks))
     spool = _make_spool(out)
+    if everywhere:
+        spool.chmod(0o1777)  # also for programs of other users
     started = spool.stat().st_mtime
     try:
         loaded = ctypes.CDLL(recorder)
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
-        began = _now(loaded)
-        environment = os.environ | {"LD_PRELOAD": preload([recorder], os.environ), SPOOL_VARIABLE: str(spool)}
-        pid, status, interrupted = run_foreground(
-            command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr
-        )
-        ended = _now(loaded)
+        start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=everywhere)
+        with preloading(start, [recorder], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
+            watch = Watch(Path(seen), command[0])
+            began = _now(loaded)
+            pid, status, interrupted = run_foreground(whole, stdin=stdin, stdout=stdout, stderr=stderr, watch=watch)
+            ended = _now(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
         record_ns = round(record_ticks * ns_per_tick, 2)
         run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
+        images = only_recorded(watch.images(), {_image(path)[0] for path in records} | set(unwritten))
         traces = _convert_all(records, out, run, all_processes, progress)
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     if unwritten and not traces:
         raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
-        reason = why_not_preloaded(Path(program)) or f"{program}: ended, or gave up LD_PRELOAD, before its first event"
-        raise CheckFailed(f"nothing was recorded: {reason}")
+        reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
+        raise CheckFailed(f"nothing was recorded: {program}: {reason}")
     _remove_older(out, {trace.path for trace in traces})
-    return RecordResult(
-        status, wall_ns, run.record_ns, traces, _inlines(Path(program)), running, unwritten, interrupted
-    )
+    lacks = (_inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
+    return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
 
 
 def _inlines(program: Path) -> bool:

@@ -26,6 +26,9 @@ from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 
+NOT_LOADED = "cannot be preloaded"
+"""What the loader says of a library that it goes on without (ld.so(8)): in a folder mounted noexec, for example."""
+
 
 class GlibcBytes(msgspec.Struct, frozen=True):
     """What glibc's bytes are for at the trace's peak of live bytes, measured; `committed` is the sum.
@@ -148,6 +151,8 @@ def replay_once(
         done = run_limited(command, limit_s, env=environment)
     if done.returncode < 0:
         raise CheckFailed(f"{library.name}: the replay was killed by {signal.Signals(-done.returncode).name}")
+    if NOT_LOADED in done.stderr:
+        raise CheckFailed(f"{library.name}: {done.stderr.strip().splitlines()[0]}")
     if done.returncode != 0:
         said = (done.stderr.strip().splitlines() or [f"exit status {done.returncode}"])[-1]
         raise (BadInput if done.returncode == 2 else CheckFailed)(f"{library.name}: {said}")

@@ -10,13 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from heapsmith.bench.common import given
+from heapsmith.bench.common.obstacles import find_program
+from heapsmith.bench.common.reach import Image
 from heapsmith.bench.common.stamps import Stamped
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
-from heapsmith.bench.programs.measure import Run, find_program, run_once
+from heapsmith.bench.programs.measure import Run, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, Took, program, took
 from heapsmith.bench.programs.micro_rows import MICRO, SERVERS, THREADS, MicroRow
 from heapsmith.bench.programs.own_malloc import own_malloc
 from heapsmith.bench.programs.programs import Program, programs, record_program, trace_of
+from heapsmith.bench.programs.served import Served
 from heapsmith.bench.programs.servers import servers
 from heapsmith.bench.record.record import record
 from heapsmith.bench.record.shares import shares
@@ -195,10 +200,15 @@ def _program_row(one: Program, suite: str, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
         _require(one)
         path = find_program(one.command)
-        glibc = own_malloc(path, one.command, environment(), folder, limit_s=GLIBC_LIMIT_S).glibc()
+        glibc = own_malloc(Start(one.command, path, environment()), folder, limit_s=GLIBC_LIMIT_S).glibc()
+
+        looks: dict[str, Served] = {}
 
         def run(library: Library, limit_s: float) -> Sample:
-            done = _run(path, one.command, glibc if library.name == GLIBC else library, folder, limit_s)
+            served = looks.setdefault(library.name, Served(library, one.command[0]))
+            its = glibc if library.name == GLIBC else library
+            done = _run(path, one.command, its, folder, limit_s, served.images())
+            served.ran(done.used.cpu_ns)
             if one.reports:
                 return _reported(done, took(done))
             used = done.used
@@ -306,9 +316,16 @@ def _record(command: list[str], trace: Path, name: str) -> None:
         raise CheckFailed(f"{name} in training: exit status {recorded.exit_status}, 0 was expected")
 
 
-def _run(path: str, command: list[str], library: Library, folder: Path, limit_s: float) -> Run:
-    """One run; CheckFailed if a signal or the limit ended it."""
-    done = run_once(path, command, library, environment(), folder, limit_s=limit_s)
+def _run(
+    path: str,
+    command: list[str],
+    library: Library,
+    folder: Path,
+    limit_s: float,
+    images: list[Image] | None = None,
+) -> Run:
+    """One run, looked at where `images` are wanted; CheckFailed if a signal or the limit ended it."""
+    done = run_once(Start(command, path, environment()), library, folder, limit_s=limit_s, images=images)
     if done.used.signal:
         raise CheckFailed(f"killed by {signal.Signals(done.used.signal).name}")
     return done
@@ -316,4 +333,4 @@ def _run(path: str, command: list[str], library: Library, folder: Path, limit_s:
 
 def environment() -> dict[str, str]:
     """This process's environment without variables that preload or configure a malloc."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
+    return {name: value for name, value in given.environment().items() if not name.startswith(SETTINGS)}

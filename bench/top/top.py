@@ -1,6 +1,5 @@
 """`heapsmith top`: looks at processes at an interval, and shows or prints each look."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 
+from heapsmith.bench.common.start import Start, begin
 from heapsmith.bench.common.tables import PIPED
 from heapsmith.bench.peers.peers import find_library, preload
 from heapsmith.bench.top.memory import Gone
@@ -59,10 +59,13 @@ def of_command(command: list[str], library: str | None, how: Shown) -> int:
 
     Returns its status, or 0 if the view ends first. BadInput if none of its processes ever has a library.
     """
-    environment = os.environ.copy()
+    path = shutil.which(command[0])
+    if path is None:
+        raise BadInput(f"{command[0]}: no such command, or it is not executable")
+    start = Start(command, path)
     if library is not None:
-        environment["LD_PRELOAD"] = preload(find_library(library), os.environ)
-    with _started(command, environment) as process:
+        start = start._replace(added={"LD_PRELOAD": preload(find_library(library), start.variables())})
+    with _started(start) as process:
         try:
             seen = _show(Watch(process.pid), how, [], process)
         except KeyboardInterrupt:
@@ -74,13 +77,10 @@ def of_command(command: list[str], library: str | None, how: Shown) -> int:
 
 
 @contextmanager
-def _started(command: list[str], environment: dict[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+def _started(start: Start) -> Iterator[subprocess.Popen[bytes]]:
     """The command with no input, and its outputs to nowhere: the view has the terminal. It is ended with the view."""
     null = subprocess.DEVNULL
-    try:
-        process = subprocess.Popen(command, env=environment, stdin=null, stdout=null, stderr=null)
-    except OSError as error:
-        raise BadInput(f"{command[0]}: cannot be executed: {error.strerror}") from error
+    process = begin(start, stdin=null, stdout=null, stderr=null)
     try:
         yield process
     finally:

@@ -18,7 +18,7 @@
 
 enum { PAGE_BYTES = 4096, NAME_BYTES = 64 };
 
-static const char variable[] = "HEAPSMITH_RECORD=";
+static const char variable[] = "#HEAPSMITH_RECORD="; /* without the # in the environment */
 
 /* Until an image begins; never holds a window. */
 static struct image no_image;
@@ -34,37 +34,44 @@ static int open_file(const char *name, int flags)
     return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0600);
 }
 
-/* Feed one byte of the environment to the search for `variable` at the start of an entry. `matched` counts the bytes
- * matched so far, or is SIZE_MAX until the next entry. The value goes to `path`. True at the value's end. */
-static bool match_byte(char byte, size_t *matched)
+/* Feed one byte to the search for `name` at the start of an entry, which `end` ends. `matched` counts the bytes matched so
+ * far, or is SIZE_MAX until the next entry. The value goes to `path`. True at the value's end. */
+static bool match_byte(char byte, size_t *matched, const char *name, char end)
 {
-    const size_t name_length = sizeof variable - 1;
-    if (*matched == name_length) {
-        path[directory_length] = byte;
-        return byte == '\0' || ++directory_length == PATH_MAX;
+    if (*matched != SIZE_MAX && name[*matched] == '\0') {
+        path[directory_length] = byte == end ? '\0' : byte;
+        return byte == end || ++directory_length == PATH_MAX;
     }
-    if (byte == '\0')
+    if (byte == end)
         *matched = 0;
     else if (*matched != SIZE_MAX)
-        *matched = byte == variable[*matched] ? *matched + 1 : SIZE_MAX;
+        *matched = byte == name[*matched] ? *matched + 1 : SIZE_MAX;
     return false;
 }
 
-/* Put the spool directory into `path`: from /proc, because the first allocation can come before the C library knows its
- * environment, and programs rewrite that. False if there is none. */
-static bool find_directory(void)
+/* Put the value of an entry of a file into `path`. */
+static bool find_in(const char *file_name, const char *name, char end)
 {
     static char block[PAGE_BYTES];
     size_t matched = 0;
     bool found = false;
-    int file = open_file("/proc/self/environ", O_RDONLY);
+    int file = open_file(file_name, O_RDONLY);
     if (file < 0)
         return false;
+    directory_length = 0;
     for (long got; !found && (got = syscall(SYS_read, file, block, sizeof block)) > 0;)
         for (long i = 0; i < got && !found; i++)
-            found = match_byte(block[i], &matched);
+            found = match_byte(block[i], &matched, name, end);
     syscall(SYS_close, file);
     return found && directory_length > 0 && directory_length < PATH_MAX;
+}
+
+/* Put the spool directory into `path`: from /proc, because the first allocation can come before the C library knows its
+ * environment, and programs rewrite that. Of a program that lost the variable, a comment in the file that preloaded the
+ * recorder tells it. False if there is none. */
+static bool find_directory(void)
+{
+    return find_in("/proc/self/environ", variable + 1, '\0') || find_in("/etc/ld.so.preload", variable, '\n');
 }
 
 /* Map the page that the kernel clears in children. */

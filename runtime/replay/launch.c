@@ -1,16 +1,19 @@
-/* heapsmith-launch REPORT PRELOAD PERIOD_US CMD ARG0 ARG...: run CMD (a path) once and write what it used to the file
- * REPORT, as JSON. PRELOAD is CMD's LD_PRELOAD, or empty for what the environment says.
+/* heapsmith-launch REPORT PERIOD_US: run once the program CMD that standard input describes (become.h), and write what it
+ * used to the file REPORT, as JSON.
  *
  * A small process of its own, because ru_maxrss of getrusage(2) survives execve(2) and begins with the RSS of the
  * process that forked: from a Python of 200 MB no program would use less. From here the floor is this process's own
  * RSS, about 1 MB. ru_maxrss is that of the largest process among CMD and the descendants it waited for; CPU times are
- * their sum. Standard streams are CMD's.
+ * their sum. Standard output and error are CMD's, its input is /dev/null.
  *
  * Every PERIOD_US it adds up the resident pages of CMD and all its descendants (proc_pid_statm(5), the kernel's own
  * counters: no page table is walked, no lock of CMD's is taken). A page that two processes share counts in both. The
  * first period is a sixteenth of that, and each is twice the one before, so that short runs have samples too. The
  * average is over the time from exec to the end, between samples linear. `sampling_ns` is the CPU time of the samples.
- * A run without a sample (no pidfd_open(2), or it ended at once) has its peak as its average. */
+ * A run without a sample (no pidfd_open(2), or it ended at once) has its peak as its average.
+ *
+ * Who ends a run that takes too long finds all its processes below this one: it becomes the parent of those that lose
+ * theirs, and it lives on when the terminal interrupts the run. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -22,13 +25,16 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { CANNOT_EXEC = 127, BAD_USE = 2, MOST_PROCESSES = 4096, FIRST_PERIOD = 16 };
+#include "become.h"
+
+enum { BAD_USE = 2, MOST_PROCESSES = 4096, FIRST_PERIOD = 16 };
 
 /* The samples so far; `area` is their integral over time in byte nanoseconds. */
 struct sampled {
@@ -46,16 +52,6 @@ static uint64_t read_clock_ns(clockid_t clock)
 static uint64_t time_ns(struct timeval t)
 {
     return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_usec * 1000u;
-}
-
-/* In the child. If CMD cannot be executed, errno goes through the pipe, which a successful exec closes. */
-static void become(const char *preload, const char *command, char **arguments, int error_pipe)
-{
-    if (preload[0] != '\0')
-        setenv("LD_PRELOAD", preload, 1);
-    execv(command, arguments);
-    int error = errno;
-    _exit(write(error_pipe, &error, sizeof error) == sizeof error ? CANNOT_EXEC : BAD_USE);
 }
 
 /* The text of a file of /proc, cut to the buffer; empty if the process is gone. */
@@ -175,11 +171,15 @@ int main(int argc, char **argv)
     int pipe_ends[2], exec_error = 0;
     struct rusage used = {0};
     struct sampled sampled = {0};
-    uint64_t period_ns = argc < 6 ? 0 : strtoul(argv[3], NULL, 10) * 1000;
-    if (period_ns == 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) {
-        dprintf(2, "usage: heapsmith-launch REPORT PRELOAD PERIOD_US CMD ARG0 ARG...\n");
+    struct start start;
+    uint64_t period_ns = argc != 3 ? 0 : strtoul(argv[2], NULL, 10) * 1000;
+    if (period_ns == 0 || !start_read(0, &start) || open("/dev/null", O_RDONLY) != 0 || pipe2(pipe_ends, O_CLOEXEC) != 0) {
+        dprintf(2, "usage: heapsmith-launch REPORT PERIOD_US, with a description as its input\n");
         return BAD_USE;
     }
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
+    signal(SIGINT, SIG_IGN);
+    signal(SIGQUIT, SIG_IGN);
     uint64_t begun = read_clock_ns(CLOCK_MONOTONIC);
     pid_t child = fork();
     if (child < 0) {
@@ -187,7 +187,7 @@ int main(int argc, char **argv)
         return BAD_USE;
     }
     if (child == 0)
-        become(argv[2], argv[4], argv + 5, pipe_ends[1]);
+        start_become(&start, pipe_ends[1]);
     close(pipe_ends[1]);
     if (read(pipe_ends[0], &exec_error, sizeof exec_error) < 0) /* 0 bytes: CMD runs */
         exec_error = errno;

@@ -8,10 +8,12 @@ def main() -> None:
     """Run the command line and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 the machine lacks a tool."""
     try:
         from heapsmith import cli, exits
+        from heapsmith.bench.common import given
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     exits.open_streams()
-    for number in (signal.SIGTERM, signal.SIGHUP):
+    given.accept_children()
+    for number in {signal.SIGTERM, signal.SIGHUP} - given.ignored_signals():  # nohup(1) has the second ignored
         signal.signal(number, exits.stop)
     sys.exit(exits.status(cli.app, sys.argv[1:] or ["--help"]))
 

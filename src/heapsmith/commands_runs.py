@@ -1,6 +1,8 @@
 """The commands that run programs and replays, and report: run, replay, report, forge, bench, doctor."""
 
+import glob
 import os
+import time as clock
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +13,9 @@ import heapsmith
 from heapsmith import arguments as take
 from heapsmith import results, show
 from heapsmith.model.errors import BadInput
+
+CLOCK_OF_FILES_NS = 20_000_000
+"""By this much the time of a file may be before that of the process that wrote it."""
 
 app = take.Commands(rich_markup_mode=None)
 
@@ -24,6 +29,7 @@ def run(
     stats: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the heap's counters at exit; %p becomes the process id.")
     ] = None,
+    everywhere: take.Everywhere = False,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
     from heapsmith.bench.programs.measure import run_under
@@ -32,9 +38,24 @@ def run(
 
     words = take.command_words(command)
     path = take.library_file(library) or library_of(load(library))
-    if stats is not None:
-        os.environ["HEAPSMITH"] = take.with_stats(os.environ.get("HEAPSMITH", ""), stats)
-    return run_under(path, words)
+    added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
+    began = clock.time_ns()
+    status = run_under(
+        path, words, added, everywhere=everywhere, say=lambda line: show.note(f"heapsmith: warning: {line}")
+    )
+    if stats is not None and not _is_written(stats, began):
+        show.note(f"heapsmith: {stats}: not written: no process under the library ended in order")
+    return status
+
+
+def _warn(line: str) -> None:
+    show.note(f"heapsmith: warning: {line}")
+
+
+def _is_written(stats: str, since_ns: int) -> bool:
+    """Whether a process wrote its counters, whose name has its number in place of %p."""
+    name = "[0-9]*".join(map(glob.escape, stats.split("%p")))
+    return any(os.stat(found).st_mtime_ns >= since_ns - CLOCK_OF_FILES_NS for found in glob.glob(name))
 
 
 @app.command(epilog=take.example("stats stats.json", "stats stats.json --csv > counts.csv"))
@@ -129,17 +150,19 @@ def compare(
     lib: take.Libraries,
     rounds: take.CountedRounds = None,
     time: take.Time = None,
+    everywhere: take.Everywhere = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD under any mallocs and compare CPU and wall time, peak and average RSS, and output.
 
     Rounds go on until the intervals of CPU and peak RSS are under 2 %, for 60 s at most. In each round CMD runs once
     under each malloc, in shuffled order, with /dev/null as its input. Ratios are to the first malloc. The exit status
-    is 1 if the output or the exit status of CMD is another than under the first.
+    is 1 if the output or the exit status of CMD is another than under the first, or if a malloc does not serve the
+    processes that do the work.
     """
     words, seconds = take.command_words(command), take.round_seconds(rounds, time)
     with show.progress() as progress:
-        found = heapsmith.compare(words, lib, rounds=rounds, seconds=seconds, progress=progress)
+        found = heapsmith.compare(words, lib, rounds=rounds, seconds=seconds, everywhere=everywhere, progress=progress)
     show.emit_json(found.details) if json else found.show()
     return 0 if found.same_output else 1
 

@@ -24,6 +24,7 @@ def record(
     depth: Annotated[
         int, typer.Option(metavar="FRAMES", help="The most frames of a stack, the innermost; up to 256.", min=1)
     ] = 64,
+    everywhere: take.Everywhere = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
@@ -42,6 +43,7 @@ def record(
             take.command_words(command),
             take.writable_file(out),
             all_processes=not only,
+            everywhere=everywhere,
             stacks=depth if stacks else 0,
             stdout=sys.stderr.fileno() if json else None,
             progress=progress,

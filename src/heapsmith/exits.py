@@ -9,6 +9,7 @@ import sys
 import typer
 
 from heapsmith import show
+from heapsmith.bench.common.given import closed_streams
 from heapsmith.model.errors import BadInput, HeapsmithError, Missing, printable
 
 _OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -81,6 +82,7 @@ def open_streams() -> None:
             os.fstat(number)
         except OSError:
             os.set_inheritable(os.open(os.devnull, flags), True)  # takes the lowest number that is free: this one
+            closed_streams.add(number)
     sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115 - open for as long as the process
     sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
     for stream in (sys.stdout, sys.stderr):

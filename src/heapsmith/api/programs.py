@@ -73,15 +73,18 @@ def compare(
     rounds: int | None = None,
     seconds: float | None = None,
     env: Mapping[str, str] | None = None,
+    everywhere: bool = False,
     progress: Progress | None = None,
 ) -> Compared:
     """Run a command under several mallocs in turn, and compare CPU and wall time, RSS, and output.
 
     libraries: "glibc", the name of a peer (docs/peers.md), a shared library's path, or a design. rounds:
     how often each runs; without it the rounds go on until the intervals are narrow, for `seconds` at most
-    (60). The command reads /dev/null, and its output is compared, not shown. env: its environment. Raises
+    (60). The command reads /dev/null, and its output is compared, not shown. env: its environment.
+    everywhere: also in programs that it starts with another environment or user (as root). Raises
     BadInput for an unknown command or library, a command that LD_PRELOAD does not reach, and both rounds
-    and seconds; CheckFailed for a run that takes far longer than the first.
+    and seconds; CheckFailed for a run that takes far longer than the first, and for a library that does
+    not serve the processes that do the work.
 
     >>> measured = compare(["ls", "/"], ["glibc", "default"], rounds=1)
     >>> measured.libraries, measured.same_output
@@ -95,7 +98,9 @@ def compare(
         raise BadInput("rounds and seconds: expected one of them, not both")
     stop = Stop(rounds) if rounds is not None else Stop(limit_s=SECONDS if seconds is None else seconds)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
-    return Compared(measure(words_of(command), specs, stop=stop, env=env, progress=progress or quiet))
+    return Compared(
+        measure(words_of(command), specs, stop=stop, env=env, everywhere=everywhere, progress=progress or quiet)
+    )
 
 
 class Report(Result):

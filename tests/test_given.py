@@ -1,0 +1,120 @@
+"""A program gets what heapsmith was given: environment, descriptors, signals, limits, folder, to the byte."""
+
+import os
+import resource
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import pytest
+from preloaded import program
+
+OURS = {
+    "run": [b"LD_PRELOAD"],
+    "record": [b"LD_PRELOAD", b"HEAPSMITH_RECORD"],
+    "compare": [b"HEAPSMITH_BENCHFAST"],
+    "top": [],
+}
+"""The variables that a command adds."""
+
+ODD_ENTRIES = [
+    b"PATH=/usr/local/bin:/usr/bin:/bin",
+    b"TWICE=1",
+    b"NO_EQUALS",
+    b"TWICE=2",
+    b"B=\xff\xfe",
+    b"=empty",
+]
+"""What execve(2) takes, and Python does not keep."""
+
+START = """
+import ctypes, signal, sys
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+words = [word.encode("utf-8", "surrogateescape") for word in sys.argv[2:]]
+entries = bytes.fromhex(sys.argv[1]).split(b"\\0")
+array = lambda strings: (ctypes.c_char_p * (len(strings) + 1))(*strings, None)
+ctypes.CDLL(None).execve(words[0], array(words), array(entries))
+raise SystemExit("execve failed")
+"""
+
+
+def command_of(name: str, folder: Path) -> list[str]:
+    """How heapsmith is called by that name."""
+    words = {
+        "run": ["run", "default"],
+        "record": ["record", "-o", str(folder / "t.hst")],
+        "compare": ["compare", "--lib", "glibc", "--rounds", "1"],
+        "top": ["top", "--once"],
+    }
+    return [sys.executable, "-m", "heapsmith", *words[name], "--"]
+
+
+def told(words: Sequence[str], folder: Path, entries: Sequence[bytes] = (), **how: object) -> list[bytes]:
+    """What the program says when it is started as the last of these words."""
+    out = folder / "told"
+    out.unlink(missing_ok=True)
+    home = f"HOME={Path.home()}".encode()
+    given = b"\0".join([*(entries or ODD_ENTRIES), home]).hex()
+    command = [sys.executable, "-c", START, given, *words, str(program("given")), b"caf\xe9 $x", str(out)]
+    subprocess.run(command, stderr=subprocess.DEVNULL, check=False, timeout=120, **how)  # type: ignore[call-overload]
+    return out.read_bytes().splitlines()
+
+
+def same_but(name: str, given: list[bytes], got: list[bytes]) -> None:
+    """The program got what it gets without heapsmith, and the variables that heapsmith adds."""
+    ours = tuple(b"entry " + variable + b"=" for variable in OURS[name])
+    added = [line for line in got if line.startswith(ours)]
+    assert len(added) == len(ours), added
+    kept = [line for line in got if line not in added]
+    assert kept == given, sorted(set(kept) ^ set(given))
+
+
+def odd(ignored: set[int], files: tuple[int, ...] = ()) -> None:
+    """Before a program starts: what a shell, a service manager or nohup(1) may have set."""
+    for number in ignored:
+        signal.signal(number, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR2, signal.SIGWINCH])
+    os.umask(0o027)
+    os.nice(3)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 4096))
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+    os.dup2(0, 9)
+    for file in files:
+        os.close(file)
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_program_gets_what_heapsmith_was_given(name: str, tmp_path: Path) -> None:
+    (tmp_path / "with space").mkdir()
+    ignored = {signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD, signal.SIGUSR1, signal.SIGRTMIN + 2}
+    how = {
+        "preexec_fn": partial(odd, ignored),
+        "cwd": tmp_path / "with space",
+        "stdin": subprocess.DEVNULL,
+        "stdout": subprocess.DEVNULL,
+        "close_fds": False,
+    }
+    given = told([], tmp_path, **how)
+    assert b"entry NO_EQUALS" in given
+    assert b"descriptor 9 0" in given
+    same_but(name, given, told(command_of(name, tmp_path), tmp_path, **how))
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_bare_environment_stays_bare(name: str, tmp_path: Path) -> None:
+    """In the C locale Python sets LC_CTYPE in its own environment (PEP 538)."""
+    entries = [b"PATH=/usr/local/bin:/usr/bin:/bin"]
+    given = told([], tmp_path, entries)
+    same_but(name, given, told(command_of(name, tmp_path), tmp_path, entries, stdout=subprocess.DEVNULL))
+
+
+@pytest.mark.parametrize("name", ["run", "record"])
+def test_closed_streams_stay_closed(name: str, tmp_path: Path) -> None:
+    close: Callable[[], None] = partial(odd, set(), (0, 1))
+    given = told([], tmp_path, preexec_fn=close)
+    assert not any(line.startswith((b"descriptor 0", b"descriptor 1")) for line in given)
+    same_but(name, given, told(command_of(name, tmp_path), tmp_path, preexec_fn=close))
