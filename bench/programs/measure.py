@@ -45,6 +45,11 @@ LEAST_LIMIT_S, TIMES_FIRST = 10.0, 20.0
 """The limit of a run: this many seconds, or this many times the first run if that is longer."""
 
 
+def limit_of(wall_ns: float) -> float:
+    """The seconds after which a run is killed where another took `wall_ns`."""
+    return max(LEAST_LIMIT_S, TIMES_FIRST * wall_ns / 1e9)
+
+
 class Launched(msgspec.Struct, frozen=True):
     """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
 
@@ -282,7 +287,8 @@ def measure(
     default it alone. Wall time is from fork to the command's end, with loading. For `glibc`, one
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
-    it. Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
+    it. Without `stop.run_limit_s` the limit of a run follows from the first.
+    Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
     reach, and CheckFailed for a run that takes far longer than the first, or that fails where it
     `must_succeed`.
     """
@@ -295,9 +301,9 @@ def measure(
         own = OwnMalloc([], [], operators=False)
         if any(library.path is None for library in libraries):
             progress(f"{command[0]}: whose malloc it uses", 0, 1)
-            own = own_malloc(program, command, environment, folder)
+            own = own_malloc(program, command, environment, folder, limit_s=stop.run_limit_s)
         libraries = [row for each in libraries for row in _rows_of(each, own, variants)]
-        limit_s: float | None = None
+        limit_s = stop.run_limit_s
 
         def run(entry: int) -> Run:
             nonlocal limit_s
@@ -307,7 +313,7 @@ def measure(
                 raise CheckFailed(f"{command[0]} under {libraries[entry].name}: {error}") from error
             if must_succeed:
                 _require_success(done.used, command, libraries[entry])
-            limit_s = limit_s or max(LEAST_LIMIT_S, TIMES_FIRST * done.used.wall_ns / 1e9)
+            limit_s = limit_s or limit_of(done.used.wall_ns)
             return done
 
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
