@@ -46,6 +46,7 @@ def driver_tool() -> Path:
     """The driver's executable. Raises Missing without gcc."""
     folder = RUNTIME / "verify"
     sources = [folder / name for name in ("driver.c", "perform.c", "callers.c", "facts.c", "storm.c", "refusals.c")]
+    sources.append(RUNTIME / "replay" / "watchdog.c")
     return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"])
 
 
@@ -60,8 +61,8 @@ class Driver:
     """One driver process on one library. A context manager that kills the process at its end.
 
     grain: least alignment of a block, bytes. counters: number of the library's counters.
-    check_every: events between two calls of heapsmith_check (0: never). timeout_s: limit for one
-    batch. under: a command that runs the driver. nodes: the processors of each node, in place of the
+    check_every: events between two calls of heapsmith_check (0: never). stall_s: how long
+    nothing may move. under: a command that runs the driver. nodes: the processors of each node, in place of the
     system's; none: one node. Raises Missing without gcc.
     """
 
@@ -72,7 +73,7 @@ class Driver:
         counters: int,
         *,
         check_every: int = 0,
-        timeout_s: int = 600,
+        stall_s: int = 30,
         under: Sequence[str] = (),
         nodes: Sequence[str] = (),
     ) -> None:
@@ -80,7 +81,7 @@ class Driver:
         self._nodes = tempfile.TemporaryDirectory(prefix="nodes-") if nodes else None
         if self._nodes:
             write_nodes(Path(self._nodes.name), nodes)
-        numbers = [grain, counters, check_every, timeout_s]
+        numbers = [grain, counters, check_every, stall_s]
         path = library.resolve()
         # dlopen(3) replaces tokens such as $ORIGIN in a path, so the folder is not part of it
         command = [*under, str(driver_tool()), f"./{path.name}", *map(str, numbers)]

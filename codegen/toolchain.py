@@ -13,6 +13,8 @@ from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir, staged
 
 TOOL_FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
+TOOL_LIMIT_S = 600.0
+"""Of one run of a compiler or of another tool."""
 
 
 class Compiler(NamedTuple):
@@ -88,8 +90,19 @@ def run_tool(command: Sequence[str], what: str, given: str | None = None) -> str
     environment.pop("LD_PRELOAD", None)
     try:
         done = subprocess.run(
-            command, input=given, check=False, capture_output=True, text=True, errors="replace", env=environment
+            command,
+            input=given,
+            check=False,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            env=environment,
+            timeout=TOOL_LIMIT_S,
         )
+    except subprocess.TimeoutExpired:
+        raise CheckFailed(
+            f"{Path(command[0]).name} on {what}: killed: it had not ended after {TOOL_LIMIT_S:.0f} s"
+        ) from None
     except OSError as error:
         raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     if done.returncode != 0:

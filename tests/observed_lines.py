@@ -146,7 +146,8 @@ def observe(
     log = folder / "lackey"
     tool = ["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}"]
     pad = Chunk.of(*([value] * PAD_EVENTS for value in (Op.THREAD_START, 0, 0, 0, 0, 0)))
-    with Driver(library, plan.grain, len(counted(plan, checked=False)), under=tool, nodes=nodes) as driver:
+    counters = len(counted(plan, checked=False))
+    with Driver(library, plan.grain, counters, stall_s=0, under=tool, nodes=nodes) as driver:  # no signals amid a call
         for part in (chunk, pad):
             driver.send(part, processors=part.thread.astype(np.int64))
             driver.receive(len(part.op))

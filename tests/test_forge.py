@@ -27,12 +27,15 @@ from heapsmith.bench.record.record import RecordedTrace, RecordResult
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.model.errors import BadInput
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
 Call = Callable[..., Answer]
 JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "demo_job.py"
 COMMAND = ["env", "PYTHONMALLOC=malloc", sys.executable, str(JOB), "--rounds", "1", "--size", "300"]
+RESULTS = ["exit_status", "trace", "tuned", "simulated", "verified", "measured", "verdict", "replayed", "share"]
+"""What a forge finds, in this order."""
 
 
 def test_forge(call: Call, tmp_path: Path) -> None:
@@ -45,7 +48,11 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert [line for line in answer.err.splitlines() if line] == [
         line for line in answer.err.splitlines() if re.match(r"\[\d/9\] ", line)
     ]
-    assert answer.out.splitlines()[-len(report["files"]) :] == report["files"]
+    *_, files, last = answer.out.rstrip("\n").split("\n\n")
+    assert files.splitlines() == report["files"]
+    compare = f"heapsmith compare --rounds 20 --lib glibc --lib default --lib {out / 'libmy-job.so'} --"
+    assert last == f"To decide it:\n{compare} {shlex.join(COMMAND)}"
+    assert compare in (out / "report.md").read_text()
     assert all(Path(file).exists() for file in report["files"])
     assert [row["library"] for row in report["measured"]["rows"]] == ["glibc", "libdefault.so", "libmy-job.so"]
     assert all(row["same_output"] for row in report["measured"]["rows"])
@@ -162,10 +169,30 @@ def test_an_interrupted_forge_leaves_no_half_written_file(
         os.killpg(process.pid, number)
         said = process.stderr.read()
         assert process.wait() == 128 + number
-    assert said == ""
+    assert said == f"[{step}/9] interrupted: {out / 'report.md'} says what is done\n"
+    report = json.loads((out / "report.json").read_text())
+    done = {1: 0, 3: 2, 7: 4}[step]
+    assert report["missing"] == RESULTS[done:]
+    assert [name for name in RESULTS if report["found"][name] is not None] == RESULTS[:done]
+    assert f"**Ended in step {step} of 9, " in (out / "report.md").read_text()
+    with pytest.raises(BadInput, match=f"the forge ended in step {step} of 9, "):
+        read_report(out)
+    assert processes_of_session(process.pid) == []
     whole = {1: ["trace.hst"], 3: ["trace.hst"], 7: ["c", "design.toml", "libjob.so", "trace.hst"]}
-    assert sorted({path.name for path in out.iterdir()} - {"trace.programs"}) == whole[step]
+    reports = {"trace.programs", "report.md", "report.json"}
+    assert sorted({path.name for path in out.iterdir()} - reports) == whole[step]
     subprocess.run([*PROGRAM, "trace", "verify", str(out / "trace.hst")], check=True)
+
+
+def processes_of_session(session: int) -> list[str]:
+    """The names of the processes of a session that have not ended."""
+    found = []
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with suppress(OSError):
+            name, fields = path.read_text().rpartition(")")[::2]
+            state, _, _, of_session = fields.split()[:4]
+            found += [name] if int(of_session) == session and state not in "ZX" else []
+    return found
 
 
 def wait_for_child(pid: int, name: str) -> None:

@@ -202,3 +202,9 @@ def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
             time.sleep(0.01)
     done = run_limited(["sh", "-c", "read line; echo out; echo err >&2; exit 3"], None)
     assert (done.returncode, done.stdout, done.stderr) == (3, "out\n", "err\n")
+
+
+def test_least_rounds_are_taken_whatever_the_time() -> None:
+    clock = Clock(*[1.0] * 99)
+    taken = rounds(Stop(limit_s=1, least=5, clock=clock), clock.run)
+    assert (len(taken.runs[0]), taken.ended) == (5, "time")

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from heapsmith.bench.common.ratios import Ratio
+from heapsmith.bench.forge.next_steps import next_steps
 from heapsmith.bench.forge.share import Share
 from heapsmith.bench.forge.verdict import Verdict, judged, verdict
 from heapsmith.bench.peers.peers import Library
@@ -143,3 +144,64 @@ def test_the_share_of_malloc() -> None:
     assert share.sentence().startswith("malloc takes about 20% of the program's CPU time under libdefault.so and 32% ")
     assert Share("x.so", samples=10, inside=0, cpu_to_glibc=1.1).most == 0
     assert "unknown" in Share("x.so", samples=0, inside=0, cpu_to_glibc=1.0).sentence()
+
+
+@pytest.mark.parametrize(
+    ("default", "tuned", "rounds", "said"),
+    [
+        (
+            (85, 105, 100),
+            (80, 100, 90),
+            ROUNDS,
+            ["heapsmith run out/libjob.so -- ./x y", 'LD_PRELOAD="$PWD/out/libjob.so" ./x y'],
+        ),
+        (
+            (85, 105, 100),
+            (85, 105, 100),
+            ROUNDS,
+            [
+                "heapsmith run default -- ./x y",
+                "heapsmith build default -o out/libdefault.so",
+                'LD_PRELOAD="$PWD/out/libdefault.so" ./x y',
+            ],
+        ),
+        (
+            (85, 105, 100),
+            (88, 100, 100),
+            ROUNDS,
+            [
+                "heapsmith run default -- ./x y",
+                "heapsmith run out/libjob.so -- ./x y",
+                'LD_PRELOAD="$PWD/out/libjob.so" ./x y',
+            ],
+        ),
+        (
+            (85, 105, 100),
+            (80, 100, 90),
+            2,
+            ["heapsmith compare --rounds 20 --lib glibc --lib default --lib out/libjob.so -- ./x y"],
+        ),
+    ],
+)
+def test_the_next_commands_follow_from_the_verdict(
+    default: Figures, tuned: Figures, rounds: int, said: list[str]
+) -> None:
+    measured = table([(100, 100, 100), default, tuned], rounds=rounds)
+    steps = next_steps(["./x", "y"], "default", "out/libjob.so", measured, verdict(measured, kept_base=False))
+    assert [command for step in steps for command in step.commands] == said
+
+
+def test_the_next_commands_where_no_malloc_is_better() -> None:
+    """They look at the program, and ask for another design; no library of the forge is named."""
+    measured = table([(100, 100, 100), (100, 105, 100), (100, 105, 100)])
+    (step,) = next_steps(["./x", "y"], "default", "out/libjob.so", measured, verdict(measured, kept_base=False))
+    assert step.why.startswith("Run the program as it is.")
+    assert [command.split(" ")[1] for command in step.commands] == ["record", "sites", "forge"]
+    assert not any(".so" in command for command in step.commands)
+
+
+def test_the_next_command_where_glibc_is_better_than_the_malloc_of_the_programs_own() -> None:
+    names = ("glibc", "own (jemalloc)", "libdefault.so", "libjob.so")
+    measured = table([(80, 95, 95), (100, 100, 100), (100, 100, 100), (100, 100, 100)], names=names)
+    (step,) = next_steps(["./x"], "default", "libjob.so", measured, verdict(measured, kept_base=False))
+    assert step.commands == ["LD_PRELOAD=libc.so.6 ./x"]

@@ -165,9 +165,9 @@ def test_a_crash_and_a_hang(shop: Workshop, trace: Path) -> None:
     assert row.difference.operation.startswith(("free", "realloc"))
     library = changed(shop, "runs.c", "count_own(&hs_count.run_free, 1);", "for (;;);").path
     chunk = nasty_trace(PLAN, seed=4, waves=4)
-    with Driver(library, PLAN.grain, len(counter_names(PLAN)), timeout_s=1) as driver:
+    with Driver(library, PLAN.grain, len(counter_names(PLAN)), stall_s=1) as driver:
         driver.send(chunk)
-        with pytest.raises(DriverFailed, match="no progress"):
+        with pytest.raises(DriverFailed, match=r"^no progress for 1 s: thread \d+ does not come back from it$"):
             driver.receive(len(chunk.op))
 
 

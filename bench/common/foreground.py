@@ -15,6 +15,10 @@ _LEFT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
 """Signals that are not passed on: the command has the first two too, the last one says that it may have ended."""
 
 
+GRACE_S = 10.0
+"""Between SIGTERM and SIGKILL for a command that exceeds its limit."""
+
+
 class Ended(NamedTuple):
     """A command that ended: its pid, its status (128 + n after signal n), and whether SIGINT came meanwhile."""
 
@@ -29,12 +33,14 @@ def run_foreground(
     stdin: Stream = None,
     stdout: Stream = None,
     stderr: Stream = None,
+    limit_s: float | None = None,
     watch: Watch | None = None,
 ) -> Ended:
     """Run the program, and return how it ended. `watch` sees its processes.
 
     Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the program;
-    SIGTERM and SIGHUP are passed on to it. Raises BadInput if the system cannot execute it.
+    SIGTERM and SIGHUP are passed on to it. After `limit_s` it gets SIGTERM, and SIGKILL when it goes on.
+    Raises BadInput if the system cannot execute it.
     """
     started: list[subprocess.Popen[bytes]] = []
     early: list[int] = []
@@ -51,9 +57,26 @@ def run_foreground(
         started.append(process)
         for number in early:
             process.send_signal(number)
-        with watching(watch, process.pid, with_root=True):
+        with watching(watch, process.pid, with_root=True), _ended_after(process, limit_s):
             status = _wait(process)
     return Ended(process.pid, status if status >= 0 else 128 - status, signal.SIGINT in seen)
+
+
+@contextmanager
+def _ended_after(process: "subprocess.Popen[bytes]", limit_s: float | None) -> Iterator[None]:
+    """End the process after `limit_s`, if there is a limit and it runs then."""
+    if limit_s is None:
+        yield
+        return
+    timers = [threading.Timer(limit_s, process.terminate), threading.Timer(limit_s + GRACE_S, process.kill)]
+    for timer in timers:
+        timer.daemon = True
+        timer.start()
+    try:
+        yield
+    finally:
+        for timer in timers:
+            timer.cancel()
 
 
 def _wait(process: subprocess.Popen[bytes]) -> int:

@@ -25,9 +25,9 @@ def run_limited(
     stdout: Output = subprocess.PIPE,
     stderr: Output = subprocess.PIPE,
 ) -> subprocess.CompletedProcess[str]:
-    """Run the command with /dev/null as its input; without a limit this is subprocess.run.
+    """Run the command with /dev/null as its input, in a process group of its own (setpgid(2)).
 
-    With a limit the command runs in a process group of its own (setpgid(2)), which is killed whole.
+    The group is killed whole at the limit, and where the wait for it is interrupted.
     Raises CheckFailed for a command that exceeds the limit, OSError if it cannot be executed.
     """
     with subprocess.Popen(
@@ -38,13 +38,13 @@ def run_limited(
         stderr=stderr,
         text=True,
         errors="replace",
-        process_group=None if limit_s is None else 0,
+        process_group=0,
     ) as process:
         try:
             out, errors = process.communicate(timeout=limit_s)
         except BaseException as error:
             with suppress(ProcessLookupError):
-                process.kill() if limit_s is None else os.killpg(process.pid, signal.SIGKILL)
+                os.killpg(process.pid, signal.SIGKILL)
             if isinstance(error, subprocess.TimeoutExpired):
                 raise too_long(limit_s) from None
             raise

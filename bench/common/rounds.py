@@ -69,13 +69,17 @@ class Stop(NamedTuple):
     """When the rounds end: after `rounds`, or `limit_s`, or once `enough` is known, if that is earlier.
 
     No round begins that would end after `limit_s`, the warm-up round included, if it takes as long
-    as the round before. Rounds without an end of either kind are refused.
+    as the round before, but for the first `least`. Rounds without an end of either kind are refused.
     """
 
     rounds: int | None = None
     limit_s: float | None = None
     enough: Callable[[list[list[Any]]], bool] = never
     """Called with the results of the counted rounds, after each."""
+    least: int = 0
+    """Counted rounds that there are whatever `limit_s` says."""
+    run_limit_s: float | None = None
+    """The limit of one run, for those who make runs; a run may know a better one."""
     clock: Callable[[], float] = time.monotonic
 
     def check(self) -> None:
@@ -143,7 +147,7 @@ def _ended(stop: Stop, number: int, before_s: float, took_s: float) -> Ended | N
     """Why the round `number` is the last; it took `took_s`, all rounds before it `before_s`."""
     if number == stop.rounds:
         return "rounds"
-    if stop.limit_s is not None and before_s + 2 * took_s > stop.limit_s:
+    if stop.limit_s is not None and number >= stop.least and before_s + 2 * took_s > stop.limit_s:
         return "time"
     return None
 

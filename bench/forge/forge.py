@@ -6,16 +6,18 @@ import signal
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
+from heapsmith.bench.common.ratios import LEAST_ROUNDS
 from heapsmith.bench.common.reach import did_the_work, sentences
 from heapsmith.bench.common.rounds import Progress, Stop
 from heapsmith.bench.forge.page import forged
-from heapsmith.bench.forge.report import ForgeReport, markdown
+from heapsmith.bench.forge.report import ForgeReport, Found, Unfinished, markdown, unfinished_markdown
 from heapsmith.bench.forge.share import malloc_share
 from heapsmith.bench.forge.verdict import verdict
 from heapsmith.bench.page.page import write_page
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
-from heapsmith.bench.programs.measure import measure
+from heapsmith.bench.programs.measure import limit_of, measure
 from heapsmith.bench.record.record import RecordResult, record
 from heapsmith.bench.record.shares import Shares, name_of, shares
 from heapsmith.bench.replay.replay import replay
@@ -36,6 +38,9 @@ STEPS = 9
 
 RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 """The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
+
+RECORD_S = 3600.0
+"""The limit of the run that is recorded. That of the other runs, and of a replay, follows from its time."""
 
 LONGEST_NAME = 80
 """Characters of a program's name in the name of its trace."""
@@ -58,46 +63,95 @@ def forge(
     """Run all steps for `command`: trace, design, C, library, proof, times, in the folder `out`.
 
     The command's input is /dev/null; its output is dropped, except for errors during recording.
-    Each file appears whole or not at all, report.json last. Raises the errors of the steps, and
-    CheckFailed if the command is killed or library and model differ. The time of `stop` is
-    divided (RUNS, REPLAYS, SHARE).
+    Each file appears whole or not at all, report.json last. An interrupt leaves report.md and
+    report.json of what is done (Unfinished). Raises the errors of the steps, and CheckFailed if the
+    command is killed, exceeds a limit, or library and model differ. The time of `stop` is divided
+    (RUNS, REPLAYS, SHARE), but the command and the replays have LEAST_ROUNDS rounds in any case.
     """
     check_arguments(base, asked, name)
-    trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
-    reports = [out / f"report.{kind}" for kind in ("md", "html", "json")]
-    for stale in reports:
-        stale.unlink(missing_ok=True)
+    for kind in ("md", "html", "json"):
+        (out / f"report.{kind}").unlink(missing_ok=True)
+    work = _Work(command, out, base, name, asked, stop, progress, Found(), [])
+    begun: list[str] = []
 
+    def begin(step: int, what: str) -> None:
+        begun.append(f"{step} of {STEPS}, {what}")
+        say(step, what)
+
+    try:
+        return _steps(work, begin)
+    except (KeyboardInterrupt, SystemExit):
+        if begun:
+            _leave(work, begun[-1])
+            say(len(begun), f"interrupted: {out / 'report.md'} says what is done")
+        raise
+
+
+class _Work(NamedTuple):
+    """What a forge is to do, what it has found, and the files that it has written."""
+
+    command: list[str]
+    out: Path
+    base: Design
+    name: str
+    asked: Asked
+    stop: Stop
+    progress: Progress
+    found: Found
+    files: list[str]
+
+
+def _leave(work: _Work, step: str) -> None:
+    """Write what was found, to report.md and report.json."""
+    reports = [work.out / "report.md", work.out / "report.json"]
+    files = [*work.files, *map(str, reports)]
+    found = work.found
+    report = Unfinished(work.command, work.name, work.base.name, step, found.missing(), found, files)
+    write_text(reports[0], unfinished_markdown(report))
+    write_json(reports[1], report)
+
+
+def _steps(work: _Work, say: Say) -> ForgeReport:
+    command, out, base, name, asked, stop, progress, found, files = work
+    trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     say(1, f"record {shlex.join(command)}")
     recorded, traces = _record(command, trace, progress)
+    found.exit_status = recorded.exit_status
+    files += [str(path) for path, _ in traces]
     say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings()]))
-    info = trace_info(trace, progress=progress)
+    found.trace = info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
-    tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+    found.tuned = tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
     write_design(toml, tuned.design, tuned.reasons)
+    files.append(str(toml))
     say(4, f"simulate {base.name} and {name}")
-    simulated = simulate(trace, [base, tuned.design], progress=progress)
+    found.simulated = simulated = simulate(trace, [base, tuned.design], progress=progress)
     say(5, f"generate the C in {emitted}")
     generate(tuned.design, emitted)
+    files.append(str(emitted))
     say(6, f"build {library}")
     build_emitted(emitted, library, own=tuned.design.compile_flags)
+    files.append(str(library))
     say(7, "verify: audit the C, hold the library against the model")
-    verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)
+    found.verified = verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
     say(8, f"run the command under glibc, {base.name} and {name}")
-    measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
+    stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
+    found.measured = measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
+    found.verdict = decided = verdict(measured, kept_base=tuned.kept_base)
     say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
     beside = [GLIBC, *own, *libraries[1:]]
-    replayed = replay(trace, beside, stop=_part(stop, REPLAYS), latency=True, count_bytes=True, progress=progress)
+    found.replayed = replayed = replay(
+        trace, beside, stop=_part(stop, REPLAYS), latency=True, count_bytes=True, progress=progress
+    )
     to_glibc = measured.rows[-2].ratios.cpu
-    share = malloc_share(command, library_of(base), to_glibc, _part(stop, SHARE), progress)
-    found = verdict(measured, kept_base=tuned.kept_base)
-
-    files = [*(path for path, _ in traces), toml, emitted, library, *reports]
-    results = (info, tuned, simulated, verified, measured, replayed, share, found, [str(file) for file in files])
+    once = _part(stop, SHARE)._replace(least=1)
+    found.share = share = malloc_share(command, library_of(base), to_glibc, once, progress)
+    files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
+    results = (info, tuned, simulated, verified, measured, replayed, share, decided, files)
     report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
     write_text(out / "report.md", markdown(report))
     write_page(out / "report.html", forged(report, progress=progress))
@@ -106,20 +160,24 @@ def forge(
 
 
 def _part(stop: Stop, part: float) -> Stop:
-    """The same rounds in a part of the time."""
-    return stop if stop.limit_s is None else stop._replace(limit_s=part * stop.limit_s)
+    """The same rounds in a part of the time, and enough for a verdict."""
+    return stop if stop.limit_s is None else stop._replace(limit_s=part * stop.limit_s, least=LEAST_ROUNDS)
 
 
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:
     """Record the command; its busiest process must have lost no event."""
     void = subprocess.DEVNULL
-    result = record(command, trace, stdin=void, stdout=void, progress=progress)
+    result = record(command, trace, stdin=void, stdout=void, limit_s=RECORD_S, progress=progress)
     if did_the_work(result.apart):
         raise CheckFailed(f"nothing to forge for: the recorder did not see {sentences(result.apart)}")
     traces = _kept(result, shares(result), trace.with_name("trace.programs"))
     killed = result.exit_status - 128
     if killed == signal.SIGINT or result.interrupted:  # a command that ends in order on Ctrl-C has done half its work
         raise KeyboardInterrupt
+    if result.wall_ns > RECORD_S * 1e9:
+        raise CheckFailed(
+            f"{command[0]}: had not ended after {RECORD_S:,.0f} s while it was recorded; {trace} has its events"
+        )
     if killed > 0:
         raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
     if drops := result.traces[0].drops:

@@ -2,12 +2,13 @@
 
 import shlex
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
 
 from heapsmith.bench.common.tables import Words
-from heapsmith.bench.forge.report import ForgeReport, conclusion, measured_bytes
+from heapsmith.bench.forge.report import ForgeReport, Unfinished, conclusion, measured_bytes
 from heapsmith.bench.page.collect import collect, predicted
 from heapsmith.bench.page.contents import Shown
 from heapsmith.bench.page.page import Page, write_page
@@ -75,10 +76,14 @@ def read_report(folder: Path) -> ForgeReport:
     """Return the report of a forge that wrote to this folder; BadInput if there is none."""
     file = folder / "report.json"
     try:
-        return msgspec.json.decode(file.read_bytes(), type=ForgeReport)
+        text = file.read_bytes()
+        return msgspec.json.decode(text, type=ForgeReport)
     except OSError as error:
         raise BadInput(f"{file}: cannot read the report of a forge: {error.strerror}") from None
     except JSON_FAULTS as error:
+        with suppress(*JSON_FAULTS):
+            ended = msgspec.json.decode(text, type=Unfinished)
+            raise BadInput(f"{file}: expected a whole report; the forge ended in step {ended.ended_in}") from None
         raise BadInput(f"{file}: expected the report of this version's forge: {error}") from None
 
 
@@ -93,14 +98,11 @@ def forged(
     trace = Path(report.trace.path)
     every = [load(report.base), *([] if report.tuned.kept_base else [report.tuned.design]), *designs]
     shown: list[Shown] = [collect(trace, every, hardware=hardware, progress=progress)]
-    library = next((file for file in report.files if file.endswith(".so")), None)
-    if library is None:
-        raise BadInput("the report of the forge names no library (.so) among its files; expected one")
     command = shlex.join(report.command)
     return Page(
         f"{report.name}: an allocator for {command}",
         conclusion(report),
-        [f"heapsmith run {library} -- {command}", f"LD_PRELOAD=$PWD/{library} {command}"],
+        [command for step in report.next_steps() for command in step.commands],
         [measurements.measured(report.measured), measurements.stamped(report.replayed)],
         [
             predictions.simulated(report.simulated),

@@ -1,12 +1,13 @@
 """The forge's report: all results, the tables of the summary, and the page."""
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import msgspec
 
 from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.common.units import amount
+from heapsmith.bench.forge.next_steps import Next, next_steps
 from heapsmith.bench.forge.share import Share
 from heapsmith.bench.forge.verdict import Verdict
 from heapsmith.bench.programs.measure import MeasureTable
@@ -35,20 +36,62 @@ class ForgeReport(msgspec.Struct, frozen=True):
     verdict: Verdict
     files: list[str]
 
+    def next_steps(self) -> list[Next]:
+        """What to do by the verdict."""
+        return next_steps(self.command, self.base, library_in(self.files), self.measured, self.verdict)
 
-def summary(report: ForgeReport) -> list[Words]:
+
+class Found(msgspec.Struct):
+    """The results of a forge so far, by the names that ForgeReport has for them."""
+
+    exit_status: int | None = None
+    trace: TraceInfo | None = None
+    tuned: Tuned | None = None
+    simulated: SimulationTable | None = None
+    verified: VerifyReport | None = None
+    measured: MeasureTable | None = None
+    verdict: Verdict | None = None
+    replayed: ReplayTable | None = None
+    share: Share | None = None
+
+    def missing(self) -> list[str]:
+        """The names of the results that are not known."""
+        return [name for name in self.__struct_fields__ if getattr(self, name) is None]
+
+
+class Unfinished(msgspec.Struct, frozen=True):
+    """A forge that ended in a step: the step, the names of what is missing, the rest as in ForgeReport."""
+
+    command: list[str]
+    name: str
+    base: str
+    ended_in: str
+    missing: list[str]
+    found: Found
+    files: list[str]
+
+
+def library_in(files: list[str]) -> str:
+    """The forged library among the files."""
+    return next(file for file in files if file.endswith(".so"))
+
+
+def summary(report: ForgeReport | Found) -> list[Words]:
     """The tables that end a forge: proof, predictions, bytes saved, finalists, replay, latency, measurement."""
-    return [
-        measurements.verified(report.verified),
-        predictions.simulated(report.simulated),
-        *([searched.on_traces(report.tuned)] if len(report.tuned.traces) > 1 else []),
-        *searched.saved(report.tuned),
-        *searched.finalists(report.tuned),
-        *measured_bytes(report.replayed),
-        measurements.replayed(report.replayed),
-        measurements.stamped(report.replayed),
-        measurements.measured(report.measured),
-    ]
+    words: list[Words] = []
+    if report.verified:
+        words.append(measurements.verified(report.verified))
+    if report.simulated:
+        words.append(predictions.simulated(report.simulated))
+    if report.tuned:
+        words += [searched.on_traces(report.tuned)] if len(report.tuned.traces) > 1 else []
+        words += [*searched.saved(report.tuned), *searched.finalists(report.tuned)]
+    if report.replayed:
+        words += [*measured_bytes(report.replayed), measurements.replayed(report.replayed)]
+        words.append(measurements.stamped(report.replayed))
+    if report.measured:
+        words.append(measurements.measured(report.measured))
+    return words
 
 
 def measured_bytes(table: ReplayTable) -> list[Words]:
@@ -62,25 +105,46 @@ def conclusion(report: ForgeReport) -> list[str]:
 
 
 def markdown(report: ForgeReport) -> str:
-    """The report as a page: commands to use the library, tables, reasons and warnings."""
-    return "\n".join(_lines(report)) + "\n"
+    """The report as a page: the verdict, the commands that follow from it, tables, reasons and warnings."""
+    steps = [line for why, commands in report.next_steps() for line in ("", why, "", "```", *commands, "```")]
+    return _page(report, report, [*conclusion(report)], [*steps, "", *_recorded(report.trace)])
 
 
-def _lines(report: ForgeReport) -> Iterator[str]:
-    library = next(file for file in report.files if file.endswith(".so"))
+def unfinished_markdown(report: Unfinished) -> str:
+    """The page of a forge that did not come to its end: what is missing, and the tables of the rest."""
+    why = [f"**Ended in step {report.ended_in}.** Missing: {', '.join(report.missing)}."]
+    found = report.found
+    return _page(report, found, why + (found.verdict.why if found.verdict else []), _recorded(found.trace))
+
+
+def _recorded(info: TraceInfo | None) -> list[str]:
+    if info is None:
+        return []
+    return [
+        f"Recorded: {info.events:,} events, {info.threads} threads, {info.distinct_sizes:,} distinct sizes,",
+        f"{amount(info.allocated_bytes)} allocated, {amount(info.peak_live_bytes)} live at the peak.",
+    ]
+
+
+def _page(report: ForgeReport | Unfinished, found: ForgeReport | Found, why: Sequence[str], then: Sequence[str]) -> str:
+    """The page of a forge: sentences, lines, and the tables of what was found."""
+    return "\n".join(_lines(report, found, why, then)) + "\n"
+
+
+def _lines(
+    report: ForgeReport | Unfinished, found: ForgeReport | Found, why: Sequence[str], then: Sequence[str]
+) -> Iterator[str]:
     yield f"# {report.name}: an allocator for `{shlex.join(report.command)}`"
-    for sentence in conclusion(report):
+    for sentence in why:
         yield from ("", sentence)
-    yield from ("", "```", f"heapsmith run {library} -- {shlex.join(report.command)}", "```", "")
-    info = report.trace
-    yield f"Recorded: {info.events:,} events, {info.threads} threads, {info.distinct_sizes:,} distinct sizes,"
-    yield f"{amount(info.allocated_bytes)} allocated, {amount(info.peak_live_bytes)} live at the peak."
-    for words in summary(report):
+    yield from then
+    for words in summary(found):
         yield from section(words)
-    for name, table in (("measurement", report.measured), ("replay", report.replayed)):
-        for note in measurements.notes(table):
+    for name, table in (("measurement", found.measured), ("replay", found.replayed)):
+        for note in measurements.notes(table) if table else []:
             yield from ("", f"Note on the {name}: {note}.")
-    yield from ("", "## Why this design", "")
-    yield from (f"- `{reason.field}` = {reason.chosen}: {reason.why}" for reason in report.tuned.reasons)
+    if found.tuned:
+        yield from ("", "## Why this design", "")
+        yield from (f"- `{reason.field}` = {reason.chosen}: {reason.why}" for reason in found.tuned.reasons)
     yield from ("", "## Files", "")
     yield from (f"- `{file}`" for file in report.files)

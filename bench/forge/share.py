@@ -67,6 +67,7 @@ class Share(msgspec.Struct, frozen=True):
 def malloc_share(command: list[str], library: Path, to_glibc: Ratio, stop: Stop, progress: Progress) -> Share:
     """Run the command under the library with a sampler, until there are ENOUGH samples.
 
+    A run that exceeds `stop.run_limit_s` raises CheckFailed.
     Processes that end without their destructors (_exit, a signal) are not among the samples.
     """
     sampler = preloadable(runtime_tool("malloc-share.so", "malloc_share.c", flags=("-shared", "-fPIC")))
@@ -76,7 +77,7 @@ def malloc_share(command: list[str], library: Path, to_glibc: Ratio, stop: Stop,
         listing.touch()
         added = {"LD_PRELOAD": preload([sampler], start.variables()), VARIABLE: str(listing)}
         until = stop._replace(enough=lambda _: _read(listing).all >= ENOUGH)
-        run = partial(run_once, start._replace(added=added), preloaded, folder)
+        run = partial(run_once, start._replace(added=added), preloaded, folder, limit_s=stop.run_limit_s)
         interleaved("malloc's share", [library.name], until, lambda _: run(), progress)
         found = _read(listing)
     return Share(library.name, found.all, found.inside, to_glibc.median)

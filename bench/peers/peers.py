@@ -198,7 +198,8 @@ _is_tied = cache(is_tied_to_its_place)
 
 def replay_driver() -> Path:
     """The program heapsmith-replay (`runtime/replay/replay.c`)."""
-    sources = ("replay", "stream", "check", "script", "latency", "pace", "rss", "peak", "bytes", "chunks")
+    waiting = ("pace", "peak", "waits", "watchdog")
+    sources = ("replay", "stream", "check", "script", "latency", "rss", "bytes", "chunks", *waiting)
     return runtime_tool("heapsmith-replay", *(f"{name}.c" for name in sources))
 
 

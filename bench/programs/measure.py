@@ -46,6 +46,11 @@ LEAST_LIMIT_S, TIMES_FIRST = 10.0, 20.0
 """The limit of a run: this many seconds, or this many times the first run if that is longer."""
 
 
+def limit_of(wall_ns: float) -> float:
+    """The seconds after which a run is killed where another took `wall_ns`."""
+    return max(LEAST_LIMIT_S, TIMES_FIRST * wall_ns / 1e9)
+
+
 class Run(msgspec.Struct, frozen=True):
     """One run of a command: its resources and its output."""
 
@@ -232,10 +237,11 @@ def measure(
     default it alone. Wall time is from fork to the command's end, with loading. For `glibc`, one
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
-    it. Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
-    reach, and CheckFailed for a library that does not serve the processes that do the work (Served), for
-    a run that takes far longer than the first, or that fails where it `must_succeed`. `everywhere`: the
-    library is preloaded also to programs that the command starts with another environment.
+    it. Without `stop.run_limit_s` the limit of a run follows from the first. Raises BadInput for a
+    missing command or library, or a command that LD_PRELOAD does not reach, and CheckFailed for a
+    library that does not serve the processes that do the work (Served), for a run that takes far
+    longer than the first, or that fails where it `must_succeed`. `everywhere`: the library is
+    preloaded also to programs that the command starts with another environment.
     """
     stop.check()
     start = Start(command, find_program(command, env, everywhere=everywhere), env, everywhere=everywhere)
@@ -245,9 +251,9 @@ def measure(
         own = OwnMalloc([], [], operators=False)
         if any(library.path is None for library in libraries):
             progress(f"{command[0]}: whose malloc it uses", 0, 1)
-            own = own_malloc(start, folder)
+            own = own_malloc(start, folder, limit_s=stop.run_limit_s)
         libraries = [row for each in libraries for row in _rows_of(each, own, variants)]
-        limit_s: float | None = None
+        limit_s = stop.run_limit_s
         served = [Served(library, command[0]) for library in libraries]
 
         def run(entry: int) -> Run:
@@ -259,7 +265,7 @@ def measure(
             if must_succeed:
                 _require_success(done.used, command, libraries[entry])
             served[entry].ran(done.used.cpu_ns)
-            limit_s = limit_s or max(LEAST_LIMIT_S, TIMES_FIRST * done.used.wall_ns / 1e9)
+            limit_s = limit_s or limit_of(done.used.wall_ns)
             return done
 
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))

@@ -144,6 +144,7 @@ def record(
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
+    limit_s: float | None = None,
     progress: Progress = quiet,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
@@ -151,8 +152,8 @@ def record(
     With `all_processes`, the other images (of children, and before and after an exec) become `<out's
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
     has its call stack, of at most `stacks` frames. With `everywhere`, programs that it starts with another environment
-    are recorded too. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
-    default this process's own. Signals go to the command. Background children are not waited for. Raises BadInput (no
+    are recorded too. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by default this process's own.
+    Signals go to the command, and SIGTERM after `limit_s`. Background children are not waited for. Raises BadInput (no
     such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
     the first event) or CheckFailed (the command never loaded the recorder).
     """
@@ -173,7 +174,9 @@ def record(
         with preloading(start, [recorder], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
             watch = Watch(Path(seen), command[0])
             began = _now(loaded)
-            pid, status, interrupted = run_foreground(whole, stdin=stdin, stdout=stdout, stderr=stderr, watch=watch)
+            pid, status, interrupted = run_foreground(
+                whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=limit_s, watch=watch
+            )
             ended = _now(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)

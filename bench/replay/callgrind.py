@@ -21,7 +21,7 @@ LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")
 """Functions of libc for a block's bytes; the calls from the library are counted separately."""
 
-NO_LOOP = frozenset({"rss_anon_bytes", "spent_by", "clock_ns"})
+NO_LOOP = frozenset({"rss_anon_bytes", "spent_by", "clock_ns", "watchdog_tick", "faults", "progress"})
 """Functions of the replay driver that run in its pauses, outside its loop."""
 
 Costs = Counter[str]

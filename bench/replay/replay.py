@@ -247,11 +247,12 @@ def replay(
     `latency`: as many rounds again with a stamp around each operation, whose times are not those of
     the row. `count_bytes`: one more replay, under glibc, tells what its bytes are for. A warm-up
     round is not counted. Without a number of rounds, `stop` also ends them once the intervals of CPU
-    time and peak RSS are narrow. Raises BadInput for unknown libraries and bad traces, CheckFailed
-    where a library breaks, Missing without a compiler or room for the script (16 bytes per event, in
-    the temporary directory).
+    time and peak RSS are narrow. `stop.run_limit_s` is the limit of one. Raises BadInput for
+    unknown libraries and bad traces, CheckFailed where a library breaks, Missing without
+    a compiler or room for the script (16 bytes per event, in the temporary directory).
     """
     stop.check()
+    limit_s = stop.run_limit_s
     libraries = find_libraries(libs)
     glibc = Library(GLIBC, None)
     require_malloc_of(*libraries, *[glibc] * count_bytes)
@@ -259,20 +260,20 @@ def replay(
         script = folder / "script"
         facts = write_script(trace, script, progress)
         for library in libraries if check else []:
-            replay_once(script, library, check=True)
-        counted = replay_once(script, glibc, count_bytes=True).bytes if count_bytes else None
+            replay_once(script, library, check=True, limit_s=limit_s)
+        counted = replay_once(script, glibc, count_bytes=True, limit_s=limit_s).bytes if count_bytes else None
         names = [library.name for library in libraries]
         known = stop if stop.rounds is not None else stop._replace(enough=_is_known)
 
         def plain(entry: int) -> Replayed:
-            return replay_once(script, libraries[entry])
+            return replay_once(script, libraries[entry], limit_s=limit_s)
 
         runs, ended = interleaved("replay", names, known, plain, progress, resident=resident)
         stamped: list[list[Replayed]] = [[] for _ in libraries]
         if latency:
 
             def stamp(entry: int) -> Replayed:
-                return replay_once(script, libraries[entry], latency=True)
+                return replay_once(script, libraries[entry], latency=True, limit_s=limit_s)
 
             rounds = Stop(len(runs[0]))
             stamped = interleaved("stamp operations", names, rounds, stamp, progress, resident=resident).runs

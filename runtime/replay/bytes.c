@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "chunks.h"
+#include "waits.h"
 
 enum { SIZE_WORD = sizeof(size_t), MAPPED = 2 }; /* glibc's chunks: the word before a block, and its bit of a mapping */
 
@@ -70,8 +71,10 @@ static void count_chunks(const struct mallinfo2 *info, const struct block *table
 }
 
 /* In a child of fork, so that the heaps of this process stay as they are. */
-struct bytes bytes_count(const struct block *table, uint64_t slots)
+struct bytes bytes_count(struct replay *r)
 {
+    const struct block *table = r->table;
+    uint64_t slots = r->script.header->slots;
     struct bytes *found = mmap(NULL, sizeof *found, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     int status = 0;
     if (found == MAP_FAILED)
@@ -85,8 +88,10 @@ struct bytes bytes_count(const struct block *table, uint64_t slots)
         count_chunks(&info, table, slots, found);
         _exit(0);
     }
+    wait_begin(&r->workers[0], WAIT_BYTES, r->workers[0].position, (uint64_t)child);
     while (waitpid(child, &status, 0) < 0 && errno == EINTR)
         ;
+    wait_end(&r->workers[0]);
     if (status != 0)
         fail(2, "replay: bytes: the process that reads the heaps ended with wait status %d", status);
     return *found;

@@ -3,7 +3,7 @@
  * An event waits only for events of windows before its own. So the earliest unfinished event can always go on. */
 #include "pace.h"
 
-#include "script.h"
+#include "waits.h"
 
 enum { WINDOWS_AHEAD = 1 };
 
@@ -16,8 +16,6 @@ void pace_prepare(struct pace *pace, const struct script *script, _Atomic uint32
         if (pace->windows <= window)
             pace->windows = window + 1ull;
     }
-    pthread_mutex_init(&pace->lock, NULL);
-    pthread_cond_init(&pace->raised, NULL);
 }
 
 static bool may_begin(struct pace *pace, uint32_t window)
@@ -25,14 +23,17 @@ static bool may_begin(struct pace *pace, uint32_t window)
     return window <= atomic_load_explicit(&pace->complete, memory_order_acquire) + WINDOWS_AHEAD;
 }
 
-bool pace_begin(struct pace *pace, uint32_t window)
+bool pace_begin(struct worker *w, uint32_t window)
 {
+    struct pace *pace = &w->replay->pace;
     if (may_begin(pace, window))
         return false;
+    wait_begin(w, WAIT_WINDOW, w->position, window);
     pthread_mutex_lock(&pace->lock);
     while (!may_begin(pace, window))
         pthread_cond_wait(&pace->raised, &pace->lock);
     pthread_mutex_unlock(&pace->lock);
+    wait_end(w);
     return true;
 }
 

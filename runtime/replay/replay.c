@@ -1,6 +1,7 @@
 /* heapsmith-replay SCRIPT [--touch none|first|all] [--touched N,N,N,N] [--check | --latency] [--bytes] [--resident BYTES]
- * [--unsampled] [--started]: replay a script against the process's malloc; heapsmith-replay --malloc: print the file that this
- * malloc comes from. --started: ask for malloc's figures first, so that it has started although the script may have no events.
+ * [--unsampled] [--started] [--stall-ms MS]: replay a script against the process's malloc; heapsmith-replay --malloc: print the
+ * file that this malloc comes from. --started: ask for malloc's figures first, so that it has started although the script may
+ * have no events. --stall-ms: end with status 1 where no stream has moved for so long (30,000; 0: never).
  *
  * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
  * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
@@ -19,6 +20,8 @@
 #include <unistd.h>
 
 #include "rss.h"
+#include "waits.h"
+#include "watchdog.h"
 
 _Noreturn static void fail_with(int status, const char *prefix, const char *format, va_list arguments)
 {
@@ -40,8 +43,7 @@ _Noreturn void fail_event(const struct worker *w, const struct event *event, con
 {
     char prefix[96];
     va_list arguments;
-    uint64_t number = w->position + (uint64_t)(event - w->begin);
-    snprintf(prefix, sizeof prefix, "thread %u, its event %lu: ", w->stream, number);
+    snprintf(prefix, sizeof prefix, "thread %u, its event %lu: ", w->stream, number_of(w, event));
     va_start(arguments, format);
     fail_with(1, prefix, format, arguments);
 }
@@ -142,7 +144,7 @@ static void replay_all(struct replay *r)
 {
     stream_replay(&r->workers[0]);
     for (uint32_t t = 1; t < r->script.header->streams; t++)
-        worker_join(&r->workers[t]);
+        worker_join(&r->workers[0], r->workers[0].position, &r->workers[t]);
 }
 
 /* What the replay spent without its pauses, but with the spins of its waits. */
@@ -261,6 +263,8 @@ static const char *parse(int argc, char **argv, struct replay *r)
             parse_touched(argv[++i], r->touched);
         else if (strcmp(argv[i], "--resident") == 0 && argv[i + 1] != NULL)
             r->resident_limit_bytes = strtoull(argv[++i], NULL, 10);
+        else if (strcmp(argv[i], "--stall-ms") == 0 && argv[i + 1] != NULL)
+            r->stall_ms = strtoull(argv[++i], NULL, 10);
         else if (strcmp(argv[i], "--unsampled") == 0)
             r->unsampled = true;
         else if (strcmp(argv[i], "--started") == 0)
@@ -271,7 +275,7 @@ static const char *parse(int argc, char **argv, struct replay *r)
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL || (r->checked && r->stamped))
         fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--touched N,N,N,N] [--check | --latency] [--bytes] [--resident BYTES] [--unsampled] "
-                "[--started] | --malloc");
+                "[--started] [--stall-ms MS] | --malloc");
     return path;
 }
 
@@ -279,7 +283,8 @@ int main(int argc, char **argv)
 {
     if (argc == 2 && strcmp(argv[1], "--malloc") == 0)
         return dprintf(1, "%s\n", malloc_file()) < 0;
-    struct replay r = {.touch = TOUCH_ALL, .touched = {1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS}, .resident_limit_bytes = 1ull << 30};
+    struct replay r = {.touch = TOUCH_ALL, .touched = {1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS}, .resident_limit_bytes = 1ull << 30, .stall_ms = 30000,
+                       .pace = {.lock = PTHREAD_MUTEX_INITIALIZER, .raised = PTHREAD_COND_INITIALIZER}};
     prepare(&r, parse(argc, argv, &r));
     uint64_t start = rss_anon_bytes();
     r.rss_peak_bytes = start;
@@ -287,7 +292,9 @@ int main(int argc, char **argv)
     uint64_t files = rss_file_bytes(), peak = 0;
     bool noted = r.script.resident && !r.unsampled && note_peak();
     uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
+    waits_watch(&r, r.stall_ms);
     struct spent sum = measure(&r);
+    watchdog_stop();
     if (noted && (peak = noted_peak_bytes(files)) > r.rss_peak_bytes)
         r.rss_peak_bytes = peak;
     double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);

@@ -12,6 +12,8 @@
 
 #define NEVER UINT64_MAX
 
+enum { RUN_EVENTS = 256 }; /* after so many a stream says that it moves */
+
 enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
 
 /* Blocks of this size and more are touched in part: shares of 2^SHARE_BITS for blocks from 64 KiB, 512 KiB, 4 and 32 MiB on
@@ -45,6 +47,9 @@ struct worker {
     struct spent paused;       /* what else must not count: script pages, RSS samples, longer waits */
     struct latency *latency;   /* with --latency: of allocations, then of frees */
     struct latency *stamped;   /* that of the operation at hand */
+    _Atomic uint32_t wait;     /* enum wait, of waits.h, and what it is about; anyone may look */
+    _Atomic uint64_t waits_at, waits_for;
+    _Atomic uint64_t moved; /* grows with the events performed and the waits ended */
     pthread_t handle; /* this and the next two: written and read by stream 0 */
     bool created;
     bool joined;
@@ -75,11 +80,12 @@ struct replay {
     bool stamped;                    /* --latency */
     bool counts_bytes;               /* --bytes */
     struct bytes bytes;              /* at the trace's peak */
-    _Atomic uint64_t at_peak;        /* --bytes: streams that have stopped there, or ended before */
-    _Atomic bool counted;            /* its release store lets them go on */
+    uint64_t at_peak;                /* --bytes: streams that have stopped there, or ended before; under `pace.lock` */
+    bool counted;                    /* under it, too: they go on */
     struct stamp stamp;
     uint64_t resident_limit_bytes;   /* of the script */
     bool unsampled;                  /* --unsampled: no RSS but the first and the last */
+    uint64_t stall_ms;               /* --stall-ms: without progress, after which it ends with status 1; 0: never */
     uint64_t own_bytes;              /* of the tables above: resident throughout, no part of what is reported */
     _Atomic uint64_t rss_peak_bytes; /* largest sample, or the noted peak */
     _Atomic uint64_t rss_sum_bytes;  /* of the samples by the instants that they stand for, and how many those are */
@@ -98,8 +104,8 @@ _Noreturn void fail_event(const struct worker *w, const struct event *event, con
 /* Replay w's whole stream: the start routine of every thread but the first, which calls it. */
 void *stream_replay(void *worker);
 
-/* Wait for the thread of another stream to be gone, if it was not waited for before; by stream 0 alone. */
-void worker_join(struct worker *w);
+/* Stream 0, at its event of this number: wait for the thread of another stream to be gone, if that was not done before. */
+void worker_join(struct worker *first, uint64_t event, struct worker *other);
 
 /* The ticks of the time-stamp counter that one spin takes. */
 double spin_ticks(void);
@@ -108,7 +114,7 @@ double spin_ticks(void);
 uint64_t rss_anon_bytes(void);
 
 /* The bytes of glibc, whose live blocks these slots have, while no other thread allocates. */
-struct bytes bytes_count(const struct block *table, uint64_t slots);
+struct bytes bytes_count(struct replay *r);
 
 /* As a JSON object, or null if they are not known; the length of the text. */
 int bytes_text(const struct bytes *of, char *text, size_t room);

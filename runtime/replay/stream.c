@@ -9,13 +9,14 @@
 
 #include "peak.h"
 #include "rss.h"
+#include "touch.h"
+#include "waits.h"
 
 /* C23's sized frees: used if the malloc under test has them, else free(). */
 extern void free_sized(void *address, size_t bytes) __attribute__((weak));
 extern void free_aligned_sized(void *address, size_t alignment, size_t bytes) __attribute__((weak));
 
 enum {
-    LINE_BYTES = 64,
     WINDOW_EVENTS = 65536, /* 1 MiB of script between two looks at the clock */
     SPINS_BEFORE_YIELD = 256
 };
@@ -33,45 +34,6 @@ static void pause_end(struct worker *w, struct spent begun)
     w->paused.wall_ns += now.wall_ns - begun.wall_ns;
     w->paused.cpu_ns += now.cpu_ns - begun.cpu_ns;
     w->paused.minor_faults += now.minor_faults - begun.minor_faults;
-}
-
-/* ---- touching: what a program does to memory it has asked for, under the policy of --touch ---- */
-
-static inline void touch_ends(char *address, uint64_t bytes)
-{
-    uint64_t word = bytes < 8 ? bytes : 8;
-    memset(address, 1, word);
-    memset(address + bytes - word, 1, word);
-}
-
-/* A byte of each cache line of the new part [from, to) of a block. */
-static inline void touch_lines(char *address, uint64_t from, uint64_t to)
-{
-    volatile char *block = address;
-    for (uint64_t at = from; at < to; at += LINE_BYTES)
-        block[at] = 1;
-    block[to - 1] = 1;
-}
-
-/* The share of a block of `bytes`, at least TOUCHED_BYTES, that the program touches. */
-static inline uint64_t touched_share(const uint32_t *touched, uint64_t bytes)
-{
-    int size = 0;
-    while (size < TOUCHED_SIZES - 1 && bytes >= (uint64_t)TOUCHED_BYTES << 3 * (size + 1))
-        size++;
-    return touched[size];
-}
-
-static inline void touch_new(const struct replay *r, char *address, uint64_t from, uint64_t to)
-{
-    if (to - from >= TOUCHED_BYTES && from < to)
-        to = from + ((to - from) * touched_share(r->touched, to) >> SHARE_BITS);
-    if (from >= to)
-        return;
-    if (r->touch == TOUCH_ALL)
-        touch_lines(address, from, to);
-    else if (r->touch == TOUCH_FIRST)
-        touch_ends(address, to);
 }
 
 /* ---- the calls ---- */
@@ -189,8 +151,9 @@ double spin_ticks(void)
 /* Wait until `done` operations are complete on the slot. Every event waits only for earlier ones of the trace's
  * order, so the earliest unfinished event can always go on. A system call would take longer than most waits, so the
  * first spins are counted, and not timed: a clock would count a time in which the thread did not run. */
-static void await(struct worker *w, const struct block *block, uint32_t done)
+static void await(struct worker *w, const struct event *event, const struct block *block)
 {
+    uint32_t done = event->after;
     if (is_done(block, done))
         return;
     w->stalls++;
@@ -198,9 +161,11 @@ static void await(struct worker *w, const struct block *block, uint32_t done)
     w->spins += spins;
     if (spins == SPINS_BEFORE_YIELD) {
         struct spent yielded = pause_begin();
+        wait_begin(w, WAIT_BLOCK, number_of(w, event), done);
         do
             sched_yield();
         while (spin(block, done) == SPINS_BEFORE_YIELD);
+        wait_end(w);
         pause_end(w, yielded);
     }
     if (w->stamped != NULL)
@@ -215,10 +180,13 @@ static void spawn(struct worker *created)
     created->created = true;
 }
 
-void worker_join(struct worker *w)
+void worker_join(struct worker *first, uint64_t event, struct worker *other)
 {
-    if (w->created && !w->joined)
-        w->joined = pthread_join(w->handle, NULL) == 0;
+    if (!other->created || other->joined)
+        return;
+    wait_begin(first, WAIT_JOIN, event, other->stream);
+    other->joined = pthread_join(other->handle, NULL) == 0;
+    wait_end(first);
 }
 
 static inline __attribute__((always_inline)) void step(struct worker *w, const struct event *event, bool shared,
@@ -229,12 +197,12 @@ static inline __attribute__((always_inline)) void step(struct worker *w, const s
         if (event->op == OP_SPAWN)
             spawn(other);
         else
-            worker_join(other);
+            worker_join(w, number_of(w, event), other);
         return;
     }
     struct block *block = &w->replay->table[event->slot];
     if (shared && event->after != 0)
-        await(w, block, event->after);
+        await(w, event, block);
     if (event->op >= OP_FREE)
         death(w, event, block, checked);
     else if (event->op == OP_REALLOC)
@@ -279,9 +247,10 @@ static void run_stamped(struct worker *w, const struct event *events, uint64_t n
     }
 }
 
-static void run(struct worker *w, const struct event *events, uint64_t n)
+static void run_some(struct worker *w, const struct event *events, uint64_t n)
 {
     w->begin = events;
+    atomic_store_explicit(&w->waits_at, w->position, memory_order_relaxed);
     if (w->replay->stamped)
         run_stamped(w, events, n, w->replay->script.header->streams > 1);
     else if (w->replay->checked)
@@ -291,6 +260,15 @@ static void run(struct worker *w, const struct event *events, uint64_t n)
     else
         run_all(w, events, n, true, false);
     w->position += n;
+    advance(w);
+}
+
+static void run(struct worker *w, const struct event *events, uint64_t n)
+{
+    for (uint64_t done = 0, some; done < n; done += some) {
+        some = n - done < RUN_EVENTS ? n - done : RUN_EVENTS;
+        run_some(w, events + done, some);
+    }
 }
 
 static uint64_t peak_position(const struct worker *w)
@@ -337,6 +315,11 @@ static void run_window(struct worker *w, const struct event *events, uint64_t n)
     pause_end(w, begun);
 }
 
+static bool stands_at_peak(const struct worker *w)
+{
+    return w->replay->counts_bytes && w->position == peak_position(w);
+}
+
 static void run_segment(struct worker *w, const struct segment *segment)
 {
     const struct event *events = w->replay->script.events + segment->first;
@@ -346,7 +329,7 @@ static void run_segment(struct worker *w, const struct segment *segment)
         run_window(w, events, n);
         events += n;
         left -= n;
-        if (w->replay->counts_bytes && w->position == peak_position(w))
+        if (left > 0 && stands_at_peak(w))
             peak_reached(w);
     }
 }
@@ -354,7 +337,7 @@ static void run_segment(struct worker *w, const struct segment *segment)
 static void keep_pace(struct worker *w, uint32_t window)
 {
     struct spent begun = pause_begin();
-    w->stalls += pace_begin(&w->replay->pace, window);
+    w->stalls += pace_begin(w, window);
     pause_end(w, begun);
 }
 
@@ -370,12 +353,16 @@ void *stream_replay(void *worker)
     struct worker *w = worker;
     const struct script *script = &w->replay->script;
     bool shared = script->header->streams > 1;
+    wait_end(w);
     for (uint64_t s = script->first_segment[w->stream]; s < script->first_segment[w->stream + 1]; s++) {
         if (shared)
             keep_pace(w, script->segments[s].window);
         run_segment(w, &script->segments[s]);
         if (shared)
             end_window(w, script->segments[s].window);
+        if (stands_at_peak(w)) /* behind the end of its window, for which others may wait that are to come to the peak */
+            peak_reached(w);
     }
+    wait_begin(w, WAIT_ENDED, w->position, 0);
     return NULL;
 }

@@ -1,18 +1,19 @@
 /* The conformance driver: performs events on a library in their total order, on real threads, and answers with addresses.
  *
- * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S
+ * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY STALL_S
  *
  * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
  * batch, once all of it was read and performed, an address code per event, the COUNTERS counters, four sums of bytes and refused_bytes. So
  * neither side can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all
  * threads and makes the heap as new, with so much of each span as the record says. At the end of the input what no trace
- * shows is tried. Status 0: all well; 1: standard error says "event N: what is wrong"; 2: a fault of usage; 3: the system
+ * shows is tried. Status 0: all well; 1: standard error says "event N: what is wrong", also where nothing moves for STALL_S; 2: a fault of usage; 3: the system
  * lacks memory for the driver itself.
  *
  * Each thread of the trace is a thread of this process, from its first event to its exit. One at a time runs: whoever
  * has the turn performs the events up to the next thread's and hands the turn on. An exiting thread hands it to the
  * coordinator, which joins it first: the library's work at thread exit is then done. */
 #define _GNU_SOURCE
+#include "../replay/watchdog.h"
 #include "driver.h"
 
 #include <dlfcn.h>
@@ -55,7 +56,9 @@ static bool threads_own_heaps = true;
 static void (*tell_time)(uint64_t milliseconds); /* to the library; NULL: it has no clock */
 static uint64_t happened; /* events since the heap was new */
 static int64_t check_every; /* events; 0: never */
-static unsigned timeout_s;
+static unsigned stall_s;
+static const char *phase; /* what is done when no event is */
+_Atomic uint64_t steps;
 static struct worker **worker; /* by the trace's thread number */
 static size_t workers;
 static struct worker *ending; /* performed its exit and gave the turn to the coordinator */
@@ -89,11 +92,34 @@ void lack(const char *format, ...)
 static void end_by_signal(int signal)
 {
     char line[80];
-    const char *what = signal == SIGALRM ? "no progress" : sigabbrev_np(signal);
-    int length = snprintf(line, sizeof line, "event %lld: %s\n", event_number(), what);
+    int length = snprintf(line, sizeof line, "event %lld: %s\n", event_number(), sigabbrev_np(signal));
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
         _exit(2);
     _exit(1);
+}
+
+static uint64_t progress(void)
+{
+    return (uint64_t)event_number() + atomic_load_explicit(&steps, memory_order_relaxed);
+}
+
+/* All threads wait for the one that has the turn, and the coordinator for them (docs/concurrency.md). */
+static void end_stuck(void)
+{
+    char line[200];
+    int length = snprintf(line, sizeof line, "event %lld: no progress for %u s: ", event_number(), stall_s);
+    if (phase != NULL)
+        length += snprintf(line + length, sizeof line - (size_t)length, "%s\n", phase);
+    else
+        length += snprintf(line + length, sizeof line - (size_t)length, "thread %u does not come back from it\n",
+                           batch.next < batch.count ? batch.event[batch.next].thread : 0);
+    _exit(write(STDERR_FILENO, line, (size_t)length) == length ? 1 : 2);
+}
+
+void begin_phase(const char *what)
+{
+    phase = what;
+    watchdog_start(1000ull * stall_s, progress, end_stuck);
 }
 
 void *widened(void *table, size_t *room, size_t most, size_t item_bytes)
@@ -237,9 +263,9 @@ static bool read_batch(void)
 {
     struct event head;
     while (fread(&head, sizeof head, 1, stdin) == 1 && head.op == RESET) {
-        alarm(timeout_s);
+        begin_phase("threads end, and the heap becomes as new");
         reset((size_t)head.bytes);
-        alarm(0);
+        watchdog_stop();
     }
     if (feof(stdin))
         return false;
@@ -254,14 +280,17 @@ static bool read_batch(void)
     return true;
 }
 
+/* What the library says of itself is asked for under watch; whoever reads the answer may take as long as it likes. */
 static void answer(uint64_t *counters, size_t count)
 {
+    begin_phase("the library tells its counters");
     library.counters(counters);
+    struct figures said = library.mallinfo2();
+    watchdog_stop();
     if (counters[count] != guard)
         fail("heapsmith_counters writes more counters than there are");
     fwrite(batch.address, sizeof *batch.address, batch.count, stdout);
     fwrite(counters, sizeof *counters, count, stdout);
-    struct figures said = library.mallinfo2();
     uint64_t bytes[] = { said.uordblks + said.hblkhd, said.fsmblks, said.arena + said.hblkhd, said.keepcost };
     fwrite(bytes, sizeof bytes, 1, stdout);
     fwrite(&refused_bytes, sizeof refused_bytes, 1, stdout);
@@ -308,7 +337,7 @@ static void load(const char *path)
 
 static void watch_signals(void)
 {
-    static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGALRM };
+    static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
     for (size_t index = 0; index < sizeof fatal / sizeof fatal[0]; index++)
         signal(fatal[index], end_by_signal);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
@@ -317,11 +346,11 @@ static void watch_signals(void)
 int main(int count, char **argument)
 {
     if (count != 6)
-        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY TIMEOUT_S");
+        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY STALL_S");
     grain = strtoul(argument[2], NULL, 10);
     size_t counters = strtoul(argument[3], NULL, 10);
     check_every = strtol(argument[4], NULL, 10);
-    timeout_s = (unsigned)strtoul(argument[5], NULL, 10);
+    stall_s = (unsigned)strtoul(argument[5], NULL, 10);
     watch_signals();
     load(argument[1]);
     sem_init(&coordinator, 0, 0);
@@ -330,12 +359,11 @@ int main(int count, char **argument)
         usage("the library has another number of counters");
     counter[counters] = guard;
     while (read_batch()) {
-        alarm(timeout_s);
+        begin_phase(NULL);
         perform_batch();
         answer(counter, counters);
-        alarm(0);
     }
-    alarm(timeout_s);
+    begin_phase("the facts that no trace shows");
     facts();
     if (tell_processor != NULL)
         tell_processor(-1);

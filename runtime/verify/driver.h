@@ -1,6 +1,7 @@
 /* The conformance driver: what its parts share. Its own malloc is the system's; the library under test is only called. */
 #pragma once
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +58,10 @@ extern size_t grain; /* every block begins at a multiple of it, and of 16 if 16 
 
 /* Of the first call of the library's that the system refused for want of memory; 0: it refused none. */
 extern size_t refused_bytes;
+
+/* What is done from now on, for whoever finds that neither events nor `steps` go on; NULL: events. */
+void begin_phase(const char *what);
+extern _Atomic uint64_t steps;
 
 /* Says what the system lacks, and ends the process with status 3. */
 void lack(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));

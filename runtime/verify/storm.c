@@ -21,6 +21,7 @@ enum {
     THREADS = 4,
     ROUNDS = 2, /* each with threads of their own */
     OPERATIONS = 12000,
+    SOME = 256, /* operations: a thread then says that it goes on */
     PLACES = 256, /* where blocks wait to be freed, by whomever */
     FORKS = 8, /* a round */
     LATE_THREADS = 24, /* more than there are heaps to adopt */
@@ -79,6 +80,8 @@ static void *storm_thread(void *with)
 {
     uint32_t state = (uint32_t)(uintptr_t)with;
     for (int operation = 0; operation < OPERATIONS; operation++) {
+        if (operation % SOME == 0)
+            steps++;
         struct stormy *block = draw(&state) % 2 == 0 ? born(&state) : NULL;
         died(atomic_exchange(&place[draw(&state) % PLACES], block));
     }
@@ -98,6 +101,7 @@ static void fork_once(void)
         _exit(0);
     }
     int status;
+    steps++;
     if (child < 0 || waitpid(child, &status, 0) != child || status != 0)
         fail("a forked child cannot allocate");
 }
@@ -162,6 +166,7 @@ static bool refused(void *block)
 static void *poor_thread(void *with)
 {
     sem_wait(&go);
+    steps++;
     errno = 0;
     unsigned char *small = library.malloc(BYTES);
     if (!refused(small))
@@ -197,8 +202,11 @@ static void memory_runs_out(void)
 
 void together(bool threads_own_heaps)
 {
+    begin_phase("a late destructor allocates");
     if (threads_own_heaps)
         late_destructors(library.counter_count());
+    begin_phase("many threads at once, with forks");
     storm();
+    begin_phase("memory runs out for many threads");
     memory_runs_out();
 }

@@ -155,10 +155,10 @@ def compare(
 ) -> int:
     """Run CMD under any mallocs and compare CPU and wall time, peak and average RSS, and output.
 
-    Rounds go on until the intervals of CPU and peak RSS are under 2 %, for 60 s at most. In each round CMD runs once
-    under each malloc, in shuffled order, with /dev/null as its input. Ratios are to the first malloc. The exit status
-    is 1 if the output or the exit status of CMD is another than under the first, or if a malloc does not serve the
-    processes that do the work.
+    Rounds go on until the intervals of CPU and peak RSS are under 2 %, for 60 s at most, but 5 at least. In each
+    round CMD runs once under each malloc, in shuffled order, with /dev/null as its input. Ratios are to the first
+    malloc. The exit status is 1 if the output or the exit status of CMD is another than under the first, or if a
+    malloc does not serve the processes that do the work.
     """
     words, seconds = take.command_words(command), take.round_seconds(rounds, time)
     with show.progress() as progress:
@@ -219,7 +219,8 @@ def forge(
 
     The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
     /dev/null as its input. Its outputs are compared, not shown. The measurements take 30 s at most, unless --time or
-    --rounds says otherwise. The verdict says which malloc to use.
+    --rounds says otherwise, or 5 rounds take longer. The verdict says which malloc to use, and the last lines what to
+    type next. Ctrl-C leaves a report on what is done.
     """
     from heapsmith.bench.forge import forge as smithy
     from heapsmith.bench.replay.finalists import replays

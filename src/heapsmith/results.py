@@ -271,6 +271,10 @@ def forged(report: "ForgeReport") -> None:
     print()
     for file in report.files:
         print(file)
+    for why, commands in report.next_steps():
+        print()
+        show.prose(why)
+        print(*commands, sep="\n")
 
 
 def doctor(report: "DoctorReport") -> None:

@@ -1,6 +1,7 @@
 """The output of commands: tables, fields and JSON on stdout; notes and progress on stderr."""
 
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,9 @@ from heapsmith.model.files import json_text
 Report = Callable[[str, int, int], None]
 """Called as report(what, done, total) during long work."""
 
+
+LINE_S = 60.0
+"""Between two lines of progress where stderr is no terminal."""
 
 _SHOWN: dict[str, str] = {}
 """What results and errors call a temporary file, by its path."""
@@ -70,11 +74,24 @@ def note(text: str) -> None:
     print(named(text), file=sys.stderr, flush=True)
 
 
+class _Lines:
+    """A line on stderr for work of a minute and more, and for each further minute."""
+
+    def __init__(self) -> None:
+        self.last_s = time.monotonic()
+
+    def __call__(self, what: str, done: int, total: int) -> None:
+        now_s = time.monotonic()
+        if now_s >= self.last_s + LINE_S:
+            self.last_s = now_s
+            note(f"{what}: {done / total:.0%}" if total else what)
+
+
 @contextmanager
 def progress() -> Iterator[Report]:
-    """A callback that draws a bar on stderr from its first call on; it does nothing if stderr is no terminal."""
+    """A callback that draws a bar on stderr from its first call on; a line a minute if stderr is no terminal."""
     if not sys.stderr.isatty():
-        yield lambda what, done, total: None
+        yield _Lines()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn

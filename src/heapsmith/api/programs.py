@@ -80,8 +80,8 @@ def compare(
 
     libraries: "glibc", the name of a peer (docs/peers.md), a shared library's path, or a design. rounds:
     how often each runs; without it the rounds go on until the intervals are narrow, for `seconds` at most
-    (60). The command reads /dev/null, and its output is compared, not shown. env: its environment.
-    everywhere: also in programs that it starts with another environment or user (as root). Raises
+    (60), but at least 5. The command reads /dev/null, and its output is compared, not shown. env: its
+    environment. everywhere: also in programs that it starts with another environment or user (as root). Raises
     BadInput for an unknown command or library, a command that LD_PRELOAD does not reach, and both rounds
     and seconds; CheckFailed for a run that takes far longer than the first, and for a library that does
     not serve the processes that do the work.
@@ -90,13 +90,15 @@ def compare(
     >>> measured.libraries, measured.same_output
     (['glibc', 'default'], True)
     """
+    from heapsmith.bench.common.ratios import LEAST_ROUNDS
     from heapsmith.bench.common.rounds import Stop, quiet
     from heapsmith.bench.programs.measure import measure
     from heapsmith.model.errors import BadInput
 
     if rounds is not None and seconds is not None:
         raise BadInput("rounds and seconds: expected one of them, not both")
-    stop = Stop(rounds) if rounds is not None else Stop(limit_s=SECONDS if seconds is None else seconds)
+    limited = Stop(limit_s=SECONDS if seconds is None else seconds, least=LEAST_ROUNDS)
+    stop = limited if rounds is None else Stop(rounds)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
     return Compared(
         measure(words_of(command), specs, stop=stop, env=env, everywhere=everywhere, progress=progress or quiet)
