@@ -55,6 +55,30 @@ report at exit and the options at the start may have them, malloc and free not.
 WEAK = {"__gmon_start__", "_ITM_deregisterTMCloneTable", "_ITM_registerTMCloneTable"}
 """Undefined in nearly every program."""
 
+NAMES = {
+    "malloc": "same same",
+    "dlclose": "same same",  # has two versions
+    "memcpy": "same same",  # has two versions, and each processor its own
+    "gettimeofday": "same same",  # of the vDSO
+    "__register_atfork": "same same",
+    "_Znwm": "same same",
+    "no_such_function": "neither same",
+    "old_style": "same same",  # its library has the older table of hashes alone
+    "chosen": "same same",  # its library chooses the function while it is loaded
+    "tucked_away": "neither same",  # the library does not show it
+    "environ": "other other",  # no function, so not found
+    "cfree": "more other",  # only old programs are bound to it: dlsym does not find it
+}
+"""A function, and what is found of it behind a preloaded library and of all, beside what dlsym finds."""
+
+OLD_STYLE = """
+int old_style(void) { return 1; }
+static int one(void) { return 1; }
+static int (*choose(void))(void) { return one; }
+int chosen(void) __attribute__((ifunc("choose")));
+__attribute__((visibility("hidden"))) int tucked_away(void) { return 2; }
+"""
+
 FIRST = ["textdomain", "locale", "settings", "objects", "stream", "thread", "fork"]
 LIBRARIES = soon(("default", "checks", "hardened", "owner", "steady"), ("default", "hardened"))
 
@@ -80,6 +104,25 @@ def test_the_recorder_asks_nothing_of_others_that_may_lock(stacks: int) -> None:
     assert "mmap" in asked
     assert sorted(asked - WEAK - ALLOWED.keys()) == []
     assert not asked & {"fprintf", "fwrite", "getenv", "open", "read", "close"}
+
+
+@pytest.mark.parametrize("style", ["sysv", "gnu", "both"])
+def test_definitions_are_those_of_the_dynamic_linker(style: str, tmp_path: Path) -> None:
+    source = tmp_path / "old_style.c"
+    source.write_text(OLD_STYLE)
+    flags = ["-shared", "-fPIC", f"-Wl,--hash-style={style}"]
+    other = build_tool("old_style.so", [source], flags)
+    runtime = PROGRAMS.parents[1] / "runtime"
+    words = [PROGRAMS / "shim_definitions.c", runtime / "definitions.c"]
+    probe = build_tool("definitions.so", words, ["-D_GNU_SOURCE", "-shared", "-fPIC", "-fvisibility=hidden"])
+    done = start([program_in_cpp(tmp_path)], probe, other, environment={"SHIM_NAMES": " ".join(NAMES)})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert dict(line.split(" ", 1) for line in done.stdout.splitlines()) == NAMES
+
+
+def program_in_cpp(folder: Path) -> Path:
+    (folder / "nothing.cc").write_text("int main() { delete new int; }\n")
+    return build_tool("nothing", [folder / "nothing.cc"], ["-O0", "-lstdc++"])
 
 
 @cache

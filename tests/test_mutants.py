@@ -33,7 +33,9 @@ PROGRAMS = msgspec.structs.replace(LISTED, class_front=[ClassFront(LISTED.sizes[
 cache."""
 
 ELSEWHERE = {
+    "definitions.c": "test_border.py",
     "lock.c": "test_interleave.py",
+    "definitions.h": "test_border.py",
     "lock.h": "test_interleave.py",
     "options.c": "test_options.py",
     "release/time.h": "test_release_clock.py, test_conformance.py",
@@ -45,7 +47,10 @@ ELSEWHERE = {
     "text.h": "test_options.py",
     "view.c": "test_top.py",
 }
-"""Files that no judge here looks at, and who does. Nor is foreign/next.c here: test_foreign.py looks at that."""
+"""Files that no judge here looks at, and who does.
+
+Nor are foreign/next.c and foreign/elsewhere.c here: test_foreign.py looks at those.
+"""
 
 WITHOUT_MUTANTS = frozenset(
     (

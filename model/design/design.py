@@ -122,9 +122,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     foreign: Annotated[
         Foreign,
         _doc(
-            "free() of a block of another malloc: next calls the next library's free(), leak ignores it, abort ends "
-            "the program if no other malloc has blocks, probe makes a system call for each free(), trust looks at no "
-            "pointer (for benchmarks alone)"
+            "free() of another malloc's block: next hands it on, leak ignores it, abort ends the program if no other "
+            "malloc is in use, probe makes a system call for each free(), trust looks at no pointer (for benchmarks)"
         ),
     ] = _default("foreign")
     front: Annotated[Front, _doc("the front of every class that class_front does not name")] = _default("front")
