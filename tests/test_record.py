@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.record.record import RecordedTrace, RecordResult, build_recorder, record
+from heapsmith.bench.record.record import RecordResult, build_recorder, record
 from heapsmith.bench.record.spool_merge import UNIT_WORDS
+from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.reader import Op, TraceReader, verify

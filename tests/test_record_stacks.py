@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from heapsmith.bench.common.symbols import frame_names
-from heapsmith.bench.record.record import RecordedTrace, RecordResult, record
+from heapsmith.bench.record.record import RecordResult, record
+from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.trace.reader import TraceReader, verify
 from heapsmith.model.trace.stacks import CallTree

@@ -3,7 +3,8 @@
 from collections import defaultdict
 from pathlib import Path
 
-from heapsmith.bench.record.record import RecordedTrace, RecordResult
+from heapsmith.bench.record.record import RecordResult
+from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.model.trace.stats import trace_info
 
 Shares = list[tuple[Path, float]]
