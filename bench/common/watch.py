@@ -89,7 +89,6 @@ class Watch:
             Image(one.pid, one.name, one.cpu_s, one.rss, one.anonymous, one.has, one.why)
             for programs in self._seen.values()
             for one in programs
-            if one.exe != self._own
         ]
 
     def _look_at(self, pid: int) -> bool:
@@ -100,6 +99,8 @@ class Watch:
         if programs and not programs[-1].stack:
             programs[-1].stack = facts.stack
         exe = _link(pid, "exe")
+        if exe == self._own != "":  # the launcher, before it becomes the command
+            return True
         if not programs or facts.stack not in (0, programs[-1].stack) or exe not in ("", programs[-1].exe):
             before = programs[-1].before_s + programs[-1].cpu_s if programs else 0.0
             by = programs[-1].name if programs else self._name_of(facts.parent) or self._command

@@ -91,7 +91,7 @@ def compare(
     (['glibc', 'default'], True)
     """
     from heapsmith.bench.common.rounds import Stop, quiet
-    from heapsmith.bench.programs.measure import measure
+    from heapsmith.bench.programs.measure import Given, measure
     from heapsmith.model.errors import BadInput
 
     if rounds is not None and seconds is not None:
@@ -99,7 +99,7 @@ def compare(
     stop = Stop(rounds) if rounds is not None else Stop(limit_s=SECONDS if seconds is None else seconds)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
     return Compared(
-        measure(words_of(command), specs, stop=stop, env=env, everywhere=everywhere, progress=progress or quiet)
+        measure(words_of(command), specs, stop=stop, given=Given(env, everywhere), progress=progress or quiet)
     )
 
 
