@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.record.record import record
+from heapsmith.bench.record.record import Processes, record
 from heapsmith.bench.sites.export import export_sites
 from heapsmith.model.trace.exports.formats import export_trace
 
@@ -21,7 +21,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with the files that the examples read."""
     folder = tmp_path_factory.mktemp("tables")
     trace = folder / "py.hst"
-    record(["ls", "-lR", str(Path(__file__).parent)], trace, all_processes=False, stacks=64, stdout=2)
+    record(["ls", "-lR", str(Path(__file__).parent)], trace, processes=Processes(all=False), stacks=64, stdout=2)
     export_trace(trace, folder / "events.parquet")
     export_trace(trace, folder / "lives.parquet", rows="lives")
     export_sites(trace, folder / "sites.parquet", None, progress=lambda what, done, total: None)

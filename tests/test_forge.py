@@ -23,7 +23,8 @@ from heapsmith.bench.forge.page import read_report
 from heapsmith.bench.forge.share import Share, malloc_share
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO
-from heapsmith.bench.record.record import RecordedTrace, RecordResult
+from heapsmith.bench.record.record import RecordResult
+from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load

@@ -14,7 +14,7 @@ from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.programs.launched import Launched, launcher
-from heapsmith.bench.programs.measure import MeasureTable, measure, run_under
+from heapsmith.bench.programs.measure import Given, MeasureTable, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput
 
@@ -179,7 +179,7 @@ def test_the_environment_given_is_the_programs(built: Path, tmp_path: Path) -> N
     compile_c([built / "forward.c"], other, flags=["-shared", "-fPIC", "-fno-builtin"])
     script = f'case "$LD_PRELOAD $COLOUR" in */forward.so:{preloadable(other)}" blue") ;; *) exit 1 ;; esac'
     env = {"PATH": os.environ["PATH"], "LD_PRELOAD": preloadable(other), "COLOUR": "blue", "LOG": str(tmp_path / "log")}
-    (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], stop=Stop(1), env=env).rows
+    (row,) = measure(["sh", "-c", script], [str(built / "forward.so")], stop=Stop(1), given=Given(env)).rows
     assert row.exit_status == 0
     assert (tmp_path / "log").read_text().count("loaded") == 2 * 2  # two libraries, two rounds: not into the launcher
 

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.record.record import RecordedTrace, RecordResult, build_recorder, record
+from heapsmith.bench.record.record import Processes, RecordResult, build_recorder, record
 from heapsmith.bench.record.spool_merge import UNIT_WORDS
+from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.reader import Op, TraceReader, verify
@@ -281,7 +282,7 @@ def test_times_and_cost(program: Program, tmp_path: Path) -> None:
 
 
 def test_only_the_heaviest_image(program: Program, tmp_path: Path) -> None:
-    result = record(program("fork"), tmp_path / "t.hst", all_processes=False)
+    result = record(program("fork"), tmp_path / "t.hst", processes=Processes(all=False))
     assert [births(trace, range(6000, 6007))[6001] for trace in result.traces] == [100]
     assert [path.name for path in tmp_path.iterdir()] == ["t.hst"]
 

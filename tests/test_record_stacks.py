@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from heapsmith.bench.common.symbols import frame_names
-from heapsmith.bench.record.record import RecordedTrace, RecordResult, record
+from heapsmith.bench.record.record import Processes, RecordResult, record
+from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.trace.reader import TraceReader, verify
 from heapsmith.model.trace.stacks import CallTree
@@ -95,7 +96,7 @@ def test_libraries_at_one_address_are_told_apart(recorded: RecordResult) -> None
 
 def test_a_depth_keeps_the_innermost_frames(built: Path, tmp_path: Path) -> None:
     command = [str(built / name) for name in ("stacks", "one.so", "two.so")]
-    ways = found(record(command, tmp_path / "t.hst", all_processes=False, stacks=3).traces[0])
+    ways = found(record(command, tmp_path / "t.hst", processes=Processes(all=False), stacks=3).traces[0])
     assert ways[102] == {"recurse recurse recurse": 1}
     assert ways[104] == {"leaf right main": 5000}
 

@@ -26,7 +26,11 @@ _AT_SECURE = 23
 
 
 class _Facts(NamedTuple):
-    """What /proc/PID/stat says. stack: where it begins, which tells a program from the next that exec(2) starts."""
+    """What /proc/PID/stat says.
+
+    stack: where it begins, which tells a program from the next that exec(2) starts; 0 while exec works, and of another
+    user's process.
+    """
 
     ended: bool
     parent: int
@@ -39,9 +43,9 @@ class _Facts(NamedTuple):
 class _Seen:
     """A program in a process: a new one begins with each exec."""
 
-    def __init__(self, pid: int, facts: _Facts, by: str, cpu_before_s: float) -> None:
+    def __init__(self, pid: int, facts: _Facts, exe: str, by: str, cpu_before_s: float) -> None:
         self.pid, self.stack, self.by, self.before_s = pid, facts.stack, by, cpu_before_s
-        self.exe, self.name = _link(pid, "exe"), facts.name
+        self.exe, self.name = exe, facts.name
         self.cpu_s, self.rss, self.anonymous = 0.0, 0, 0
         self.has: bool | None = None
         self.why = ""
@@ -85,7 +89,6 @@ class Watch:
             Image(one.pid, one.name, one.cpu_s, one.rss, one.anonymous, one.has, one.why)
             for programs in self._seen.values()
             for one in programs
-            if one.exe != self._own
         ]
 
     def _look_at(self, pid: int) -> bool:
@@ -93,13 +96,17 @@ class Watch:
         if facts.ended:
             return False
         programs = self._seen.setdefault((pid, facts.started), [])
-        if not programs or programs[-1].stack != facts.stack:
+        if programs and not programs[-1].stack:
+            programs[-1].stack = facts.stack
+        exe = _link(pid, "exe")
+        if exe == self._own != "":  # the launcher, before it becomes the command
+            return True
+        if not programs or facts.stack not in (0, programs[-1].stack) or exe not in ("", programs[-1].exe):
             before = programs[-1].before_s + programs[-1].cpu_s if programs else 0.0
             by = programs[-1].name if programs else self._name_of(facts.parent) or self._command
             self._programs += 1
-            programs.append(_Seen(pid, facts, by, before))
+            programs.append(_Seen(pid, facts, exe, by, before))
         one = programs[-1]
-        one.exe = one.exe or _link(pid, "exe")
         one.cpu_s = max(one.cpu_s, facts.cpu_s - one.before_s)
         resident, shared = map(int, Path(f"/proc/{pid}/statm").read_bytes().split()[1:3])
         one.rss = max(one.rss, resident * _PAGE)

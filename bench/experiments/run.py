@@ -25,7 +25,7 @@ from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.programs.measure import run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.bench.record.record import record
+from heapsmith.bench.record.record import Processes, record
 from heapsmith.bench.replay.replay import replay_once
 from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
@@ -242,7 +242,7 @@ def _prepared(workload: Workload, name: str, folder: Path, quick: bool) -> tuple
     trace = folder / f"{name}.hst"
     command = [str(program(workload.micro, seed=TRAINING_SEED)), str(work), *words]
     void = subprocess.DEVNULL
-    recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
+    recorded = record(command, trace, processes=Processes(all=False), stdin=void, stdout=void, stderr=void)
     if recorded.exit_status != 0:
         raise CheckFailed(f"{workload.micro}: exit status {recorded.exit_status} while it was recorded")
     path, counts = str(program(workload.micro)), folder / "counts.json"

@@ -18,7 +18,7 @@ from heapsmith.bench.forge.verdict import verdict
 from heapsmith.bench.page.page import write_page
 from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.bench.programs.measure import limit_of, measure
-from heapsmith.bench.record.record import RecordResult, record
+from heapsmith.bench.record.record import Processes, RecordResult, record
 from heapsmith.bench.record.shares import Shares, name_of, shares
 from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
@@ -167,7 +167,7 @@ def _part(stop: Stop, part: float) -> Stop:
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:
     """Record the command; its busiest process must have lost no event."""
     void = subprocess.DEVNULL
-    result = record(command, trace, stdin=void, stdout=void, limit_s=RECORD_S, progress=progress)
+    result = record(command, trace, processes=Processes(limit_s=RECORD_S), stdin=void, stdout=void, progress=progress)
     if did_the_work(result.apart):
         raise CheckFailed(f"nothing to forge for: the recorder did not see {sentences(result.apart)}")
     traces = _kept(result, shares(result), trace.with_name("trace.programs"))
@@ -176,7 +176,7 @@ def _record(command: list[str], trace: Path, progress: Progress) -> tuple[Record
         raise KeyboardInterrupt
     if result.wall_ns > RECORD_S * 1e9:
         raise CheckFailed(
-            f"{command[0]}: had not ended after {RECORD_S:,.0f} s while it was recorded; {trace} has its events"
+            f"{command[0]}: had not ended after {RECORD_S:g} s while it was recorded; {trace} has its events"
         )
     if killed > 0:
         raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")

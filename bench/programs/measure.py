@@ -7,7 +7,7 @@ import signal
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
@@ -59,6 +59,19 @@ class Run(msgspec.Struct, frozen=True):
     """Hash of standard output, and the program's end."""
     errors: str
     """The end of standard error."""
+
+
+class Given(NamedTuple):
+    """What a command is run with: `env` replaces the environment.
+
+    everywhere: a library is preloaded also to programs that the command starts with another environment.
+    """
+
+    env: Mapping[str, str] | None = None
+    everywhere: bool = False
+
+
+AS_GIVEN = Given()
 
 
 class Ratios(msgspec.Struct, frozen=True):
@@ -216,35 +229,61 @@ def _rows_of(library: Library, own: OwnMalloc, variants: Variants) -> list[Libra
     return [row for one in found for row in ([one] if one.is_own else variants(one))]
 
 
+class _Runs:
+    """The runs of a command, looked at until it is known what a library serves.
+
+    Without `limit_s` the limit of the other runs follows from the first.
+    """
+
+    def __init__(
+        self, start: Start, libraries: Sequence[Library], folder: Path, must_succeed: bool, limit_s: float | None
+    ) -> None:
+        self._start, self._libraries, self._folder = start, libraries, folder
+        self._must_succeed, self._limit_s = must_succeed, limit_s
+        self.served = [Served(library, start.command[0]) for library in libraries]
+
+    def run(self, entry: int) -> Run:
+        """One run under the library of that number."""
+        library, served, command = self._libraries[entry], self.served[entry], list(self._start.command)
+        try:
+            done = run_once(self._start, library, self._folder, limit_s=self._limit_s, images=served.images())
+        except CheckFailed as error:
+            raise CheckFailed(f"{command[0]} under {library.name}: {error}") from error
+        if self._must_succeed:
+            _require_success(done.used, command, library)
+        served.ran(done.used.cpu_ns)
+        self._limit_s = self._limit_s or limit_of(done.used.wall_ns)
+        return done
+
+
 def measure(
     command: list[str],
     libs: "Sequence[str | Design]",
     *,
     stop: Stop,
     pivot: int = 0,
-    env: Mapping[str, str] | None = None,
+    given: Given = AS_GIVEN,
     variants: Variants = as_it_is,
     must_succeed: bool = False,
-    everywhere: bool = False,
     progress: Progress = quiet,
 ) -> MeasureTable:
     """Run `command` under each library in interleaved rounds, after a warm-up round.
 
     `libs`: see find_library. Without a number of rounds, `stop` also ends them once the intervals
     of CPU time and peak RSS to the library `pivot` are narrow (is_known). Standard input is
-    /dev/null; standard output and error do not reach the terminal. `env` replaces the environment;
-    its LD_PRELOAD stays, behind the library. `variants` makes the rows of a library of `libs`: by
+    /dev/null; standard output and error do not reach the terminal. LD_PRELOAD of the environment
+    stays, behind the library. `variants` makes the rows of a library of `libs`: by
     default it alone. Wall time is from fork to the command's end, with loading. For `glibc`, one
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
     it. Without `stop.run_limit_s` the limit of a run follows from the first. Raises BadInput for a
     missing command or library, or a command that LD_PRELOAD does not reach, and CheckFailed for a
-    library that does not serve the processes that do the work (Served), for a run that takes far
-    longer than the first, or that fails where it `must_succeed`. `everywhere`: the library is
-    preloaded also to programs that the command starts with another environment.
+    library that does not serve the processes that do the work (Served), for a run that exceeds the
+    limit, or that fails where it `must_succeed`.
     """
     stop.check()
-    start = Start(command, find_program(command, env, everywhere=everywhere), env, everywhere=everywhere)
+    program = find_program(command, given.env, everywhere=given.everywhere)
+    start = Start(command, program, given.env, everywhere=given.everywhere)
     libraries = find_libraries(libs)
     require_malloc_of(*libraries)
     with scratch() as folder:
@@ -253,35 +292,21 @@ def measure(
             progress(f"{command[0]}: whose malloc it uses", 0, 1)
             own = own_malloc(start, folder, limit_s=stop.run_limit_s)
         libraries = [row for each in libraries for row in _rows_of(each, own, variants)]
-        limit_s = stop.run_limit_s
-        served = [Served(library, command[0]) for library in libraries]
-
-        def run(entry: int) -> Run:
-            nonlocal limit_s
-            try:
-                done = run_once(start, libraries[entry], folder, limit_s=limit_s, images=served[entry].images())
-            except CheckFailed as error:
-                raise CheckFailed(f"{command[0]} under {libraries[entry].name}: {error}") from error
-            if must_succeed:
-                _require_success(done.used, command, libraries[entry])
-            served[entry].ran(done.used.cpu_ns)
-            limit_s = limit_s or limit_of(done.used.wall_ns)
-            return done
-
+        runs = _Runs(start, libraries, folder, must_succeed, stop.run_limit_s)
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
-        names = [library.name for library in libraries]
-        taken = interleaved(command[0], names, known, run, progress, resident=lambda run: resident(run.used))
-        for one in served:
+        called = [library.name for library in libraries]
+        taken = interleaved(command[0], called, known, runs.run, progress, resident=lambda run: resident(run.used))
+        for one in runs.served:
             one.require()
         truth = next((place for place, one in enumerate(libraries) if one.is_own), 0)
         wanted = [*taken.runs[truth]]
         if len(wanted) == 1 and not all(same_output(its, wanted) for its in taken.runs):  # perhaps it varies anyway
-            wanted.append(run(truth))
+            wanted.append(runs.run(truth))
     rows = [
         measured_row(
             one, its, taken.runs[0], same_output(its, wanted), own.note() if one.path is None else looked.note()
         )
-        for one, its, looked in zip(libraries, taken.runs, served, strict=True)
+        for one, its, looked in zip(libraries, taken.runs, runs.served, strict=True)
     ]
     return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
 

@@ -85,6 +85,21 @@ class RecordResult(msgspec.Struct, frozen=True):
         return found + [f"process {pid} is in no trace: there was no room for its events" for pid in self.unwritten]
 
 
+class Processes(NamedTuple):
+    """Which processes of a command become traces, and how long it may run.
+
+    all: not only the busiest. everywhere: also those of programs that it starts with another environment. limit_s:
+    then the command gets SIGTERM, and SIGKILL if it goes on.
+    """
+
+    all: bool = True
+    everywhere: bool = False
+    limit_s: float | None = None
+
+
+ALL = Processes()
+
+
 class _Moment(NamedTuple):
     stamp: int  # TSC
     ns: int  # CLOCK_MONOTONIC
@@ -138,31 +153,29 @@ def record(
     command: list[str],
     out: Path,
     *,
-    all_processes: bool = True,
-    everywhere: bool = False,
+    processes: Processes = ALL,
     stacks: int = 0,
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
-    limit_s: float | None = None,
     progress: Progress = quiet,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
-    With `all_processes`, the other images (of children, and before and after an exec) become `<out's
+    With `processes.all`, the other images (of children, and before and after an exec) become `<out's
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
-    has its call stack, of at most `stacks` frames. With `everywhere`, programs that it starts with another environment
-    are recorded too. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by default this process's own.
-    Signals go to the command, and SIGTERM after `limit_s`. Background children are not waited for. Raises BadInput (no
-    such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
-    the first event) or CheckFailed (the command never loaded the recorder).
+    has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
+    default this process's own. Signals go to the command, and SIGTERM after `processes.limit_s`. Background children
+    are not waited for. Raises BadInput (no such command, or one that cannot be recorded; `out` cannot be written),
+    Missing (a program of musl; see build_recorder; the disk was full before the first event) or CheckFailed (the
+    command never loaded the recorder).
     """
-    program = find_program(command, everywhere=everywhere)
+    program = find_program(command, everywhere=processes.everywhere)
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     recorder = preloadable(build_recorder(stacks))
     spool = _make_spool(out)
-    if everywhere:
+    if processes.everywhere:
         spool.chmod(0o1777)  # also for programs of other users
     started = spool.stat().st_mtime
     try:
@@ -170,12 +183,12 @@ def record(
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
-        start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=everywhere)
+        start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
         with preloading(start, [recorder], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
             watch = Watch(Path(seen), command[0])
             began = _now(loaded)
             pid, status, interrupted = run_foreground(
-                whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=limit_s, watch=watch
+                whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=processes.limit_s, watch=watch
             )
             ended = _now(loaded)
         wall_ns = ended.ns - began.ns
@@ -185,7 +198,7 @@ def record(
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         images = only_recorded(watch.images(), {_image(path)[0] for path in records} | set(unwritten))
-        traces = _convert_all(records, out, run, all_processes, progress)
+        traces = _convert_all(records, out, run, processes.all, progress)
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     if unwritten and not traces:

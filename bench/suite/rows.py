@@ -23,7 +23,7 @@ from heapsmith.bench.programs.own_malloc import own_malloc
 from heapsmith.bench.programs.programs import Program, programs, record_program, trace_of
 from heapsmith.bench.programs.served import Served
 from heapsmith.bench.programs.servers import servers
-from heapsmith.bench.record.record import record
+from heapsmith.bench.record.record import Processes, record
 from heapsmith.bench.record.shares import shares
 from heapsmith.bench.replay.replay import replay_command, replay_once
 from heapsmith.bench.replay.script import write_script
@@ -311,7 +311,7 @@ def _training_input(other: Program) -> str:
 def _record(command: list[str], trace: Path, name: str) -> None:
     """Record the command's own process; CheckFailed if it fails."""
     void = subprocess.DEVNULL
-    recorded = record(command, trace, all_processes=False, stdin=void, stdout=void, stderr=void)
+    recorded = record(command, trace, processes=Processes(all=False), stdin=void, stdout=void, stderr=void)
     if recorded.exit_status != 0:
         raise CheckFailed(f"{name} in training: exit status {recorded.exit_status}, 0 was expected")
 

@@ -87,10 +87,6 @@ Json = Annotated[bool, typer.Option("--json", help="Print the result as JSON.")]
 Cmd = Annotated[
     list[str], typer.Argument(metavar="CMD", help="The program and its arguments, after --.", show_default=False)
 ]
-Everywhere = Annotated[
-    bool,
-    typer.Option("--everywhere", help="Also in programs that CMD starts with another environment or user (as root)."),
-]
 Trace = Annotated[
     Path, typer.Argument(metavar="TRACE", help=standard.TRACE, show_default=False, callback=standard.of_input)
 ]

@@ -11,7 +11,7 @@ import typer
 
 import heapsmith
 from heapsmith import arguments as take
-from heapsmith import results, show
+from heapsmith import results, show, standard
 from heapsmith.model.errors import BadInput
 
 CLOCK_OF_FILES_NS = 20_000_000
@@ -29,7 +29,7 @@ def run(
     stats: Annotated[
         str | None, typer.Option(metavar="FILE", help="Write the heap's counters at exit; %p becomes the process id.")
     ] = None,
-    everywhere: take.Everywhere = False,
+    everywhere: standard.Everywhere = False,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
     from heapsmith.bench.programs.measure import run_under
@@ -150,7 +150,7 @@ def compare(
     lib: take.Libraries,
     rounds: take.CountedRounds = None,
     time: take.Time = None,
-    everywhere: take.Everywhere = False,
+    everywhere: standard.Everywhere = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD under any mallocs and compare CPU and wall time, peak and average RSS, and output.

@@ -24,7 +24,7 @@ def record(
     depth: Annotated[
         int, typer.Option(metavar="FRAMES", help="The most frames of a stack, the innermost; up to 256.", min=1)
     ] = 64,
-    everywhere: take.Everywhere = False,
+    everywhere: standard.Everywhere = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
@@ -32,6 +32,7 @@ def record(
     The trace is that of the busiest process; each other process has a trace beside it. The exit status is that of
     CMD. CMD has the standard streams; with --json its output goes to standard error.
     """
+    from heapsmith.bench.record.record import Processes
     from heapsmith.bench.record.record import record as run_recorded
     from heapsmith.model.trace.stacks import MAX_DEPTH
 
@@ -42,8 +43,7 @@ def record(
         found = run_recorded(
             take.command_words(command),
             take.writable_file(out),
-            all_processes=not only,
-            everywhere=everywhere,
+            processes=Processes(not only, everywhere),
             stacks=depth if stacks else 0,
             stdout=sys.stderr.fileno() if json else None,
             progress=progress,

@@ -19,6 +19,10 @@ _TAKEN = "heapsmith.standard_input"
 """Marks a command line whose standard input has become a file."""
 
 TRACE = "A trace (.hst); - is standard input."
+Everywhere = Annotated[
+    bool,
+    typer.Option("--everywhere", help="Also in programs that CMD starts with another environment or user (as root)."),
+]
 
 
 def of_input(context: typer.Context, path: Path | None) -> Path | None:

@@ -92,7 +92,7 @@ def compare(
     """
     from heapsmith.bench.common.ratios import LEAST_ROUNDS
     from heapsmith.bench.common.rounds import Stop, quiet
-    from heapsmith.bench.programs.measure import measure
+    from heapsmith.bench.programs.measure import Given, measure
     from heapsmith.model.errors import BadInput
 
     if rounds is not None and seconds is not None:
@@ -101,7 +101,7 @@ def compare(
     stop = limited if rounds is None else Stop(rounds)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
     return Compared(
-        measure(words_of(command), specs, stop=stop, env=env, everywhere=everywhere, progress=progress or quiet)
+        measure(words_of(command), specs, stop=stop, given=Given(env, everywhere), progress=progress or quiet)
     )
 
 

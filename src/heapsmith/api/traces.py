@@ -234,7 +234,6 @@ def record(
     out: str | os.PathLike[str],
     *,
     only: bool = False,
-    everywhere: bool = False,
     stacks: int = 0,
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
@@ -243,8 +242,7 @@ def record(
 ) -> Recording:
     """Run a command and write a trace of its allocations to `out`: that of the busiest process.
 
-    Each other process has a trace beside it, unless `only`. everywhere: also of programs that it starts
-    with another environment or user (as root). stacks: the most frames of the call stack
+    Each other process has a trace beside it, unless `only`. stacks: the most frames of the call stack
     of each allocation, up to 256; 0: no stacks. stdin, stdout, stderr: as for
     `subprocess.Popen`; by default the standard streams of this process. The command may fail: see
     `exit_status`. Warns of each part of the run that no trace has. Raises BadInput for an unknown
@@ -257,6 +255,7 @@ def record(
     (0, ['ls', '/'])
     """
     from heapsmith.bench.common.rounds import quiet
+    from heapsmith.bench.record.record import Processes
     from heapsmith.bench.record.record import record as run_recorded
     from heapsmith.model.errors import BadInput
     from heapsmith.model.files import writable_file
@@ -268,8 +267,7 @@ def record(
     found = run_recorded(
         words_of(command),
         writable_file(Path(out)),
-        all_processes=not only,
-        everywhere=everywhere,
+        processes=Processes(not only),
         stacks=stacks,
         stdin=stdin,
         stdout=stdout,

@@ -1,0 +1,300 @@
+"""Which processes a library serves: no verdict and no recording of a program that it never reached."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from heapsmith.bench.common import everywhere, reach
+from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.common.reach import CHANGED, OWN_MALLOC, Image, apart, did_the_work, sentences
+from heapsmith.bench.common.rounds import Stop
+from heapsmith.bench.common.start import Start
+from heapsmith.bench.common.watch import Watch
+from heapsmith.bench.peers.peers import GLIBC, Library
+from heapsmith.bench.programs.measure import Given, measure, run_under
+from heapsmith.bench.programs.programs import Program
+from heapsmith.bench.record.record import Processes, record
+from heapsmith.bench.replay import replay as replays
+from heapsmith.bench.suite import rows as suite_rows
+from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.design.design import load
+from heapsmith.model.errors import CheckFailed, Missing
+
+CHURN = """
+#include <stdlib.h>
+#include <string.h>
+/* Blocks come and go for about a fifth of a second; with a word, until the process is killed. */
+int main(int count, char **words)
+{
+    char *kept[64] = {0};
+    (void)words;
+    for (unsigned i = 0; count > 1 || i < 1500000; i++) {
+        free(kept[i % 64]);
+        kept[i % 64] = malloc(24 + i % 900);
+        kept[i % 64][0] = 1;
+    }
+    return 0;
+}
+"""
+POOL = """
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+/* An allocator under another name, over 48 MiB of its own. */
+static char *pool, *top;
+static void *pool_malloc(size_t bytes)
+{
+    if (pool == NULL)
+        top = pool = mmap(NULL, 96 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    top += bytes;
+    return top - bytes;
+}
+int main(void)
+{
+    for (int i = 0; i < 48; i++)
+        memset(pool_malloc(1 << 20), 1, 1 << 20);
+    usleep(200000);
+    return puts("done") < 0;
+}
+"""
+OWN = """
+#include <stddef.h>
+static char arena[1 << 20];
+static size_t used, calls;
+void *malloc(size_t bytes) { calls++; used = (used + bytes + 15) % (1 << 19) & ~15ul; return arena + used; }
+void free(void *block) { (void)block; }
+void *calloc(size_t n, size_t bytes) { return malloc(n * bytes); }
+void *realloc(void *block, size_t bytes) { (void)block; return malloc(bytes); }
+"""
+
+needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="expected root")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With `churn`, `pool`, and `own`, which is churn with a malloc of its own."""
+    folder = tmp_path_factory.mktemp("served")
+    for name, text in {"churn": CHURN, "pool": POOL, "own": CHURN + OWN}.items():
+        (folder / f"{name}.c").write_text(text)
+        compile_c([folder / f"{name}.c"], folder / name, flags=["-O1", "-fno-builtin", "-w"])
+    return folder
+
+
+def special(folder: Path, *flags: str) -> Path:
+    """Churn in another form, or a skipped test."""
+    try:
+        return compile_c([folder / "churn.c"], folder / f"churn{''.join(flags)}", flags=["-O1", "-fno-builtin", *flags])
+    except CheckFailed as error:
+        pytest.skip(f"cannot be built here: {error}")
+
+
+SCRUBBED: dict[str, Callable[[Path], list[str]]] = {
+    "env -i": lambda folder: ["env", "-i", str(folder / "churn")],
+    "env -u": lambda folder: ["nice", "env", "-u", "LD_PRELOAD", str(folder / "churn")],
+    "unset": lambda folder: ["sh", "-c", f"unset LD_PRELOAD; '{folder}/churn'; true"],
+    "a script": lambda folder: [sys.executable, "-c", SPAWNS, str(folder / "churn")],
+}
+"""Wrappers that take LD_PRELOAD out of the environment."""
+SPAWNS = "import subprocess, sys; [subprocess.run([sys.argv[1]], env={}) for _ in range(4)]"
+
+
+@pytest.mark.parametrize("wrapper", SCRUBBED)
+def test_no_verdict_on_a_program_behind_a_scrubbed_environment(folder: Path, wrapper: str, tmp_path: Path) -> None:
+    command = SCRUBBED[wrapper](folder)
+    refusal = r"^no verdict: default does not serve what \S+ runs: churn \(.* by (env|nice|sh|python)"
+    with pytest.raises(CheckFailed, match=refusal):
+        measure(command, [GLIBC, "default"], stop=Stop(3))
+    recorded = record(command, tmp_path / "t.hst")
+    (missed,) = recorded.apart
+    assert (missed.program, missed.why.startswith(CHANGED)) == ("churn", True)
+    assert missed.cpu_share > 0.5
+    assert recorded.warnings()[0].startswith("in no trace is churn (")
+    assert recorded.warnings()[1] == reach.HELP
+    assert did_the_work(recorded.apart)
+
+
+def test_a_program_that_is_reached_has_a_verdict(folder: Path, tmp_path: Path) -> None:
+    """Also behind wrappers that leave the environment as it is."""
+    command = ["sh", "-c", f"nice env X=1 '{folder}/churn'; true"]
+    table = measure(command, [GLIBC, "default"], stop=Stop(1))
+    assert [row.note for row in table.rows] == ["", ""]
+    recorded = record(command, tmp_path / "t.hst")
+    assert (recorded.apart, recorded.other_memory, recorded.warnings()) == ([], [], [])
+    assert recorded.traces[0].events > 2_900_000
+
+
+@pytest.mark.parametrize(("flag", "why"), [("-static", "it is statically linked"), ("-m32", "it is a 32-bit program")])
+def test_the_reason_is_that_of_the_child(folder: Path, flag: str, why: str, tmp_path: Path) -> None:
+    command = ["sh", "-c", f"'{special(folder, flag)}'; true"]
+    with pytest.raises(CheckFailed, match=f"no verdict: .*{why}"):
+        measure(command, [GLIBC, "default"], stop=Stop(1))
+    (missed,) = record(command, tmp_path / "t.hst", stderr=subprocess.DEVNULL).apart
+    assert missed.why.startswith(why)
+
+
+def test_a_malloc_inside_the_executable_is_told(folder: Path, tmp_path: Path) -> None:
+    own = str(folder / "own")
+    (missed,) = record([own], tmp_path / "t.hst").apart
+    assert (missed.program, missed.why) == ("own", OWN_MALLOC)
+    with pytest.raises(CheckFailed, match=r"no verdict: default does not serve .*a malloc of its own"):
+        measure([own], [GLIBC, "default"], stop=Stop(1))
+
+
+def test_memory_that_is_none_of_mallocs_is_told(folder: Path, tmp_path: Path) -> None:
+    recorded = record([str(folder / "pool")], tmp_path / "t.hst", stdout=subprocess.DEVNULL)
+    (other,) = recorded.other_memory
+    assert (other.program, other.peak_live_bytes < 1 << 20) == ("pool", True)
+    assert 40 << 20 < other.peak_rss_bytes < 56 << 20
+    assert "MiB of the resident memory of pool (pid " in recorded.warnings()[0]
+
+
+def test_run_says_which_process_it_did_not_serve(folder: Path) -> None:
+    said: list[str] = []
+    library = library_of(load("default"))
+    assert run_under(library, ["env", "-i", str(folder / "churn")], say=said.append) == 0
+    (line,) = said
+    assert line.startswith("libdefault.so does not serve churn (pid ")
+    assert "it was started without LD_PRELOAD by env" in line
+    assert run_under(library, ["env", str(folder / "churn")], say=said.append) == 0
+    assert len(said) == 1
+
+
+def test_run_ends_with_its_counters_or_a_word(folder: Path, tmp_path: Path) -> None:
+    def run(stats: str, *command: str) -> list[str]:
+        words = [sys.executable, "-m", "heapsmith", "run", "--stats", stats, "default", "--", *command]
+        done = subprocess.run(words, check=True, capture_output=True, text=True, cwd=tmp_path)
+        return done.stderr.splitlines()
+
+    churn = str(folder / "churn")
+    assert run("a.%p.json", churn) == []
+    assert len(list(tmp_path.glob("a.*.json"))) == 1
+    first, second = run("b.json", "env", "-i", churn)
+    assert "does not serve churn" in first
+    assert second == "heapsmith: b.json: not written: no process under the library ended in order"
+
+
+def test_a_row_of_the_benchmark_gives_no_figures(folder: Path, tmp_path: Path) -> None:
+    one = Program("scrubbed", "churn", SCRUBBED["env -i"](folder), ())
+    run = suite_rows._program_row(one, "programs", None).prepare(tmp_path)
+    run(Library(GLIBC, None), 60)
+    with pytest.raises(CheckFailed, match="no verdict: default does not serve"):
+        run(Library("default", library_of(load("default"))), 60)
+
+
+def test_a_replay_without_its_library_is_no_replay(folder: Path, tmp_path: Path, monkeypatch: Any) -> None:
+    """The loader goes on without a library that it cannot load, with a message that nobody sees."""
+    trace = tmp_path / "t.hst"
+    record([str(folder / "pool")], trace, stdout=subprocess.DEVNULL)
+    (tmp_path / "broken.so").write_text("no library")
+    monkeypatch.setattr(replays, "require_malloc_of", lambda *_: None)
+    with pytest.raises(CheckFailed, match=r"broken\.so: ERROR: ld\.so: .*cannot be preloaded"):
+        replays.replay(trace, [str(tmp_path / "broken.so")], stop=Stop(1))
+
+
+def test_what_matters_is_work_and_memory() -> None:
+    """By hand: shares of the processor time, and the largest process."""
+    served = Image(1, "sh", 0.8, 50 << 20, 0, has=True, why="")
+    small = Image(2, "tool", 0.05, 4 << 20, 0, has=False, why="a")
+    unknown = Image(3, "soon", 0.0, 90 << 20, 0, has=None, why="")
+    assert apart([served, small, unknown]) == []
+    part = Image(2, "tool", 0.2, 4 << 20, 0, has=False, why="a")
+    (found,) = apart([served, part])
+    assert (found.cpu_share, found.largest, did_the_work([found])) == (pytest.approx(0.2), False, False)
+    large = Image(2, "tool", 0.001, 80 << 20, 0, has=False, why=f"{CHANGED} so")
+    (found,) = apart([served, large])
+    assert (found.largest, did_the_work([found])) == (True, True)
+    many = [Image(10 + i, "tool", 0.4, 4 << 20, 0, has=False, why="a") for i in range(3)]
+    (found,) = apart([served, *many])
+    assert sentences([found]) == "tool (3 processes, 60% of the CPU time): a"
+    assert did_the_work([found])
+    assert apart([]) == []
+
+
+def seen(command: list[str]) -> list[Image]:
+    """What a watch of a run under `default` sees."""
+    library = preloadable(library_of(load("default")))
+    watch = Watch(Path(library), command[0])
+    run_foreground(Start(command, shutil.which(command[0]) or "", None, {"LD_PRELOAD": library}), watch=watch)
+    return watch.images()
+
+
+def test_each_program_of_a_process_is_seen(folder: Path) -> None:
+    command = ["sh", "-c", f"'{folder}/churn'; exec env -i '{folder}/churn'"]
+    images = [one for one in seen(command) if one.name == "churn"]
+    assert sorted((one.has for one in images), key=str) == [False, True]
+    assert all(one.cpu_s > 0.001 and one.rss > 1 << 19 for one in images)
+
+
+def test_a_process_that_leaves_its_parent_is_seen(folder: Path) -> None:
+    command = ["sh", "-c", f"(env -i '{folder}/churn' endless & echo $! > '{folder}/pid'; sleep 0.3); sleep 0.3"]
+    try:
+        assert [one.has for one in seen(command) if one.name == "churn"] == [False]
+    finally:
+        os.kill(int((folder / "pid").read_text()), 9)
+
+
+@needs_root
+def test_a_program_of_another_user_is_told(folder: Path) -> None:
+    if shutil.which("setpriv") is None:
+        pytest.skip("setpriv is not installed")
+    open_to_all = Path("/tmp/heapsmith-served-churn")
+    shutil.copy(folder / "churn", open_to_all)
+    try:
+        images = seen(["setpriv", "--reuid", "65534", "--clear-groups", str(open_to_all)])
+    finally:
+        open_to_all.unlink()
+    told = [one.why for one in images if one.has is False]
+    if not told:
+        pytest.skip("the library lies where every user can read it")
+    assert told == [f"{reach.NOT_LOADED}, as user 65534"]
+
+
+def everywhere_works() -> bool:
+    """Whether this process may make a mount namespace."""
+    done = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True)
+    return os.geteuid() == 0 and done.returncode == 0
+
+
+@pytest.mark.skipif(not everywhere_works(), reason="expected root, who may make mount namespaces")
+@pytest.mark.parametrize("wrapper", ["env -i", "unset"])
+def test_everywhere_reaches_through_a_scrubbed_environment(folder: Path, wrapper: str, tmp_path: Path) -> None:
+    command, was_there = SCRUBBED[wrapper](folder), everywhere.FILE.exists()
+    recorded = record(command, tmp_path / "t.hst", processes=Processes(everywhere=True))
+    assert recorded.apart == []
+    assert recorded.traces[0].events > 2_900_000
+    assert recorded.traces[0].program[-1].endswith("churn")
+    said: list[str] = []
+    assert run_under(library_of(load("default")), command, everywhere=True, say=said.append) == 0
+    assert said == []
+    table = measure(command, [GLIBC, "default"], stop=Stop(1), given=Given(everywhere=True))
+    assert [row.note for row in table.rows] == ["", ""]
+    assert everywhere.FILE.exists() == was_there
+
+
+@pytest.mark.skipif(not everywhere_works(), reason="expected root, who may make mount namespaces")
+def test_everywhere_is_seen_by_the_command_alone() -> None:
+    """It sees its file, and other processes do not."""
+    library = library_of(load("default"))
+    shown = [
+        "sh",
+        "-c",
+        f"grep -q libdefault '{everywhere.FILE}' && ! grep -q libdefault /proc/$PPID/root/etc/ld.so.preload",
+    ]
+    assert run_under(library, shown, everywhere=True) == 0
+    assert run_under(library, ["sh", "-c", 'test -z "$LD_PRELOAD"'], everywhere=True) == 0
+
+
+def test_everywhere_needs_root(monkeypatch: Any, tmp_path: Path) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    with pytest.raises(Missing, match="--everywhere: expected root"):
+        record(["true"], tmp_path / "t.hst", processes=Processes(everywhere=True))
