@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from heapsmith.bench.common.tables import Words, section
+from heapsmith.bench.common.tables import Words, code, section
 from heapsmith.bench.common.units import amount
 from heapsmith.bench.forge.share import Share
 from heapsmith.bench.forge.verdict import Verdict
@@ -13,6 +13,7 @@ from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.bench.replay.replay import ReplayTable
 from heapsmith.bench.report import measurements, predictions, searched
 from heapsmith.codegen.verify import VerifyReport
+from heapsmith.model.errors import printable
 from heapsmith.model.predict.simulate import SimulationTable
 from heapsmith.model.search.tune import Tuned
 from heapsmith.model.trace.stats import TraceInfo
@@ -63,12 +64,12 @@ def conclusion(report: ForgeReport) -> list[str]:
 
 def markdown(report: ForgeReport) -> str:
     """The report as a page: commands to use the library, tables, reasons and warnings."""
-    return "\n".join(_lines(report)) + "\n"
+    return "".join(f"{printable(line)}\n" for line in _lines(report))
 
 
 def _lines(report: ForgeReport) -> Iterator[str]:
     library = next(file for file in report.files if file.endswith(".so"))
-    yield f"# {report.name}: an allocator for `{shlex.join(report.command)}`"
+    yield f"# {report.name}: an allocator for {code(shlex.join(report.command))}"
     for sentence in conclusion(report):
         yield from ("", sentence)
     yield from ("", "```", f"heapsmith run {library} -- {shlex.join(report.command)}", "```", "")
@@ -83,4 +84,4 @@ def _lines(report: ForgeReport) -> Iterator[str]:
     yield from ("", "## Why this design", "")
     yield from (f"- `{reason.field}` = {reason.chosen}: {reason.why}" for reason in report.tuned.reasons)
     yield from ("", "## Files", "")
-    yield from (f"- `{file}`" for file in report.files)
+    yield from (f"- {code(file)}" for file in report.files)
