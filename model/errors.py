@@ -23,6 +23,27 @@ class Missing(HeapsmithError):
     exit_code = 3
 
 
-def printable(text: str) -> str:
-    """Return the text on a line in UTF-8, with escapes: file names may have any bytes."""
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+MOST_OF_ERROR = 400
+"""The most characters of the line of an error."""
+_CUT = " ... "
+MOST_OF_WORD = 200
+
+
+def printable(text: str, most: int | None = None, most_of_word: int = MOST_OF_WORD) -> str:
+    """Return the text on a line in UTF-8, with escapes: names of files and functions may have any bytes.
+
+    Controls of terminals, ends of lines and marks that turn the direction of a text are no characters of a line. most:
+    the most characters of the line, if it is for people. The middle of a longer line, or of a longer word, is left out.
+    """
+    text = text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+    if most is None or len(text) <= min(most, most_of_word):
+        return text
+    return _cut(" ".join(_cut(word, most_of_word) for word in text.split(" ")), most)
+
+
+def _cut(text: str, most: int) -> str:
+    """Return the text, with `most` characters of its begin and end if it has more."""
+    if len(text) <= most:
+        return text
+    begin = 2 * (most - len(_CUT)) // 3
+    return f"{text[:begin]}{_CUT}{text[len(text) - (most - len(_CUT) - begin) :]}"

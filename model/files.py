@@ -92,10 +92,10 @@ def write_json(path: Path, value: object) -> None:
     write_text(path, json_text(value) + "\n")
 
 
-def json_text(value: object) -> str:
-    """Return `value` as indented ASCII JSON, with null for infinite numbers."""
+def json_text(value: object, indent: int | None = 2) -> str:
+    """Return `value` as JSON of printable ASCII, with null for infinite numbers; in lines, or without indent in one."""
     plain = json.dumps(msgspec.to_builtins(value, str_keys=True))
-    return json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=2)
+    return json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=indent).replace("\x7f", "\\u007f")
 
 
 def cache_dir() -> Path:

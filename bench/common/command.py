@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import typer
 
-from heapsmith.model.errors import BadInput, HeapsmithError
+from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, printable
 
 
 def run(command: Callable[..., int], words: list[str]) -> int:
@@ -29,7 +29,7 @@ def exit_with(command: Callable[..., int]) -> NoReturn:
     try:
         status = run(command, sys.argv[1:])
     except HeapsmithError as error:
-        print(f"heapsmith: {error}", file=sys.stderr)
+        print(printable(f"heapsmith: {error}", MOST_OF_ERROR), file=sys.stderr)
         status = error.exit_code
     except KeyboardInterrupt:
         status = 128 + signal.SIGINT

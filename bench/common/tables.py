@@ -1,10 +1,13 @@
 """Tables of words: as Markdown for a page, or as text that fits the terminal."""
 
+import re
 import shutil
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from io import StringIO
 from typing import NamedTuple
+
+from heapsmith.model.errors import printable
 
 PIPED = 100
 """Columns of text that does not go to a terminal."""
@@ -22,14 +25,36 @@ class Words(NamedTuple):
     rows: Sequence[Sequence[str]]
 
 
-def section(words: Words) -> Iterator[str]:
+MOST_OF_CELL, MOST_OF_WORD = 2_000, 120
+"""The most characters of a cell, and of a word in it, which no line breaks."""
+_MARKS = str.maketrans({"|": "/", "`": "\\`", "<": "&lt;"})
+"""What would end a cell of Markdown, or begin something else in it."""
+
+
+def shown(words: Words) -> Words:
+    """The table with each cell on a line, whatever names are in it."""
+    title, columns, *rows = (
+        [printable(cell, MOST_OF_CELL, MOST_OF_WORD) for cell in row]
+        for row in ([words.title], words.columns, *words.rows)
+    )
+    return Words(title[0], columns, rows)
+
+
+def section(table: Words) -> Iterator[str]:
     """A table under its title, as lines of Markdown."""
+    words = shown(table)
     left = [index == 0 or column.startswith("<") for index, column in enumerate(words.columns)]
     yield from ("", f"## {words.title}", "")
     yield f"| {' | '.join(column.lstrip('<') for column in words.columns)} |"
     yield f"|{'|'.join(':--' if text else '--:' for text in left)}|"
     for row in words.rows:
-        yield f"| {' | '.join(cell.replace('|', '/') for cell in row)} |"
+        yield f"| {' | '.join(cell.translate(_MARKS) for cell in row)} |"
+
+
+def code(text: str) -> str:
+    """A name or a command as code in Markdown, whatever marks it has."""
+    fence = "`" * (1 + max(map(len, re.findall("`+", text)), default=0))
+    return f"{fence} {text} {fence}" if "`" in text else f"`{text}`"
 
 
 def width() -> int:
@@ -67,13 +92,14 @@ _Layout = list[list[_Column]]
 """Tables to print below each other."""
 
 
-def text(words: Words, width: int) -> str:
+def text(table: Words, width: int) -> str:
     """The table under its title, in lines of at most `width` columns without trailing spaces.
 
     A table that is too wide gets its headers and texts folded, or its rows and columns exchanged,
     or is split into several tables that repeat the first column: the layout with the fewest lines
     wins. Words and figures are never broken, so a line may still be longer.
     """
+    words = shown(table)
     columns = _columns(words)
     layouts = [[columns]]
     if _total(columns, _Column.natural) > width:

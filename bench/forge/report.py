@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from heapsmith.bench.common.tables import Words, section
+from heapsmith.bench.common.tables import Words, code, section
 from heapsmith.bench.common.units import amount
 from heapsmith.bench.forge.next_steps import Next, next_steps
 from heapsmith.bench.forge.share import Share
@@ -14,6 +14,7 @@ from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.bench.replay.replay import ReplayTable
 from heapsmith.bench.report import measurements, predictions, searched
 from heapsmith.codegen.verify import VerifyReport
+from heapsmith.model.errors import printable
 from heapsmith.model.predict.simulate import SimulationTable
 from heapsmith.model.search.tune import Tuned
 from heapsmith.model.trace.stats import TraceInfo
@@ -128,13 +129,13 @@ def _recorded(info: TraceInfo | None) -> list[str]:
 
 def _page(report: ForgeReport | Unfinished, found: ForgeReport | Found, why: Sequence[str], then: Sequence[str]) -> str:
     """The page of a forge: sentences, lines, and the tables of what was found."""
-    return "\n".join(_lines(report, found, why, then)) + "\n"
+    return "".join(f"{printable(line)}\n" for line in _lines(report, found, why, then))
 
 
 def _lines(
     report: ForgeReport | Unfinished, found: ForgeReport | Found, why: Sequence[str], then: Sequence[str]
 ) -> Iterator[str]:
-    yield f"# {report.name}: an allocator for `{shlex.join(report.command)}`"
+    yield f"# {report.name}: an allocator for {code(shlex.join(report.command))}"
     for sentence in why:
         yield from ("", sentence)
     yield from then
@@ -147,4 +148,4 @@ def _lines(
         yield from ("", "## Why this design", "")
         yield from (f"- `{reason.field}` = {reason.chosen}: {reason.why}" for reason in found.tuned.reasons)
     yield from ("", "## Files", "")
-    yield from (f"- `{file}`" for file in report.files)
+    yield from (f"- {code(file)}" for file in report.files)

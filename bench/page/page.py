@@ -10,9 +10,11 @@ import markupsafe
 import msgspec
 
 from heapsmith.bench.common.tables import Words
+from heapsmith.bench.common.tables import shown as plain
 from heapsmith.bench.page.contents import Shown, contents
 from heapsmith.bench.page.payload import Payload
 from heapsmith.bench.programs.measure import MeasureTable
+from heapsmith.model.errors import printable
 from heapsmith.model.files import write_text
 from heapsmith.model.search.tune import Tuned
 
@@ -56,14 +58,14 @@ def write_page(path: Path, page: Page) -> None:
     data = payload.text(contents(page.shown, page.tuned, page.measured, payload))
     script = "\n".join((here / f"{name}.js").read_text() for name in SCRIPTS)
     text = environment.from_string((here / "page.html.j2").read_text()).render(
-        title=page.title,
+        title=printable(page.title),
         version=version("heapsmith"),
         style=markupsafe.Markup((here / "page.css").read_text()),
         script=markupsafe.Markup(f'(() => {{\n"use strict";\n{script}\n}})();'),
         data=data,
         views=[(name, words) for name, words in VIEWS.items() if name != "proof" or page.proof],
-        why=page.why,
-        next=page.next,
+        why=[printable(sentence) for sentence in page.why],
+        next=[printable(command) for command in page.next],
         verdict=page.verdict,
         proof=page.proof,
         ledgers=page.ledgers,
@@ -71,8 +73,9 @@ def write_page(path: Path, page: Page) -> None:
     write_text(path, text)
 
 
-def _table(words: Words) -> markupsafe.Markup:
+def _table(table: Words) -> markupsafe.Markup:
     """Return a table as HTML."""
+    words = plain(table)
     is_text = [index == 0 or name.startswith("<") for index, name in enumerate(words.columns)]
 
     def row(tag: str, cells: Sequence[str]) -> markupsafe.Markup:

@@ -97,7 +97,7 @@ def _head(one: Sight) -> list[Text]:
     lines = [
         Text(f"{one.pid}  {_command(one)}", style="bold", no_wrap=True, overflow="ellipsis"),
         Text(
-            f"{one.design}: resident {amount(one.rss_bytes)}, committed {amount(one.bytes.committed)} "
+            f"{printable(one.design)}: resident {amount(one.rss_bytes)}, committed {amount(one.bytes.committed)} "
             f"(peak {amount(one.counters['committed_peak'])}), {one.threads} threads, "
             f"{one.heaps} heaps ({one.idle_heaps} idle){busy}"
         ),
@@ -140,7 +140,7 @@ def _others(others: Sequence[Sight], more: int) -> Table:
     table = _table("other processes", "resident", "committed", "refills/s", "<command")
     for one in others:
         refills = "-" if one.rates is None else _per_second(one.rates["refill"])
-        table.add_row(str(one.pid), amount(one.rss_bytes), amount(one.bytes.committed), refills, _command(one))
+        table.add_row(str(one.pid), amount(one.rss_bytes), amount(one.bytes.committed), refills, Text(_command(one)))
     if more:
         table.add_row(f"and {more}")
     return table

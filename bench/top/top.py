@@ -19,6 +19,7 @@ from heapsmith.bench.top.process import facts
 from heapsmith.bench.top.screen import WIDE, Screen, picture
 from heapsmith.bench.top.watch import Sight, Watch
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import json_text
 
 PATIENCE_S = 3.0
 """What a command that was started here gets to end when the view does."""
@@ -132,7 +133,7 @@ def _wait(seconds: float, process: subprocess.Popen[bytes] | None) -> bool:
 def _print(sights: list[Sight], how: Shown) -> None:
     """A look as a line of JSON, or as text without cuts."""
     if how.json:
-        print(msgspec.json.encode(sights).decode(), flush=True)
+        print(json_text(sights, indent=None), flush=True)
         return
     console = Console(width=max(WIDE, shutil.get_terminal_size((PIPED, 24)).columns))
     for part in picture(sights):

@@ -59,7 +59,7 @@ def schema(
     """
     from heapsmith.model.toml_text import schema_file, schema_line
 
-    print(schema_line(kind) if line else schema_file(kind).read_text(), end="")
+    show.text(schema_line(kind) if line else schema_file(kind).read_text())
 
 
 @app.command(epilog=take.example("generate default -o out/c", "generate out/py/design.toml -o out/py/c --check"))
@@ -72,7 +72,7 @@ def generate(
     """Write the C of a design. heapsmith.h for programs, plan.json and a MANIFEST of hashes stand beside it."""
     found = heapsmith.generate(design, out, check=check).details
     said = f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}"
-    show.emit_json(found) if json else print(said)
+    show.emit_json(found) if json else show.line(said)
 
 
 @app.command(epilog=take.example("build default -o libheap.so --header heapsmith.h", "build py.toml -o py.a --static"))
@@ -87,7 +87,7 @@ def build(
     """Compile the library of a design with GCC. Preload it, link it with -l, or with --static make an archive."""
     found = heapsmith.Design.load(design)
     built = heapsmith.build(found, out, checked=checked, static=static, header=header)
-    show.emit_json({"design": found.name, "hash": found.hash, "library": str(built)}) if json else print(built)
+    show.emit_json({"design": found.name, "hash": found.hash, "library": str(built)}) if json else show.line(built)
 
 
 @app.command(epilog=take.example("verify default", "verify out/py/design.toml out/py/trace.hst"))

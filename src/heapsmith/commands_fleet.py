@@ -123,7 +123,7 @@ def guard(
         else:
             found = watch.guard(load(design), baseline, traces, limits, progress)
     if write:
-        show.emit_json(written) if json else print(baseline)
+        show.emit_json(written) if json else show.line(baseline)
         return 0
     show.emit_json(found) if json else results.guarded(found)
     return 0 if found.ok else 1

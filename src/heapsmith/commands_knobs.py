@@ -7,7 +7,7 @@ import typer
 
 from heapsmith import arguments as take
 from heapsmith import results_knobs, show
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, printable
 
 if TYPE_CHECKING:
     from heapsmith.bench.common.rounds import Stop
@@ -115,7 +115,7 @@ def print_classes(inputs: list[str], json: bool) -> None:
     if json:
         show.emit_json(table.classes)
         return
-    print(source(table.classes, ", ".join(Path(one).name for one in inputs)))
+    show.text(source(table.classes, printable(", ".join(Path(one).name for one in inputs))) + "\n")
     if not of_one:
         count = len(table.classes)
         show.note(f"heapsmith: {count} classes; a request's class is {table.lost:.1f} bytes too large on average")

@@ -73,7 +73,7 @@ def stats(
 
     found = read_report(report)
     if csv:
-        print(as_csv(found), end="")
+        show.text(as_csv(found))
     elif json:
         show.emit_json(found)
     else:

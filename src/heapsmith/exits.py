@@ -10,7 +10,7 @@ import typer
 
 from heapsmith import show
 from heapsmith.bench.common.given import closed_streams
-from heapsmith.model.errors import BadInput, HeapsmithError, Missing, printable
+from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing
 
 _OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors that are standard output's if they name no file: model/files.py writes all others, and names them."""
@@ -55,7 +55,7 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
 
 
 def _complain(what: str) -> None:
-    show.note(f"heapsmith: {printable(show.named(what))}")
+    show.note(f"heapsmith: {what}", MOST_OF_ERROR)
 
 
 def _reader_gone() -> int:

@@ -1,6 +1,5 @@
 """The results of commands for people: each becomes fields and tables."""
 
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -96,12 +95,12 @@ def verified(report: "VerifyReport") -> None:
             rows = [(row.name, row.check, row.claim, row.found) for row in failed]
             show.table("claims that do not hold", ("name", "<check", "<claim", "<in the code"), rows)
         claims = len(report.audit.rows)
-        print(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
+        show.line(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
     if report.runs:
         draw(measurements.verified(report))
     for note in report.notes:
         show.prose(f"{note}.")
-    print("ok" if report.ok else "NOT ok")
+    show.line("ok" if report.ok else "NOT ok")
 
 
 def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool = False) -> None:
@@ -152,7 +151,7 @@ def tuned(found: "Tuned", path: Path | None = None) -> None:
         if reason.field in ("design", "sizes", "segregation"):
             show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
     if path is not None:
-        print(path)
+        show.line(path)
 
 
 def policies(found: "Policies", path: Path) -> None:
@@ -171,7 +170,7 @@ def policies(found: "Policies", path: Path) -> None:
         show.prose(f"{name}: " + ", ".join(f"{field} = {value}" for field, value in found.arms[name].items()))
     for reason in found.reasons:
         show.prose(reason.why)
-    print(path)
+    show.line(path)
 
 
 def swept(done: "Sweep") -> None:
@@ -189,7 +188,7 @@ def swept(done: "Sweep") -> None:
     if done.skipped:
         rows = [(one.grid, f"{one.combinations:,}", one.reason) for one in done.skipped]
         show.table("combinations that are no legal design", ("grid", "combinations", "<reason"), rows)
-    print(done.out)
+    show.line(done.out)
 
 
 def guarded(found: "Guarded") -> None:
@@ -212,7 +211,7 @@ def guarded(found: "Guarded") -> None:
         f"{amount(new.best_bytes)} in the best {new.classes}: in full slabs, that saves {new.saves:.1%} of the "
         f"committed peak. Tuning again {'may pay' if new.may_pay else 'hardly pays by size classes'}."
     )
-    print("ok" if found.ok else "NOT ok")
+    show.line("ok" if found.ok else "NOT ok")
 
 
 def _few_digits(number: float) -> str:
@@ -239,7 +238,7 @@ def compared(table: "MeasureTable") -> None:
     draw(measurements.measured(table))
     for warning in measurements.notes(table):
         show.prose(warning)
-    print()
+    show.line()
     first = table.rows[0].library
     for row in table.rows[1:]:
         show.prose(measurements.against(row.library, first, row.ratios))
@@ -251,7 +250,7 @@ def benched(report: "BenchReport") -> None:
 
     for table in benchmark.tables(report):
         draw(table)
-    print()
+    show.line()
     for note in benchmark.notes(report):
         show.prose(note)
 
@@ -266,15 +265,16 @@ def forged(report: "ForgeReport") -> None:
     for warning in dict.fromkeys([*measurements.notes(report.replayed), *measurements.notes(report.measured)]):
         show.prose(warning)
     for sentence in conclusion(report):
-        print()
+        show.line()
         show.prose(sentence)
-    print()
+    show.line()
     for file in report.files:
-        print(file)
+        show.line(file)
     for why, commands in report.next_steps():
-        print()
+        show.line()
         show.prose(why)
-        print(*commands, sep="\n")
+        for command in commands:
+            show.line(command)
 
 
 def doctor(report: "DoctorReport") -> None:
@@ -284,9 +284,12 @@ def doctor(report: "DoctorReport") -> None:
     show.table("", ("what", "<", "<found", "<needed for"), rows)
     commands = dict.fromkeys(one.install for one in report.findings if one.install and not one.ok)
     if commands:
-        print("\nto install what is not there:", *commands, sep="\n  ")
+        show.line()
+        show.line("to install what is not there:")
+        for command in commands:
+            show.line(f"  {command}")
     if report.lacking:
-        print(f"heapsmith: lacking: {', '.join(report.lacking)}", file=sys.stderr)
+        show.note(f"heapsmith: lacking: {', '.join(report.lacking)}")
 
 
 def calibrated(found: "Calibration", path: Path) -> None:

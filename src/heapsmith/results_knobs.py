@@ -21,19 +21,20 @@ def advised(found: "Advised") -> None:
     for lack in found.lacks:
         show.prose(f"The traces have {lack}. What needs them is not advised.")
     if lines := [line for one in found.advice for line in one.lines()]:
-        print()
-        print("\n".join(lines))
+        show.line()
+        for line in lines:
+            show.line(line)
 
 
 def measured(found: "Measured") -> None:
     """The table of all runs, then what each set of settings does."""
     from heapsmith.bench.report import measurements
 
-    print()
+    show.line()
     draw(measurements.measured(found.table))
     for warning in measurements.notes(found.table):
         show.prose(warning)
-    print()
+    show.line()
     for effect in found.effects:
         figures = ", ".join(f"{name} {ratio.words()}" for name, ratio in effect.ratios.items())
         show.prose(f"{effect.library} with {effect.settings}: {effect.verdict}: {figures} of those without.")

@@ -40,7 +40,7 @@ def sites(found: "SiteTable", top: int) -> None:
         [line for row in found.designs for line in _kept(row)],
     )
     for one in found.advice:
-        print()
+        show.line()
         show.prose(one.text)
     for reason in found.reasons:
         show.note(f"heapsmith: {reason}")

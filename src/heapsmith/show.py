@@ -1,4 +1,7 @@
-"""The output of commands: tables, fields and JSON on stdout; notes and progress on stderr."""
+"""The output of commands: tables, fields and JSON on stdout; notes and progress on stderr.
+
+No other module of the command line prints: what is shown has no controls of terminals (model/errors.py).
+"""
 
 import sys
 import time
@@ -9,6 +12,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.bench.common import tables
+from heapsmith.model.errors import printable
 from heapsmith.model.files import json_text
 
 Report = Callable[[str, int, int], None]
@@ -34,6 +38,24 @@ def named(text: str) -> str:
     return text
 
 
+MOST = 10_000
+"""The most characters of a line for people."""
+
+
+def _said(text: str, most: int = MOST) -> str:
+    return printable(named(text), most)
+
+
+def line(text: object = "") -> None:
+    """A line on stdout; an empty one between parts of a result."""
+    print(_said(str(text)))
+
+
+def text(lines: str) -> None:
+    """Several lines on stdout, as they are but for controls, such as a file that is printed."""
+    print("\n".join(printable(named(one)) for one in lines.split("\n")), end="")
+
+
 def emit_json(value: Any) -> None:
     """A result as indented JSON in ASCII."""
     print(named(json_text(value)))
@@ -41,7 +63,7 @@ def emit_json(value: Any) -> None:
 
 def fields(rows: Iterable[tuple[str, object]]) -> None:
     """Aligned `name  value` lines; those of a long value are folded."""
-    pairs = [(name.replace("_", " "), named(str(value))) for name, value in rows]
+    pairs = [(_said(name.replace("_", " ")), _said(str(value))) for name, value in rows]
     indent = max(len(name) for name, _ in pairs) + 2
     for name, value in pairs:
         folded = tables.fold(value, tables.width() - indent).replace("\n", "\n" + " " * indent)
@@ -66,12 +88,16 @@ def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[object]]) 
 
 def prose(text: str) -> None:
     """A sentence or more, folded between words."""
-    print(tables.fold(named(text), tables.width()))
+    print(tables.fold(_said(text), tables.width()))
 
 
-def note(text: str) -> None:
+def note(text: str, most: int = MOST) -> None:
     """A line for people on stderr."""
-    print(named(text), file=sys.stderr, flush=True)
+    print(_said(text, most), file=sys.stderr, flush=True)
+
+
+MOST_OF_TASK = 100
+"""The most characters of what a bar is of."""
 
 
 class _Lines:
@@ -96,12 +122,12 @@ def progress() -> Iterator[Report]:
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeElapsedColumn())
     bar = Progress(*columns, console=Console(stderr=True), transient=True)
     task = bar.add_task("")
 
     def report(what: str, done: int, total: int) -> None:
-        bar.update(task, description=what, completed=done, total=total or None)
+        bar.update(task, description=_said(what, MOST_OF_TASK), completed=done, total=total or None)
         bar.start()
         if done >= total:
             bar.stop()

@@ -183,7 +183,9 @@ class Generated(Result):
 
     def show(self) -> None:
         """Print the folder and its files."""
-        print(f"{self.details.folder}: {', '.join(self.details.files)}")
+        from heapsmith import show
+
+        show.line(f"{self.details.folder}: {', '.join(self.details.files)}")
 
 
 @typed
