@@ -1,6 +1,7 @@
 /* The allocator that follows in the search order of the dynamic linker, looked up once it is needed. */
 #include "foreign/elsewhere.h"
 
+#include "bound.h"
 #include "definitions.h"
 
 #include <errno.h>
@@ -72,7 +73,7 @@ void elsewhere_free(void *block)
     handing_over = again;
 }
 
-void *elsewhere_realloc(void *block, size_t bytes)
+GATE void *elsewhere_realloc(void *block, size_t bytes)
 {
     know();
     bool again = handing_over;
@@ -88,7 +89,7 @@ void *elsewhere_realloc(void *block, size_t bytes)
     return moved;
 }
 
-size_t elsewhere_usable(void *block)
+GATE size_t elsewhere_usable(void *block)
 {
     know();
     return next.usable != NULL ? next.usable(block) : 0;
