@@ -39,7 +39,7 @@ static const struct {
 };
 
 /* Only where this library's malloc is the program's. Each thread that does so writes the same. */
-static COLD void serve_plugins(void)
+static COLD __attribute__((noinline)) void serve_plugins(void)
 {
     static bool done;
     if (__atomic_load_n(&done, __ATOMIC_ACQUIRE) || definition_first("malloc").function != (void *)malloc)
@@ -53,10 +53,16 @@ static COLD void serve_plugins(void)
     __atomic_store_n(&done, true, __ATOMIC_RELEASE);
 }
 
-__attribute__((visibility("default"))) COLD void *dlopen(const char *file, int mode);
+__attribute__((visibility("default"))) void *dlopen(const char *file, int mode);
+
+#ifdef __clang__
+#define JUMPS
+#else
+#define JUMPS __attribute__((optimize("O2")))
+#endif
 
 /* A jump, so that to the dynamic linker the caller is the program's own: where it looks for the file depends on that. */
-__attribute__((optimize("optimize-sibling-calls"))) COLD void *dlopen(const char *file, int mode)
+JUMPS void *dlopen(const char *file, int mode)
 {
     static void *(*known)(const char *, int);
     if ((mode & RTLD_DEEPBIND) != 0)
