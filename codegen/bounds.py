@@ -34,6 +34,8 @@ GATES = {
     "hs_large_empty": "a large block, or none of this heap's",
     "hs_large_resize": "realloc of a large block (run_extend, huge_remap)",
     "foreign": "a pointer that is no block (foreign)",
+    "elsewhere_realloc": "realloc of a block of another allocator (foreign)",
+    "elsewhere_usable": "the size of a block of another allocator (foreign)",
     "commit_up_to": "pages of a slab that was not prepared (superslabs_late, committed)",
     "plain_elsewhere": "operator new without memory",
     "aligned_elsewhere": "operator new without memory",

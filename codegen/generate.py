@@ -44,7 +44,7 @@ RUNTIME_ORDER = (
     *("rounding", "slabs", "slabs_back", "slab_census", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
     *("huge_cache", "huge", "prewarm", "thread", "large"),
-    *("background", "learner", "front", "stats", "foreign", "api", "glibc", "inspect", "view", "options"),
+    *("background", "learner", "front", "stats", "foreign", "api", "deepbind", "glibc", "inspect", "view", "options"),
     *("deletes", "operators", "copies"),
 )
 """The runtime's folders of policies and its pairs of .h and .c (api has no pair).

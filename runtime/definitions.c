@@ -14,6 +14,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
 
 enum { HIDDEN_VERSION = 0x8000, WORD_BITS = 64 };
 
@@ -126,19 +127,26 @@ static void search_plain(struct search *search)
             return;
 }
 
-static struct definition in_object(const struct link_map *object, const char *name)
+/* NULL: there is none. */
+static const ElfW(Sym) *symbol_in(const struct link_map *object, const char *name)
 {
     struct search search = { .in = symbols_of(object), .name = name };
     if (search.in.entry == NULL || search.in.names == NULL)
-        return (struct definition){ 0 };
+        return NULL;
     if (search.in.gnu_hash != NULL)
         search_gnu(&search);
     else if (search.in.hash != NULL)
         search_plain(&search);
-    if (search.found == NULL)
+    return search.found;
+}
+
+static struct definition in_object(const struct link_map *object, const char *name)
+{
+    const ElfW(Sym) *symbol = symbol_in(object, name);
+    if (symbol == NULL)
         return (struct definition){ 0 };
-    void *address = (void *)(object->l_addr + search.found->st_value);
-    if (ELF64_ST_TYPE(search.found->st_info) == STT_GNU_IFUNC)
+    void *address = (void *)(object->l_addr + symbol->st_value);
+    if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
         address = ((void *(*)(void))address)();
     return (struct definition){ address, object };
 }
@@ -187,4 +195,31 @@ struct definition definition_in(const char *file, const char *name)
     while (object != NULL && !has_file(object, file))
         object = object->l_next;
     return object != NULL ? in_object(object, name) : (struct definition){ 0 };
+}
+
+/* Is the place in a segment that is for reading alone? Its page has no code then, nor data. The headers lie where an object of
+ * the system begins. */
+static bool is_read_only(const struct link_map *object, const void *place)
+{
+    const ElfW(Ehdr) *head = (const void *)object->l_addr;
+    const ElfW(Phdr) *segment = (const void *)(object->l_addr + head->e_phoff);
+    uintptr_t offset = (uintptr_t)place - object->l_addr;
+    for (size_t index = 0; index < head->e_phnum; index++, segment++)
+        if (segment->p_type == PT_LOAD && offset - segment->p_vaddr < segment->p_filesz)
+            return segment->p_flags == PF_R;
+    return false;
+}
+
+bool definition_replace(const struct link_map *object, const char *name, const void *function)
+{
+    enum { SYSTEM_PAGE = 4096 };
+    ElfW(Sym) *symbol = (ElfW(Sym) *)symbol_in(object, name);
+    if (symbol == NULL || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !is_read_only(object, symbol))
+        return false;
+    char *page = (char *)&symbol->st_value - (uintptr_t)&symbol->st_value % SYSTEM_PAGE;
+    if (mprotect(page, SYSTEM_PAGE, PROT_READ | PROT_WRITE) != 0)
+        return false;
+    __atomic_store_n(&symbol->st_value, (uintptr_t)function - object->l_addr, __ATOMIC_RELAXED);
+    mprotect(page, SYSTEM_PAGE, PROT_READ);
+    return true;
 }

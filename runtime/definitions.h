@@ -2,6 +2,8 @@
  * that malloc may call, whose caller may hold any lock of the C library. */
 #pragma once
 
+#include <stdbool.h>
+
 struct link_map;
 
 struct definition {
@@ -14,6 +16,10 @@ struct definition definition_next(const char *name);
 
 /* The first of all: RTLD_DEFAULT. */
 struct definition definition_first(const char *name);
+
+/* Who looks for the function in this object from now on finds another one. False, and nothing changed, if the object lacks it or
+ * cannot be written to. */
+bool definition_replace(const struct link_map *object, const char *name, const void *function);
 
 /* That of the object whose file has this name. */
 struct definition definition_in(const char *file, const char *name);

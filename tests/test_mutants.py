@@ -36,6 +36,7 @@ ELSEWHERE = {
     "definitions.c": "test_border.py",
     "lock.c": "test_interleave.py",
     "definitions.h": "test_border.py",
+    "deepbind.c": "test_loading.py",
     "lock.h": "test_interleave.py",
     "options.c": "test_options.py",
     "release/time.h": "test_release_clock.py, test_conformance.py",

@@ -44,6 +44,7 @@
 #include "foreign/elsewhere.c"
 #include "foreign/next.c"
 #include "api.c"
+#include "deepbind.c"
 #include "glibc.c"
 #include "inspect.c"
 #include "view.c"

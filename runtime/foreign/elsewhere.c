@@ -1,6 +1,7 @@
 /* The allocator that follows in the search order of the dynamic linker, looked up once it is needed. */
 #include "foreign/elsewhere.h"
 
+#include "bound.h"
 #include "definitions.h"
 
 #include <errno.h>
@@ -32,7 +33,7 @@ static const struct link_map *resolve(void *function, const char *name)
     return found.object;
 }
 
-static void know(void)
+void elsewhere_know(void)
 {
     if (__atomic_load_n(&resolved, __ATOMIC_ACQUIRE))
         return;
@@ -48,7 +49,7 @@ static void know(void)
 
 bool elsewhere_in_use(void)
 {
-    know();
+    elsewhere_know();
     if (next.free == NULL || __atomic_load_n(&has_memory, __ATOMIC_RELAXED))
         return next.free != NULL;
     bool has = true;
@@ -63,7 +64,7 @@ bool elsewhere_in_use(void)
 
 void elsewhere_free(void *block)
 {
-    know();
+    elsewhere_know();
     bool again = handing_over;
     void (*free_there)(void *) = again ? libc.free : next.free;
     handing_over = true;
@@ -72,9 +73,9 @@ void elsewhere_free(void *block)
     handing_over = again;
 }
 
-void *elsewhere_realloc(void *block, size_t bytes)
+GATE void *elsewhere_realloc(void *block, size_t bytes)
 {
-    know();
+    elsewhere_know();
     bool again = handing_over;
     void *(*realloc_there)(void *, size_t) = again ? libc.realloc : next.realloc;
     if (realloc_there == NULL) {
@@ -88,8 +89,8 @@ void *elsewhere_realloc(void *block, size_t bytes)
     return moved;
 }
 
-size_t elsewhere_usable(void *block)
+GATE size_t elsewhere_usable(void *block)
 {
-    know();
+    elsewhere_know();
     return next.usable != NULL ? next.usable(block) : 0;
 }

@@ -4,6 +4,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+void elsewhere_know(void); /* its functions are looked up now, if not before */
+
 /* May a block be its? The C library's own malloc tells whether it has any memory; of another one nobody knows. */
 bool elsewhere_in_use(void);
 

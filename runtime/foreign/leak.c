@@ -3,6 +3,10 @@
 
 #include <errno.h>
 
+void foreign_know(void)
+{
+}
+
 void foreign_free(void *block)
 {
 }

@@ -3,6 +3,11 @@
 
 #include "foreign/elsewhere.h"
 
+void foreign_know(void)
+{
+    elsewhere_know();
+}
+
 void foreign_free(void *block)
 {
     elsewhere_free(block);
