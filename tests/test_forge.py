@@ -18,6 +18,7 @@ from preloaded import PROGRAMS
 
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop, quiet
+from heapsmith.bench.forge import forge
 from heapsmith.bench.forge.forge import _kept
 from heapsmith.bench.forge.page import read_report
 from heapsmith.bench.forge.share import Share, malloc_share
@@ -193,6 +194,13 @@ def processes_of_session(session: int) -> list[str]:
             state, _, _, of_session = fields.split()[:4]
             found += [name] if int(of_session) == session and state not in "ZX" else []
     return found
+
+
+def test_a_command_without_an_end_is_ended(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forge, "RECORD_S", 0.5)
+    answer = call("forge", "-o", tmp_path, "--", "sleep", "600")
+    assert answer.status == 1
+    assert "sleep: had not ended after 0.5 s while it was recorded" in answer.err
 
 
 def wait_for_child(pid: int, name: str) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import IO, Any, NamedTuple
 
 from heapsmith.model.errors import BadInput
@@ -13,6 +14,8 @@ from heapsmith.model.errors import BadInput
 _LEFT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
 """Signals that are not passed on: the command has the first two too, the last one says that it may have ended."""
 
+
+_LIMIT_S: ContextVar[float | None] = ContextVar("limit", default=None)
 
 GRACE_S = 10.0
 """Between SIGTERM and SIGKILL for a command that exceeds its limit."""
@@ -34,12 +37,11 @@ def run_foreground(
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
-    limit_s: float | None = None,
 ) -> Ended:
     """Run `program` as `command`, and return how it ended.
 
     Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the command;
-    SIGTERM and SIGHUP are passed on to it. After `limit_s` it gets SIGTERM, and SIGKILL when it goes on.
+    SIGTERM and SIGHUP are passed on to it.
     Raises BadInput if the system cannot execute it.
     """
     started: list[subprocess.Popen[bytes]] = []
@@ -62,9 +64,19 @@ def run_foreground(
         started.append(process)
         for number in early:
             process.send_signal(number)
-        with _ended_after(process, limit_s):
+        with _ended_after(process, _LIMIT_S.get()):
             status = _wait(process)
     return Ended(process.pid, status if status >= 0 else 128 - status, signal.SIGINT in seen)
+
+
+@contextmanager
+def foreground_limit(limit_s: float) -> Iterator[None]:
+    """Within this context a command in the foreground gets SIGTERM after `limit_s`, and SIGKILL if it goes on."""
+    token = _LIMIT_S.set(limit_s)
+    try:
+        yield
+    finally:
+        _LIMIT_S.reset(token)
 
 
 @contextmanager

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from heapsmith.bench.common.foreground import foreground_limit
 from heapsmith.bench.common.ratios import LEAST_ROUNDS
 from heapsmith.bench.common.rounds import Progress, Stop
 from heapsmith.bench.forge.page import forged
@@ -166,14 +167,15 @@ def _part(stop: Stop, part: float) -> Stop:
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:
     """Record the command; its busiest process must have lost no event."""
     void = subprocess.DEVNULL
-    result = record(command, trace, stdin=void, stdout=void, limit_s=RECORD_S, progress=progress)
+    with foreground_limit(RECORD_S):
+        result = record(command, trace, stdin=void, stdout=void, progress=progress)
     traces = _kept(result, shares(result), trace.with_name("trace.programs"))
     killed = result.exit_status - 128
     if killed == signal.SIGINT or result.interrupted:  # a command that ends in order on Ctrl-C has done half its work
         raise KeyboardInterrupt
     if result.wall_ns > RECORD_S * 1e9:
         raise CheckFailed(
-            f"{command[0]}: had not ended after {RECORD_S:,.0f} s while it was recorded; {trace} has its events"
+            f"{command[0]}: had not ended after {RECORD_S:g} s while it was recorded; {trace} has its events"
         )
     if killed > 0:
         raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")

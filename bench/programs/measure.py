@@ -287,10 +287,9 @@ def measure(
     default it alone. Wall time is from fork to the command's end, with loading. For `glibc`, one
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
-    it. Without `stop.run_limit_s` the limit of a run follows from the first.
-    Raises BadInput for a missing command or library, or a command that LD_PRELOAD does not
-    reach, and CheckFailed for a run that takes far longer than the first, or that fails where it
-    `must_succeed`.
+    it. Without `stop.run_limit_s` the limit of a run follows from the first. Raises BadInput for a
+    missing command or library, or a command that LD_PRELOAD does not reach, and CheckFailed for a
+    run that exceeds the limit, or that fails where it `must_succeed`.
     """
     stop.check()
     environment = dict(os.environ if env is None else env)

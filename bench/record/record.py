@@ -147,7 +147,6 @@ def record(
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
     stderr: int | IO[Any] | None = None,
-    limit_s: float | None = None,
     progress: Progress = quiet,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
@@ -155,9 +154,9 @@ def record(
     With `all_processes`, the other images (of children, and before and after an exec) become `<out's
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
     has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
-    default this process's own. Signals go to the command, and SIGTERM after `limit_s`. Background children are not
-    waited for. Raises BadInput (no such command, `out` cannot be written), Missing (a program of musl; see
-    build_recorder; the disk was full before the first event) or CheckFailed (the command never loaded the recorder).
+    default this process's own. Signals go to the command. Background children are not waited for. Raises BadInput (no
+    such command, `out` cannot be written), Missing (a program of musl; see build_recorder; the disk was full before
+    the first event) or CheckFailed (the command never loaded the recorder).
     """
     program = shutil.which(command[0]) if command else None
     if program is None:
@@ -176,7 +175,7 @@ def record(
         began = _now(loaded)
         environment = os.environ | {"LD_PRELOAD": preload([recorder], os.environ), SPOOL_VARIABLE: str(spool)}
         pid, status, interrupted = run_foreground(
-            command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=limit_s
+            command, program, environment, stdin=stdin, stdout=stdout, stderr=stderr
         )
         ended = _now(loaded)
         wall_ns = ended.ns - began.ns
