@@ -33,7 +33,7 @@ from heapsmith.model.errors import BadInput
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
 Call = Callable[..., Answer]
-JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "demo_job.py"
+JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "user_job.py"
 COMMAND = ["env", "PYTHONMALLOC=malloc", sys.executable, str(JOB), "--rounds", "1", "--size", "300"]
 RESULTS = ["exit_status", "trace", "tuned", "simulated", "verified", "measured", "verdict", "replayed", "share"]
 """What a forge finds, in this order."""
