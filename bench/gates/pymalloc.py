@@ -77,7 +77,7 @@ def rows(job: str, words: list[str], design: str, rounds: int) -> list[Row]:
 
     def run(entry: int) -> Launched:
         environment = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
-        done = run_once(program, words, ways[entry].library, environment | ways[entry].environment, folder)
+        done = run_once(program, words, ways[entry].library, {**environment, **ways[entry].environment}, folder)
         outputs.add(done.output)
         return done.used
 
