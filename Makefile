@@ -30,8 +30,9 @@ dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	@touch $@ .venv/.heapsmith
 
-demo: venv ## forge an allocator for a real Python job, then run the job under it
-	$(BIN)/python -m heapsmith forge -o $(DEMO) -- env PYTHONMALLOC=malloc python3 bench/programs/demo_job.py
+demo: venv ## forge an allocator for a perl program, say whether it pays, and what to do next
+	$(BIN)/python -m heapsmith forge -o $(DEMO) -- perl bench/programs/demo_job.pl
+	@printf '\nThe command heapsmith is in the virtual environment: . $(BIN)/activate\n'
 
 test: dev ## the test suite
 	$(BIN)/python -m pytest -n 2 --dist worksteal

@@ -16,8 +16,10 @@ import pytest
 from conftest import PROGRAM, Answer
 from preloaded import PROGRAMS
 
+from heapsmith import show
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop, quiet
+from heapsmith.bench.forge import forge
 from heapsmith.bench.forge.forge import _kept
 from heapsmith.bench.forge.page import read_report
 from heapsmith.bench.forge.share import Share, malloc_share
@@ -33,7 +35,7 @@ from heapsmith.model.errors import BadInput
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
 Call = Callable[..., Answer]
-JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "demo_job.py"
+JOB = Path(__file__).resolve().parent.parent / "bench" / "programs" / "user_job.py"
 COMMAND = ["env", "PYTHONMALLOC=malloc", sys.executable, str(JOB), "--rounds", "1", "--size", "300"]
 RESULTS = ["exit_status", "trace", "tuned", "simulated", "verified", "measured", "verdict", "replayed", "share"]
 """What a forge finds, in this order."""
@@ -194,6 +196,40 @@ def processes_of_session(session: int) -> list[str]:
             state, _, _, of_session = fields.split()[:4]
             found += [name] if int(of_session) == session and state not in "ZX" else []
     return found
+
+
+def test_a_command_without_an_end_is_ended(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(forge, "RECORD_S", 0.5)
+    answer = call("forge", "-o", tmp_path, "--", "sleep", "600")
+    assert answer.status == 1
+    assert "sleep: had not ended after 0.5 s while it was recorded" in answer.err
+
+
+def test_an_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
+    """A run without a limit, of which the interrupt reaches only this end."""
+    waits = f"""
+from heapsmith.bench.common.limited import run_limited
+run_limited(["sh", "-c", "sleep 600 & touch '{tmp_path}/begun'; wait"], None)
+"""
+    arguments = ["env", "--default-signal=INT", sys.executable, "-c", waits]
+    with subprocess.Popen(arguments, stderr=subprocess.DEVNULL, start_new_session=True) as process:
+        while not (tmp_path / "begun").exists():
+            time.sleep(0.02)
+        process.send_signal(signal.SIGINT)
+        process.wait()
+    assert processes_of_session(process.pid) == []
+
+
+def test_long_work_writes_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where standard error is no terminal: none in the first minute, then one for each."""
+    clock = iter([0.0, 59.0, 61.0, 100.0, 122.0])
+    monkeypatch.setattr(show.time, "monotonic", lambda: next(clock))
+    lines = show._Lines()
+    for done in range(4):
+        lines("tune", done, 4)
+    assert capsys.readouterr().err == "tune: 25%\ntune: 75%\n"
 
 
 def wait_for_child(pid: int, name: str) -> None:

@@ -199,7 +199,7 @@ def report(
 
 @app.command(
     context_settings=take.COMMAND_LINE,
-    epilog=take.example("forge -o out/py -- env PYTHONMALLOC=malloc python3 x.py", "forge -o out/gcc -- gcc -c big.c"),
+    epilog=take.example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c"),
 )
 def forge(
     command: take.Cmd,

@@ -1,4 +1,4 @@
-"""The program of `make demo`: a service's cache of user profiles, filled from JSON replies.
+"""A Python job of the pages and tests: a service's cache of user profiles, filled from JSON replies.
 
 It uses the standard library alone, has no input, and prints the same output on every run. Each
 request names a user. A profile that the cache lacks, or that has changed, is parsed from a JSON
