@@ -87,7 +87,8 @@ def run_tool(command: Sequence[str], what: str, given: str | None = None) -> str
     Raises Missing if it cannot run, CheckFailed with its first diagnostic if it fails.
     """
     environment = os.environ | {"LC_ALL": "C"}
-    environment.pop("LD_PRELOAD", None)
+    for unwanted in ("LD_PRELOAD", "DEBUGINFOD_URLS"):  # no tool downloads anything
+        environment.pop(unwanted, None)
     try:
         done = subprocess.run(
             command,

@@ -84,7 +84,9 @@ def test_names_are_told_apart(call: Callable[..., Answer], recorded: tuple[Path,
     found = json.loads(call("leaks", recorded[0], "--json").out)["leaks"]
     names = {row["path"][0]["function"] for row in found}
     assert LONG in names
-    assert "vvv ... vvv" in " ".join(call("leaks", recorded[0]).out.split())
+    shown = call("leaks", recorded[0]).out
+    assert " ..." in shown
+    assert LONG[:200] not in shown
 
 
 def test_a_page_has_the_names_as_text(call: Callable[..., Answer], recorded: tuple[Path, Path], tmp_path: Path) -> None:

@@ -27,8 +27,8 @@ class Words(NamedTuple):
 
 MOST_OF_CELL, MOST_OF_WORD = 2_000, 120
 """The most characters of a cell, and of a word in it, which no line breaks."""
-_MARKS = str.maketrans({"|": "/", "`": "\\`", "<": "&lt;"})
-"""What would end a cell of Markdown, or begin something else in it."""
+_TAG = re.compile(r"<(?=[a-zA-Z/!?])")
+"""What begins HTML in Markdown."""
 
 
 def shown(words: Words) -> Words:
@@ -48,7 +48,13 @@ def section(table: Words) -> Iterator[str]:
     yield f"| {' | '.join(column.lstrip('<') for column in words.columns)} |"
     yield f"|{'|'.join(':--' if text else '--:' for text in left)}|"
     for row in words.rows:
-        yield f"| {' | '.join(cell.translate(_MARKS) for cell in row)} |"
+        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+
+
+def _cell(cell: str) -> str:
+    """A cell of Markdown, whose text neither ends it nor begins what goes on behind it."""
+    text = _TAG.sub("&lt;", cell.replace("|", "/"))
+    return text.replace("`", "\\`") if text.count("`") % 2 else text
 
 
 def code(text: str) -> str:
