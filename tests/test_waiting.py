@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covering import soon
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from covering import soon
 from preloaded import library, program, run
 
 from heapsmith.model.design.choices import Front
@@ -96,7 +96,8 @@ class Watched:
         """By heap and class, the blocks that other threads freed and that did not come back yet."""
         state, found = self.simulator.state, Counter[tuple[int, int]]()
         for heap in range(state.heaps_made):
-            for owner, node in self.plan.design.row("remote").chains(state, heap):
+            for owner, first in self.plan.design.row("remote").chains(state, heap):
+                node = first
                 while node >= 0:
                     found[owner, int(state.nodes[node]["block"]) & CLASS_MASK] += 1
                     node = int(state.nodes[node]["next"])

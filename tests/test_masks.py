@@ -1,0 +1,104 @@
+"""Each line of the C that aligns or rounds up is needed: without its mask, the program sees it, or the model."""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import msgspec
+import pytest
+from covering import rounding_that_skips, soon
+from mutants import Mutant
+from test_mutants import DESIGNS as OTHERS
+from test_mutants import PROGRAMS
+from workshop import AgainstModel, ByPrograms, Workshop
+
+from heapsmith.codegen.generate import RUNTIME
+
+MASKS = (
+    (re.compile(r" & ~\((?:\w+)\)\(\w+ - 1\)| & ~\(\w+\)\(\w+ - 1\)"), ""),
+    (re.compile(r" & -(?:\(\w+\))?\w+"), ""),
+    (re.compile(r" \+ \w+ - 1(?=\))"), ""),
+    (re.compile(r"& \((\w+) - 1\)"), "& 0"),
+    (re.compile(r"& (\w+_mask\[\w+\])"), "& 0"),
+    (re.compile(r"% (alignment|align\w*|\w+_BYTES)\b"), "% 1"),
+    (re.compile(r"= round_up\(([^,]+), \w+\)"), r"= \1"),
+    (re.compile(r"return round_up\(([^,]+), \w+\)"), r"return \1"),
+)
+"""What holds an address or a length to an alignment, and what stands there without."""
+
+
+ROUNDS = msgspec.structs.replace(rounding_that_skips(), name="rounds", foreign="leak")
+DESIGNS = [ROUNDS, *OTHERS]
+"""They have every policy together; a mask is tried under each until it is missed, and under the programs last."""
+
+FOLDERS = ("recorder", "replay", "verify")
+"""Of the runtime: what no library has."""
+
+UNMISSED: dict[tuple[str, str], str] = {}
+"""(file, changed line): why nobody here can see that the mask is gone."""
+
+
+class Place(NamedTuple):
+    """A line with a mask, and the line without it."""
+
+    file: str
+    before: str
+    after: str
+
+
+def without_masks(text: str) -> Iterator[tuple[str, str]]:
+    """Each line with a mask or a rounding, and the line without it, one at a time."""
+    for line in text.split("\n"):
+        if line.lstrip().startswith(("/*", "* ", "#", "_Static_assert", "check(")):
+            continue
+        for pattern, instead in MASKS:
+            for found in pattern.finditer(line):
+                yield line, line[: found.start()] + found.expand(instead) + line[found.end() :]
+
+
+def places() -> list[Place]:
+    """Every mask of the C that libraries have."""
+    files = [path for path in sorted(RUNTIME.rglob("*.[ch]")) if path.relative_to(RUNTIME).parts[0] not in FOLDERS]
+    texts = {str(path.relative_to(RUNTIME)): path.read_text() for path in files}
+    found = (Place(file, *lines) for file, text in texts.items() for lines in without_masks(text))
+    return list(dict.fromkeys(found))
+
+
+PLACES = places()
+FIRST = [place for place in PLACES if place.file.startswith("rounding/") or "first) &" in place.before]
+
+
+@pytest.fixture(scope="module")
+def shops(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Place], Iterator[Workshop]]:
+    """The shops whose C has a file, opened as they are asked for."""
+    folder = tmp_path_factory.mktemp("masks")
+    ready: dict[str, Workshop] = {}
+
+    def having(place: Place) -> Iterator[Workshop]:
+        for design in (*DESIGNS, PROGRAMS):
+            if design.name not in ready:
+                judge = ByPrograms(design) if design is PROGRAMS else AgainstModel(design)
+                ready[design.name] = Workshop(design, folder / design.name, judge)
+            shop = ready[design.name]
+            if place.file in shop.files:
+                yield shop.opened() if not shop.is_open() else shop
+
+    return having
+
+
+@pytest.mark.parametrize(
+    "place", soon(PLACES, FIRST), ids=[f"{place.file}-{number}" for number, place in enumerate(PLACES)]
+)
+def test_a_mask_that_is_gone_is_missed(place: Place, shops: Callable[[Place], Iterator[Workshop]]) -> None:
+    found = None
+    for shop in shops(place):
+        number = shop.texts()[place.file].split("\n").index(place.before) + 1
+        if found := shop.try_out(Mutant(place.file, number, "", place.before, place.after), number):
+            break
+    assert found or (place.file, place.after.strip()) in UNMISSED
+    assert found != "does not compile"
+
+
+def test_there_are_masks_and_each_reason_is_of_one() -> None:
+    assert len(PLACES) > 30
+    assert UNMISSED.keys() <= {(place.file, place.after.strip()) for place in PLACES}
