@@ -34,7 +34,43 @@ DESIGNS = [ROUNDS, *OTHERS]
 FOLDERS = ("recorder", "replay", "verify")
 """Of the runtime: what no library has."""
 
-UNMISSED: dict[tuple[str, str], str] = {}
+WHOLE_PAGES = "equivalent: what is rounded is whole pages in every design"
+UNMISSED: dict[tuple[str, str], str] = {
+    (
+        "foreign/probe.c",
+        "bool is_mapped = mincore((void *)((uintptr_t)block), PAGE_BYTES, &resident) == 0;",
+    ): "of pointers that are no block, which test_foreign.py has",
+    (
+        "huge.c",
+        "return (((uintptr_t)start / PAGE_BYTES) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & 0;",
+    ): "equivalent: every search begins at the same slot, and takes longer",
+    (
+        "operators.c",
+        "return bytes > -alignment ? -alignment : (bytes + alignment - 1);",
+    ): "equivalent but for some bytes: aligned_alloc takes any size",
+    ("os.c", "arena_start = arena_start;"): "equivalent: os_range aligns each span",
+    (
+        "os.c",
+        "return unplaced_end -= (bytes) & -(size_t)OS_PAGE;",
+    ): WHOLE_PAGES,
+    (
+        "os.c",
+        "char *start = unplaced;",
+    ): "needs a system that refuses the arena its address: there it is aligned already",
+    (
+        "runs.c",
+        "return offset < end && offset % 1 == 0 ? (uint32_t)(offset / PAGE_BYTES) : UINT32_MAX;",
+    ): "of pointers into a run, which level full finds without it",
+    ("slabs.c", "TABLE_BYTES = (RECORDS_BYTES) / PAGE_BYTES * PAGE_BYTES,"): WHOLE_PAGES,
+    (
+        "slabs.c",
+        "MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS) / PAGE_BYTES * PAGE_BYTES,",
+    ): WHOLE_PAGES,
+    (
+        "slabs.c",
+        "if (offset % 1 >= HEAD_BYTES && slab_record(offset >> SLAB_SHIFT)->sealed) {",
+    ): "needs a system that refuses memory, and records at the heads of superslabs",
+}
 """(file, changed line): why nobody here can see that the mask is gone."""
 
 
