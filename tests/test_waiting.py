@@ -48,7 +48,7 @@ REMOTES: list[Any] = [
 
 
 def design_of(remote: Any, front: Front) -> Design:
-    geometry = {"slab_bytes": 4096, "superslab_bytes": 16384, "huge_bytes": 65536}
+    geometry: dict[str, Any] = {"slab_bytes": 4096, "superslab_bytes": 16384, "huge_bytes": 65536}
     return Design("case", SIZES, front=front, remote=remote, freed_blocks="list", **geometry)
 
 
@@ -185,7 +185,7 @@ MAKERS, TAKERS = 3, 2
 def counted(design: str, way: str, folder: Path, *, checked: bool) -> dict[str, Any]:
     """Run the program that passes blocks on; return the library's counters."""
     report = folder / "stats.json"
-    command = [program("pass_on"), way, *WAYS[way], 1]
+    command: list[str | Path | int] = [program("pass_on"), way, *WAYS[way], 1]
     run(command, library(design, checked=checked), environment={"HEAPSMITH": f"stats={report}"}, timeout=300)
     found: dict[str, Any] = json.loads(report.read_text())
     return found
