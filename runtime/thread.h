@@ -30,7 +30,12 @@ static inline void hs_look(void)
 static inline bool hs_filled_meanwhile(struct heap *heap, unsigned class)
 {
     hs_look();
+#ifdef DRAINS_BY_CLASS
     bool came = remote_drain_class(heap, class);
+#else
+    (void)class;
+    bool came = remote_drain(heap);
+#endif
 #if defined PREWARMS_FRONTS || defined DRAIN_MOST
     came = true;
 #endif

@@ -58,7 +58,7 @@ class Blocks:
         behind, length = block.edges()
         for at in (0, behind):
             found = ctypes.string_at(start + at, length)
-            assert found == bytes([block.tag]) * length, f"byte {at} of the block at {start:#x} or one of its next changed"
+            assert found == bytes([block.tag]) * length, f"the block at {start:#x} changed, from byte {at} on"
 
     def died(self, start: int) -> Born:
         """The block is about to be freed or resized."""

@@ -155,7 +155,10 @@ def rounding_that_skips() -> Design:
     def pairs(design: Design) -> int:
         rows = make_plan(design).classes if design.rounding else []
         larger = [rows[place + 1 : row.numbers["lend_end"]] for place, row in enumerate(rows)]
-        may = [{bool(one.stride & row.numbers["lend_mask"]) for one in more} for row, more in zip(rows, larger, strict=True)]
+        may = [
+            {bool(one.stride & row.numbers["lend_mask"]) for one in more}
+            for row, more in zip(rows, larger, strict=True)
+        ]
         return sum(both == {True, False} for both in may)
 
     return max(covering_designs(), key=pairs)

@@ -1,7 +1,9 @@
 """Library and model perform the same operations, one by one: every address and every counter agrees after each."""
 
+import ctypes
 import tempfile
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import pytest
@@ -292,6 +294,33 @@ def test_step_by_step(design: Design) -> None:
     """The rare rows of the long form's designs take more lives until each counter has moved."""
     total = run(design, examples=8 if design in SOON else 24)
     assert not unused(design, total) - (SELDOM_BY_SHARDS if design.shards else set())
+
+
+class _Fake:
+    """A library all of whose blocks have 32 bytes."""
+
+    def usable_size(self, start: int) -> int:
+        return 32 if start else 0
+
+
+def test_blocks_that_overlap_change_or_lie_askew_are_seen() -> None:
+    memory = (ctypes.c_char * 256)()
+    start = -(-ctypes.addressof(memory) // 64) * 64
+    blocks = Blocks(cast(Loaded, _Fake()), 16)
+    blocks.born(start, 20, 32)
+    for wrong, asked, alignment, words in (
+        (start + 48, 32, 32, "not aligned to 32"),
+        (start + 8, 16, 1, "not aligned to 16"),
+        (start + 64, 33, 1, "malloc_usable_size is 32"),
+        (start + 16, 32, 1, "lies in the block"),
+        (start - 16, 32, 1, "reaches into"),
+    ):
+        with pytest.raises(AssertionError, match=words):
+            blocks.born(wrong, asked, alignment)
+    blocks.watch(start)
+    ctypes.memset(start + 31, 0, 1)
+    with pytest.raises(AssertionError, match="changed"):
+        blocks.died(start)
 
 
 @pytest.mark.big

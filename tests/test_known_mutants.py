@@ -65,6 +65,10 @@ BUDGETED = changed(
 )
 """Its slabs are used again, and its budgets grow from nothing to the most."""
 MODEL_OF_BUDGETED, BY_PROGRAMS = AgainstModel(BUDGETED), ByPrograms(PROGRAMS)
+DRAINS = next(design for design in DESIGNS if "drain_most" in make_plan(design).numbers)
+AGAINST_DRAINS, QUEUES = AgainstModel(DRAINS), "remote/owner_queue.c"
+HAS_TURN = "*turn == class || !drain_chain(heap, queue_of(heap, (unsigned)*turn))"
+GOES_ON = "*turn = *turn + 1 < CLASS_COUNT ? *turn + 1 : 0;"
 DETACHES = "pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);"
 ADDS = "__atomic_add_fetch(&slabs_held[class], 1, __ATOMIC_RELAXED);"
 DOUBLES = "regions[region].step = twice < GROWTH_MOST ? twice : GROWTH_MOST;"
@@ -110,6 +114,10 @@ ONCE_UNNOTICED = [
     Known(BACKGROUND, by_help, "background/refill.c", "background_reset();", ";", "without"),
     Known(BACKGROUND, by_help, "background/refill.c", "futex_on_helper(FUTEX_WAKE, 1, NULL);", ";", "works"),
     Known(BACKGROUND, by_help, "background/refill.c", "background_end();", ";", "performs"),
+    Known(DRAINS, AGAINST_DRAINS, QUEUES, "HAS_DRAIN_MOST ? class : 0", "0", "a"),
+    Known(DRAINS, AGAINST_DRAINS, QUEUES, HAS_TURN, "*turn == class", "a"),
+    Known(DRAINS, AGAINST_DRAINS, QUEUES, GOES_ON, ";", "a"),
+    Known(DRAINS, AGAINST_DRAINS, "thread.c", "else if (!is_new)", "else if (false)", "a"),
     Known(GROWS, OF_GROWS, "populate/growing.c", ADDS, ";", "calls"),
     Known(GROWS, OF_GROWS, "populate/growing.c", "return PAGE_BYTES;", ";", "calls"),
     Known(GROWS, OF_GROWS, "populate/growing.c", POPULATES, ";", "calls"),

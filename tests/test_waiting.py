@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covering import soon
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from covering import soon
 from preloaded import library, program, run
 
 from heapsmith.model.design.choices import Front
@@ -48,7 +48,7 @@ REMOTES: list[Any] = [
 
 
 def design_of(remote: Any, front: Front) -> Design:
-    geometry = {"slab_bytes": 4096, "superslab_bytes": 16384, "huge_bytes": 65536}
+    geometry: dict[str, Any] = {"slab_bytes": 4096, "superslab_bytes": 16384, "huge_bytes": 65536}
     return Design("case", SIZES, front=front, remote=remote, freed_blocks="list", **geometry)
 
 
@@ -96,7 +96,8 @@ class Watched:
         """By heap and class, the blocks that other threads freed and that did not come back yet."""
         state, found = self.simulator.state, Counter[tuple[int, int]]()
         for heap in range(state.heaps_made):
-            for owner, node in self.plan.design.row("remote").chains(state, heap):
+            for owner, first in self.plan.design.row("remote").chains(state, heap):
+                node = first
                 while node >= 0:
                     found[owner, int(state.nodes[node]["block"]) & CLASS_MASK] += 1
                     node = int(state.nodes[node]["next"])
@@ -184,7 +185,7 @@ MAKERS, TAKERS = 3, 2
 def counted(design: str, way: str, folder: Path, *, checked: bool) -> dict[str, Any]:
     """Run the program that passes blocks on; return the library's counters."""
     report = folder / "stats.json"
-    command = [program("pass_on"), way, *WAYS[way], 1]
+    command: list[str | Path | int] = [program("pass_on"), way, *WAYS[way], 1]
     run(command, library(design, checked=checked), environment={"HEAPSMITH": f"stats={report}"}, timeout=300)
     found: dict[str, Any] = json.loads(report.read_text())
     return found

@@ -70,6 +70,10 @@ class Workshop:
             if header.relative_to(self.tree).parts[0] not in ("recorder", "replay", "verify"):
                 self.files[str(header.relative_to(self.tree))] = header
 
+    def is_open(self) -> bool:
+        """Whether its objects are compiled."""
+        return Path(f"{self.sources[-1]}.o").exists()
+
     def opened(self) -> "Workshop":
         """The shop, its objects compiled: what everything but `texts` needs."""
         for source in self.sources:

@@ -16,6 +16,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import arrays, check, records
 from heapsmith.model.heap.charge import CHARGE
 from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE, run
+from heapsmith.model.heap.large import HUGE_SLOT_BYTES
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.nodes import node_of
@@ -27,7 +28,7 @@ FAULTS = {
     NOT_LIVE: "block {block} is not live",
     NO_SUCH_OPERATION: "operation {op} is not one of 0 to 7",
     NEGATIVE_SIZE: "size {size} is negative",
-    TOO_LARGE: "size {size} is too large to follow what is touched; expected at most 8 GiB",
+    TOO_LARGE: f"size {{size}} is too large to follow what is touched; expected at most {HUGE_SLOT_BYTES}",
 }
 
 ASSUMED_PROCESSORS = 4

@@ -24,12 +24,6 @@ COLD void remote_reset(void);
 bool remote_drain_class(struct heap *heap, unsigned class); /* for a miss of the class: as much as it needs */
 void remote_before_take(struct heap *heap, unsigned class); /* for a refill, when nothing came for the class: others' */
 #else
-static inline bool remote_drain_class(struct heap *heap, unsigned class)
-{
-    (void)class;
-    return remote_drain(heap);
-}
-
 static inline void remote_before_take(struct heap *heap, unsigned class)
 {
     (void)heap;

@@ -17,8 +17,8 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.front.common import LEARNED
 from heapsmith.model.policy.emitted import SELF, Hit, Question, total
+from heapsmith.model.policy.front.common import LEARNED
 
 OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
 """Loads: a table's start, and the owner. Branch: is the owner this thread's heap? Calls: ownership's."""
@@ -46,7 +46,7 @@ def part_at(state: State, heap: int) -> int:
 
 @kernel
 def slots_in(state: State, heap: int, cls: int, each: int) -> int:
-    """Return where `slots` has what a row keeps of a heap and class, `each` of them: behind all but what fronts learn."""
+    """Return where `slots` has the `each` words that a row keeps of a heap and class: before what fronts learn."""
     behind = each * (state.class_count - cls)
     if state.learn_window > 0:
         behind += LEARNED * state.class_count

@@ -63,7 +63,7 @@ stays, needs_heap, hands_over, goes_by_class = owns, no_heap, keeps_nothing, goe
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the words of the queues and the turn, and the interval and the most of a drain if the design gives them."""
+    """Return the words of queues and turn, and the interval and the most of a drain if the design gives them."""
     given = {} if isinstance(design.remote, str) else msgspec.structs.asdict(design.remote)
     found = {name: number for name, number in given.items() if number is not None}
     words = QUEUE_BYTES // WORD
