@@ -16,11 +16,14 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.ratios import ratio
 from heapsmith.bench.common.rounds import Stop, interleaved, quiet
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.peers.peers import GLIBC, Library, find_library
-from heapsmith.bench.programs.measure import Launched, find_program, run_once
+from heapsmith.bench.programs.launched import Launched
+from heapsmith.bench.programs.measure import run_once
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
 
@@ -73,11 +76,12 @@ def rows(job: str, words: list[str], design: str, rounds: int) -> list[Row]:
         Way(f"malloc, {design}", MALLOC, other),
     ]
     program = find_program(words)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
     outputs = set[str]()
 
     def run(entry: int) -> Launched:
-        environment = {name: value for name, value in os.environ.items() if name != "PYTHONMALLOC"}
-        done = run_once(program, words, ways[entry].library, {**environment, **ways[entry].environment}, folder)
+        start = Start(words, program, environment, added=ways[entry].environment)
+        done = run_once(start, ways[entry].library, folder)
         outputs.add(done.output)
         return done.used
 
