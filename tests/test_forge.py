@@ -49,7 +49,7 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     report = json.loads((out / "report.json").read_text())
     assert answer.status == 0
     assert [line for line in answer.err.splitlines() if line] == [
-        line for line in answer.err.splitlines() if re.match(r"\[\d/9\] ", line)
+        line for line in answer.err.splitlines() if re.match(r"\[\d/9\] |[^:]+: \d+%$", line)
     ]
     *_, files, last = answer.out.rstrip("\n").split("\n\n")
     assert files.splitlines() == report["files"]
