@@ -79,11 +79,6 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "while (by > 0 && now >= peak &&",
     ): "equivalent: stores the peak that is there already",
     (
-        "operators.c",
-        "void *handle = dlopen(library[index], RTLD_LAZY | RTLD_NOLOAD);",
-        "void *handle = dlopen(library[index], RTLD_LAZY & RTLD_NOLOAD);",
-    ): "needs a C program that loaded a C++ plug-in and runs out of memory",
-    (
         "store.c",
         "give_to_slab(heap, class, &block, 1, held);",
         "give_to_slab(heap, class, &block, 2, held);",
