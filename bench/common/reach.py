@@ -54,7 +54,7 @@ class Apart(msgspec.Struct, frozen=True):
 def apart(images: Sequence[Image]) -> list[Apart]:
     """The programs that matter and that the library did not serve, by processor time."""
     whole = sum(one.cpu_s for one in images) or 1.0
-    served = max((one.rss for one in images if one.has), default=0)
+    served = max((one.rss for one in images if one.has is not False), default=0)
     of: dict[tuple[str, str], list[Image]] = defaultdict(list)
     for one in images:
         if one.has is False:

@@ -20,7 +20,7 @@ SHARE_OF_TIME = 0.02
 FREE_S = 0.02
 """The most of a processor's time that the looks may take, and seconds of it that they may take before."""
 SURE_S = 0.02
-"""After this much processor time the loader has done its work."""
+"""After this much processor time since the first look the loader has done its work."""
 _TICK_S, _PAGE = 1 / os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
 _AT_SECURE = 23
 
@@ -47,6 +47,7 @@ class _Seen:
         self.pid, self.stack, self.by, self.before_s = pid, facts.stack, by, cpu_before_s
         self.exe, self.name = exe, facts.name
         self.cpu_s, self.rss, self.anonymous = 0.0, 0, 0
+        self.first_s = facts.cpu_s - cpu_before_s  # a part may be of the program before
         self.has: bool | None = None
         self.why = ""
 
@@ -131,7 +132,7 @@ class Watch:
             with suppress(OSError, ValueError), open(f"/proc/{one.pid}/exe", "rb") as file:
                 one.has = not read_image(file).malloc
             one.why = OWN_MALLOC if one.has is False else ""
-        elif b"/libc.so" in maps or b"/libc-2" in maps or one.cpu_s > SURE_S:
+        elif b"/libc.so" in maps or b"/libc-2" in maps or one.cpu_s - one.first_s > SURE_S:
             one.has, one.why = False, self._why(one)
         elif reason := _why_file(one.pid):
             one.has, one.why = False, reason

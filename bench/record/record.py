@@ -62,8 +62,8 @@ class RecordResult(msgspec.Struct, frozen=True):
     running: list[Running]  # processes that ran on after CMD's end; later events are in no trace
     unwritten: list[int]  # pids of images without a trace: no spool could be created
     interrupted: bool  # Ctrl-C came while it ran, whatever CMD made of it
-    apart: list[Apart]  # processes that did a part of the work and that the recorder did not see
-    other_memory: list[OtherMemory]  # processes with memory that malloc did not give them
+    apart: list[Apart] = []  # processes that did a part of the work and that the recorder did not see
+    other_memory: list[OtherMemory] = []  # processes with memory that malloc did not give them
 
     def warnings(self) -> list[str]:
         """One line for each part of the run that the traces lack."""
