@@ -18,7 +18,7 @@
 #endif
 
 enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
-enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which the headers of older systems lack */
+enum { POPULATE_WRITE = 23, DONTUNMAP = 4 }; /* MADV_POPULATE_WRITE and MREMAP_DONTUNMAP, which older systems' headers lack */
 
 #ifdef PREWARM_SUPERSLABS /* whose superslabs are resident as a whole */
 enum { SPARES = false };
@@ -247,6 +247,34 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
     count_system(COUNT_MREMAP);
     void *moved = mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE);
     return moved == MAP_FAILED ? NULL : moved;
+}
+
+/* Pages that hold zeros stay untouched. */
+void os_copy(char *fresh, const char *from, size_t bytes)
+{
+    static const char zeros[OS_PAGE];
+    for (size_t at = 0, length; at < bytes; at += length) {
+        length = OS_PAGE - (uintptr_t)(from + at) % OS_PAGE;
+        length = length < bytes - at ? length : bytes - at;
+        if (memcmp(from + at, zeros, length) != 0)
+            memcpy(fresh + at, from + at, length);
+    }
+}
+
+/* Linux before 5.7 moves no pages without what they were mapped to. What is locked in memory cannot be given back. */
+void *os_move(void *start, size_t bytes)
+{
+    count_system(COUNT_MREMAP);
+    void *moved = mremap(start, bytes, bytes, MREMAP_MAYMOVE | DONTUNMAP);
+    if (moved != MAP_FAILED)
+        return moved;
+    moved = os_map(bytes, OS_PAGE);
+    if (moved == NULL)
+        return NULL;
+    os_copy(moved, start, bytes);
+    if (!os_release(start, bytes, false))
+        memset(start, 0, bytes);
+    return moved;
 }
 
 void os_unmap(void *start, size_t bytes)

@@ -15,10 +15,19 @@ static void grow(size_t *budget, size_t needed_again)
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
 
+/* Does more wait than the design's share of the other committed bytes? Threads may read them late. */
+static bool exceeds_share(size_t bytes)
+{
+    if (SHARE_PERCENT == 0 || bytes <= SHARE_LEAST_BYTES)
+        return false;
+    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
+    return committed < bytes || 100 * (uint64_t)bytes > SHARE_PERCENT * (committed - bytes);
+}
+
 /* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */
 static bool exceeds(size_t bytes, size_t budget)
 {
-    return bytes > budget || (bytes > 0 && release_near_limit());
+    return bytes > budget || exceeds_share(bytes) || (bytes > 0 && release_near_limit());
 }
 
 void release_retired(struct slab *slab)
