@@ -7,6 +7,7 @@
 #include "hardening/hardening.h"
 #include "large.h"
 #include "locks.h"
+#include "os.h"
 #include "over_fork.h"
 #include "segregation/segregation.h"
 #include "span.h"
@@ -54,7 +55,9 @@ static void *clear(void *block, size_t bytes)
 
 static void copy_to(void *moved, const void *block, size_t bytes)
 {
-    if (LIVE_MAP)
+    if (bytes > SMALL_LIMIT)
+        os_copy(moved, block, bytes);
+    else if (LIVE_MAP)
         hs_copy_any(moved, block, bytes, SIZE_MAX);
     else
         memcpy(moved, block, bytes);
@@ -69,7 +72,9 @@ void *calloc(size_t count, size_t bytes)
     if (total > SMALL_LIMIT) {
         bool zero;
         void *block = hs_large_alloc(total, GRAIN, &zero);
-        return block == NULL || zero ? block : clear(block, total);
+        if (block != NULL && !zero)
+            os_clear(block, total);
+        return block;
     }
     void *block = hs_malloc_from(total, __builtin_return_address(0));
     return block == NULL ? NULL : clear(block, total);

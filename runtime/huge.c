@@ -14,6 +14,19 @@
 
 enum { NEW = -1 };
 
+static uint64_t mapped_bytes; /* bytes of all mappings, with those that wait */
+
+uint64_t huge_committed(void)
+{
+    return __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED);
+}
+
+static void count_pages(int64_t by)
+{
+    __atomic_fetch_add(&mapped_bytes, (uint64_t)by * PAGE_BYTES, __ATOMIC_RELAXED);
+    count_committed(by * PAGE_BYTES);
+}
+
 /* A mapping that is new, or waited, becomes a block. huge_narrow cannot have found what was mapped before and enters later. */
 static bool enter(struct huge block)
 {
@@ -37,7 +50,7 @@ static bool enter(struct huge block)
  * is lost. */
 static void unmap(struct huge gone)
 {
-    count_committed(-(int64_t)(gone.pages * PAGE_BYTES));
+    count_pages(-(int64_t)gone.pages);
     hardening_unmap(gone.start, huge_place_bytes(gone), gone.narrow);
 }
 
@@ -100,7 +113,7 @@ static void *reuse(size_t bytes)
         return NULL;
     size_t more = found.pages - pages;
     if (more > 0 && huge_place_resize(&found, pages))
-        count_committed(-(int64_t)(more * PAGE_BYTES));
+        count_pages(-(int64_t)more);
     found.slack = slack_for(bytes);
     if (found.pages == pages && enter(found))
         return found.start;
@@ -130,7 +143,7 @@ static void *map(size_t bytes, size_t alignment)
         return NULL;
     }
     advise_mapping(start, pages);
-    count_committed((int64_t)(pages * PAGE_BYTES));
+    count_pages((int64_t)pages);
     return start;
 }
 
@@ -148,7 +161,7 @@ void *huge_take_over(void *run, size_t run_pages, size_t bytes)
     }
     advise_mapping(block.start, pages);
     count_committed(-(int64_t)run_bytes);
-    count_committed((int64_t)(pages * PAGE_BYTES));
+    count_pages((int64_t)pages);
     return block.start;
 }
 
@@ -277,7 +290,7 @@ void *huge_resize(void *block, size_t bytes)
     if (start == NULL)
         return NULL;
     if (old.pages != pages_needed(bytes))
-        count_committed(((int64_t)pages_needed(bytes) - (int64_t)old.pages) * PAGE_BYTES);
+        count_pages((int64_t)pages_needed(bytes) - (int64_t)old.pages);
     hardening_fill(start + bytes, slack_for(bytes));
     return start;
 }
@@ -343,6 +356,7 @@ void huge_reset(void)
     slots = FIRST_SLOTS;
     memset(first_table, 0, sizeof first_table);
     entries = 0;
+    mapped_bytes = 0;
     lowest = UINTPTR_MAX;
     highest = 0;
 }

@@ -249,15 +249,32 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
     return moved == MAP_FAILED ? NULL : moved;
 }
 
-/* Pages that hold zeros stay untouched. */
-void os_copy(char *fresh, const char *from, size_t bytes)
+static const char zeros[OS_PAGE];
+
+/* Up to the end of the page, of the `left` that are left. */
+static size_t page_part(const char *at, size_t left)
 {
-    static const char zeros[OS_PAGE];
-    for (size_t at = 0, length; at < bytes; at += length) {
-        length = OS_PAGE - (uintptr_t)(from + at) % OS_PAGE;
-        length = length < bytes - at ? length : bytes - at;
-        if (memcmp(from + at, zeros, length) != 0)
-            memcpy(fresh + at, from + at, length);
+    size_t part = OS_PAGE - (uintptr_t)at % OS_PAGE;
+    return part < left ? part : left;
+}
+
+void os_copy(void *to, const void *from, size_t bytes)
+{
+    char *end = (char *)to + bytes;
+    for (size_t part; to != end; to = (char *)to + part, from = (const char *)from + part) {
+        part = page_part(to, (size_t)(end - (char *)to));
+        if (memcmp(from, zeros, part) != 0 || memcmp(to, zeros, part) != 0)
+            memcpy(to, from, part);
+    }
+}
+
+void os_clear(void *start, size_t bytes)
+{
+    char *end = (char *)start + bytes;
+    for (size_t part; start != end; start = (char *)start + part) {
+        part = page_part(start, (size_t)(end - (char *)start));
+        if (memcmp(start, zeros, part) != 0)
+            memset(start, 0, part);
     }
 }
 
@@ -265,7 +282,7 @@ void os_copy(char *fresh, const char *from, size_t bytes)
 void *os_move(void *start, size_t bytes)
 {
     count_system(COUNT_MREMAP);
-    void *moved = mremap(start, bytes, bytes, MREMAP_MAYMOVE | DONTUNMAP);
+    void *moved = mremap(start, bytes, bytes, MREMAP_MAYMOVE | DONTUNMAP, NULL); /* anywhere */
     if (moved != MAP_FAILED)
         return moved;
     moved = os_map(bytes, OS_PAGE);

@@ -76,8 +76,9 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
  * and all is as before. */
 void *os_move(void *start, size_t bytes);
 
-/* Copies to pages that read as zero. */
-void os_copy(char *fresh, const char *from, size_t bytes);
+/* As memcpy and memset to zero, but pages that read as zero and should are not written: no memory for what nobody touched. */
+void os_copy(void *to, const void *from, size_t bytes);
+void os_clear(void *start, size_t bytes);
 
 void os_unmap(void *start, size_t bytes);
 

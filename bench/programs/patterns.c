@@ -148,38 +148,43 @@ static size_t size_between(long least, long most)
     return low + below((uint32_t)low);
 }
 
-/* phases LEAST MOST BYTES KEPT PHASES: in turn so many bytes are live and, of those, KEPT; all written. In each phase the sizes
- * are others: a quarter of the doublings from LEAST to MOST. What is kept is the oldest of the phase. */
+struct link {
+    struct link *older;
+    size_t bytes;
+};
+
+static struct link *newest;
+
+static long drop_newest(void)
+{
+    struct link *gone = newest;
+    long bytes = (long)gone->bytes;
+    newest = gone->older;
+    free(gone);
+    return bytes;
+}
+
+/* phases LEAST MOST BYTES KEPT PHASES: in turn so many bytes are live and, of those, the oldest KEPT; all written. The least
+ * size of a phase is LEAST times 1, 2, 4 or 8. */
 static void phases(void)
 {
-    long least = number[0], most = number[1], total = number[2], kept = number[3];
-    long room = total / least + 1, count = 0;
-    void **block = pointers(room);
-    size_t *size = checked(calloc((size_t)room, sizeof *size));
     long bytes = 0;
     for (long phase = 0; phase < number[4]; phase++) {
-        long low = least;
-        for (long step = 0; step < phase % 4; step++)
-            low = low * 2 < most ? low * 2 : low;
-        while (bytes < total && count < room) {
-            size[count] = size_between(low, most);
-            block[count] = checked(malloc(size[count]));
-            memset(block[count], 1, size[count]);
-            bytes += (long)size[count++];
+        long least = number[0] << phase % 4, most = number[1] > 2 * least ? number[1] : 2 * least;
+        for (; bytes < number[2]; bytes += (long)newest->bytes) {
+            size_t length = size_between(least, most);
+            struct link *block = memset(checked(malloc(length)), 1, length);
+            *block = (struct link){ newest, length };
+            newest = block;
         }
-        for (long oldest = 0; bytes > kept && count > 0; oldest++) {
-            count--;
-            bytes -= (long)size[count];
-            free(block[count]);
-        }
-        while (count > 1 && phase + 1 < number[4] && bytes > kept / 2) { /* the next phase keeps others */
-            count--;
-            bytes -= (long)size[count];
-            free(block[count]);
-        }
+        while (bytes > number[3])
+            bytes -= drop_newest();
+        live_kib = kib_of("VmRSS:");
+        while (phase + 1 < number[4] && newest != NULL && bytes > number[3] / 2)
+            bytes -= drop_newest();
     }
-    free(size);
-    free_all(block, count);
+    while (newest != NULL)
+        drop_newest();
 }
 
 static const struct {

@@ -140,6 +140,7 @@ SCALARS = record_type(
     "empty_superslabs",  # where superslabs are unmapped: those whose slabs are all in pools
     "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
     "aged_run_bytes",  # the same for free runs
+    "huge_committed",  # committed bytes of huge blocks, and of mappings that wait
     "top",  # the first page of the run span that was never handed out
     "nodes_made",  # remote list nodes ever used
     "free_node",  # head of the LIFO list of free nodes

@@ -1,4 +1,5 @@
 /* Release "budget": empty slabs together keep as many committed bytes as their budget, and so do free runs; the oldest go. */
+#include "huge.h"
 #include "release/queue.h"
 #include "release/release.h"
 #ifdef LIMIT_PERCENT
@@ -15,13 +16,13 @@ static void grow(size_t *budget, size_t needed_again)
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
 
-/* Does more wait than the design's share of the other committed bytes? Threads may read them late. */
+/* Does more wait than the design's share of the other committed bytes of both spans? Threads may read them late. */
 static bool exceeds_share(size_t bytes)
 {
     if (SHARE_PERCENT == 0 || bytes <= SHARE_LEAST_BYTES)
         return false;
-    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
-    return committed < bytes || 100 * (uint64_t)bytes > SHARE_PERCENT * (committed - bytes);
+    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED), others = huge_committed() + bytes;
+    return committed < others || 100 * (uint64_t)bytes > SHARE_PERCENT * (committed - others);
 }
 
 /* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */

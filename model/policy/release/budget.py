@@ -91,7 +91,8 @@ def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int
         return True
     if state.share_percent > 0 and aged_bytes > state.share_least_bytes:
         touch(state.listener, TOTAL_COMMITTED, 0)
-        if 100 * aged_bytes > state.share_percent * (state.committed - aged_bytes):
+        others = state.committed - state.huge_committed - aged_bytes
+        if 100 * aged_bytes > state.share_percent * others:
             return True
     if aged_bytes == 0 or state.limit_mark_bytes == 0:
         return False
