@@ -72,9 +72,7 @@ void *calloc(size_t count, size_t bytes)
     if (total > SMALL_LIMIT) {
         bool zero;
         void *block = hs_large_alloc(total, GRAIN, &zero);
-        if (block != NULL && !zero)
-            os_clear(block, total);
-        return block;
+        return block == NULL || zero ? block : clear(block, total);
     }
     void *block = hs_malloc_from(total, __builtin_return_address(0));
     return block == NULL ? NULL : clear(block, total);

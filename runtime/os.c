@@ -251,30 +251,14 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
 
 static const char zeros[OS_PAGE];
 
-/* Up to the end of the page, of the `left` that are left. */
-static size_t page_part(const char *at, size_t left)
-{
-    size_t part = OS_PAGE - (uintptr_t)at % OS_PAGE;
-    return part < left ? part : left;
-}
-
 void os_copy(void *to, const void *from, size_t bytes)
 {
     char *end = (char *)to + bytes;
     for (size_t part; to != end; to = (char *)to + part, from = (const char *)from + part) {
-        part = page_part(to, (size_t)(end - (char *)to));
+        part = OS_PAGE - (uintptr_t)to % OS_PAGE;
+        part = part < (size_t)(end - (char *)to) ? part : (size_t)(end - (char *)to);
         if (memcmp(from, zeros, part) != 0 || memcmp(to, zeros, part) != 0)
             memcpy(to, from, part);
-    }
-}
-
-void os_clear(void *start, size_t bytes)
-{
-    char *end = (char *)start + bytes;
-    for (size_t part; start != end; start = (char *)start + part) {
-        part = page_part(start, (size_t)(end - (char *)start));
-        if (memcmp(start, zeros, part) != 0)
-            memset(start, 0, part);
     }
 }
 

@@ -76,9 +76,8 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
  * and all is as before. */
 void *os_move(void *start, size_t bytes);
 
-/* As memcpy and memset to zero, but pages that read as zero and should are not written: no memory for what nobody touched. */
+/* As memcpy, but zeros are not written to a page that reads as zero: what nobody touched stays so. */
 void os_copy(void *to, const void *from, size_t bytes);
-void os_clear(void *start, size_t bytes);
 
 void os_unmap(void *start, size_t bytes);
 

@@ -109,7 +109,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     run_budget_bytes: int
     most_budget_bytes: int
     share_percent: int
-    share_least_bytes: int
+    share_slab_bytes: int
+    share_run_bytes: int
     remap_bytes: int
     room_share: int = constants.ROOM_SHARE
     hardening: str
@@ -298,7 +299,8 @@ def _options(design: Design) -> dict[str, int]:
     has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes and design.thp != "always"
     is_too_short = has_guards and design.superslab_bytes <= HUGE_PAGE
     quarantine = getattr(design.hardening, "quarantine", 0)
-    budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes", "share_percent", "share_least_bytes")
+    budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
+    budgets += ("share_percent", "share_slab_bytes", "share_run_bytes")
     return {name: getattr(design.release, name, 0) for name in budgets} | {
         "remap_bytes": NEVER if design.remap_bytes is None else design.remap_bytes,
         "release_lazily": int(getattr(design.release, "advice", "dontneed") == "free"),

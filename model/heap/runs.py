@@ -299,7 +299,7 @@ def run_goes(state: State, gone: int) -> bool:
             read_clock(state)
             touch(state.listener, layout.RUN_STAMPS + oldest * layout.WORD, 0)
             stamp = int(state.pages[oldest]["stamp"])
-    return bool(release_goes(state, state.aged_run_bytes, state.run_budget_bytes, stamp, gone))
+    return bool(release_goes(state, state.aged_run_bytes, state.run_budget_bytes, state.share_run_bytes, stamp, gone))
 
 
 @kernel

@@ -34,8 +34,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     limit on memory, all of these pages go back as needed, and freed runs and mappings too that wait
     in caches; 0: never. limit_bytes: the limit; 0: in a program that of its control group, in the
     model none. share_percent: neither empty slabs nor free runs keep more than this share of the
-    other committed bytes, however large their budget has grown; 0: no such bound. share_least_bytes:
-    so much they keep whatever the share is.
+    other committed bytes, however large their budget has grown; 0: no such bound. share_slab_bytes,
+    share_run_bytes: so much they keep whatever the share is.
     """
 
     slab_budget_bytes: int = 4_194_304
@@ -45,12 +45,13 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     limit_percent: int = 0
     limit_bytes: int = 0
     share_percent: int = 0
-    share_least_bytes: int = 0
+    share_slab_bytes: int = 0
+    share_run_bytes: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
     """Return why these parameters make no release policy, or None."""
-    for field in ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes", "share_least_bytes"):
+    for field in ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes", "share_slab_bytes", "share_run_bytes"):
         value = getattr(params, field)
         if not 0 <= value <= MAX_BUDGET:
             return f"{field}: {value} is out of range; expected 0 to {MAX_BUDGET} bytes"
@@ -85,11 +86,11 @@ def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
 
 
 @kernel
-def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int) -> bool:
+def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, stamp: int, gone: int) -> bool:
     """Return whether the age queue exceeds its budget, which is 0 near the limit, or its share of the heap."""
     if aged_bytes > budget_bytes:
         return True
-    if state.share_percent > 0 and aged_bytes > state.share_least_bytes:
+    if state.share_percent > 0 and aged_bytes > least_bytes:
         touch(state.listener, TOTAL_COMMITTED, 0)
         others = state.committed - state.huge_committed - aged_bytes
         if 100 * aged_bytes > state.share_percent * others:
