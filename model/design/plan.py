@@ -299,8 +299,8 @@ def _options(design: Design) -> dict[str, int]:
     has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes and design.thp != "always"
     is_too_short = has_guards and design.superslab_bytes <= HUGE_PAGE
     quarantine = getattr(design.hardening, "quarantine", 0)
-    budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
-    budgets += ("share_percent", "share_slab_bytes", "share_run_bytes")
+    budgets = ["slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"]
+    budgets += ["share_percent", "share_slab_bytes", "share_run_bytes"]
     return {name: getattr(design.release, name, 0) for name in budgets} | {
         "remap_bytes": NEVER if design.remap_bytes is None else design.remap_bytes,
         "release_lazily": int(getattr(design.release, "advice", "dontneed") == "free"),
