@@ -14,16 +14,9 @@
 
 enum { NEW = -1 };
 
-static uint64_t mapped_bytes; /* bytes of all mappings, with those that wait */
-
-uint64_t huge_committed(void)
-{
-    return __atomic_load_n(&mapped_bytes, __ATOMIC_RELAXED);
-}
-
 static void count_pages(int64_t by)
 {
-    __atomic_fetch_add(&mapped_bytes, (uint64_t)by * PAGE_BYTES, __ATOMIC_RELAXED);
+    count_shared(&hs_huge_committed, (uint64_t)by * PAGE_BYTES);
     count_committed(by * PAGE_BYTES);
 }
 
@@ -356,7 +349,7 @@ void huge_reset(void)
     slots = FIRST_SLOTS;
     memset(first_table, 0, sizeof first_table);
     entries = 0;
-    mapped_bytes = 0;
+    hs_huge_committed = 0;
     lowest = UINTPTR_MAX;
     highest = 0;
 }

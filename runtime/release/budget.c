@@ -1,5 +1,4 @@
 /* Release "budget": empty slabs together keep as many committed bytes as their budget, and so do free runs; the oldest go. */
-#include "huge.h"
 #include "release/queue.h"
 #include "release/release.h"
 #ifdef LIMIT_PERCENT
@@ -21,7 +20,8 @@ static bool exceeds_share(size_t bytes, size_t least)
 {
     if (SHARE_PERCENT == 0 || bytes <= least)
         return false;
-    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED), others = huge_committed() + bytes;
+    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
+    uint64_t others = __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED) + bytes;
     return committed < others || 100 * (uint64_t)bytes > SHARE_PERCENT * (committed - others);
 }
 
