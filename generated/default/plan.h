@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a2917f84bea3.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash b03ea6f26b23.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -41,9 +41,9 @@ enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
     MOST_BUDGET_BYTES = 268435456, /* budgets grow up to here as pages that went back are needed again */
-    SHARE_PERCENT = 12, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
-    SHARE_SLAB_BYTES = 4194304, /* of empty slabs may wait whatever the share is */
-    SHARE_RUN_BYTES = 6291456, /* and of free runs */
+    SHARE_PERCENT = 8, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
+    SHARE_SLAB_BYTES = 2097152, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 11534336, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
@@ -87,7 +87,7 @@ enum { SLOT_COUNT = 3716 };
 enum {
     POPULATE_MOST = 16,
     POPULATE_SHARE = 32,
-    UNMAP_FROM = 3,
+    UNMAP_FROM = 2,
     SHARDS = 16,
 };
 /* The runtime asks by #ifdef which of them a design has. */
