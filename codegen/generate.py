@@ -43,7 +43,7 @@ RUNTIME_ORDER = (
     *("shards", "remote", "pool", "unmapping"),
     *("rounding", "slabs", "slabs_back", "slab_census", "store", "transfer"),
     *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
-    *("huge_cache", "huge", "prewarm", "thread", "large"),
+    *("huge_cache", "huge_place", "huge_table.h", "huge", "prewarm", "thread", "large"),
     *("background", "learner", "front", "stats", "foreign", "api", "deepbind", "glibc", "inspect", "view", "options"),
     *("deletes", "operators", "copies"),
 )

@@ -29,3 +29,5 @@ BUDGET_GROWTH = 4
 """Bytes by which a release budget grows for each byte needed again: a larger step learns with fewer
 page faults how much a program needs.
 """
+ROOM_SHARE = 4
+"""A huge block that moved to grow has room for this share of its pages behind it."""

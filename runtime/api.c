@@ -7,6 +7,7 @@
 #include "hardening/hardening.h"
 #include "large.h"
 #include "locks.h"
+#include "os.h"
 #include "over_fork.h"
 #include "segregation/segregation.h"
 #include "span.h"
@@ -57,7 +58,9 @@ static void *clear(void *block, size_t bytes)
 
 static void copy_to(void *moved, const void *block, size_t bytes)
 {
-    if (LIVE_MAP)
+    if (bytes > SMALL_LIMIT)
+        os_copy(moved, block, bytes);
+    else if (LIVE_MAP)
         hs_copy_any(moved, block, bytes, SIZE_MAX);
     else
         memcpy(moved, block, bytes);

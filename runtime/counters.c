@@ -2,6 +2,7 @@
 #include "counters.h"
 
 struct heap_count hs_count;
+uint64_t hs_huge_committed;
 
 const char *const hs_heap_counter[] = {
     "superslabs", "slabs", "releases", "released_bytes", "heaps", "adoptions",

@@ -92,5 +92,7 @@ static inline void count_checked(uint64_t *counter)
         count_own(counter, 1);
 }
 
+extern uint64_t hs_huge_committed; /* of the committed bytes, those of huge blocks and of mappings that wait */
+
 /* Bytes newly committed, or given back (negative); keeps the peak. */
 void count_committed(int64_t by);

@@ -4,81 +4,20 @@
 #include "hardening/hardening.h"
 #include "heap.h"
 #include "huge_cache/huge_cache.h"
+#include "huge_place.h"
+#include "huge_table.h"
 #include "locks.h"
 #include "os.h"
 #include "release/release.h"
 
 #include <string.h>
 
-enum { FIRST_SLOTS = 256, NEW = -1 };
+enum { NEW = -1 };
 
-/* The table is open-addressed by the block's page, linear probing, half full until it cannot grow; where there is no block,
- * all of the entry is zero. Under the large lock. entries < slots: a search ends. Every mapping ever lay in [lowest, highest). */
-COLD_DATA static struct huge first_table[FIRST_SLOTS];
-static struct huge *table = first_table;
-static size_t entries, slots = FIRST_SLOTS; /* a power of two */
-static uintptr_t lowest = UINTPTR_MAX, highest;
-
-static size_t slot_of(const void *start)
+static void count_pages(int64_t by)
 {
-    return (((uintptr_t)start / PAGE_BYTES) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & (slots - 1);
-}
-
-/* The block's entry, or the empty one where it would go. */
-static struct huge *find(const void *start)
-{
-    size_t slot = slot_of(start);
-    while (table[slot].start != NULL && table[slot].start != start)
-        slot = (slot + 1) & (slots - 1);
-    return &table[slot];
-}
-
-/* Without memory for a wider table it stays as it is, and fills up. */
-static void grow_table(void)
-{
-    struct huge *wider = os_map(2 * slots * sizeof *wider, PAGE_BYTES);
-    if (wider == NULL)
-        return;
-    const struct huge *old = table;
-    size_t old_slots = slots;
-    table = wider;
-    slots = 2 * old_slots;
-    for (size_t slot = 0; slot < old_slots; slot++)
-        if (old[slot].start != NULL)
-            *find(old[slot].start) = old[slot];
-    if (old != first_table)
-        os_unmap((void *)old, old_slots * sizeof *old);
-}
-
-static bool table_has_room(void)
-{
-    if (2 * (entries + 1) > slots)
-        grow_table();
-    return entries + 1 < slots;
-}
-
-static void insert(struct huge entry)
-{
-    uintptr_t start = (uintptr_t)entry.start, end = start + entry.pages * PAGE_BYTES;
-    *find(entry.start) = entry;
-    entries++;
-    lowest = start < lowest ? start : lowest;
-    highest = end > highest ? end : highest;
-}
-
-/* Backward-shift deletion (Knuth, TAOCP 3, 6.4, algorithm R): no tombstones. */
-static void delete(struct huge *entry)
-{
-    size_t hole = (size_t)(entry - table);
-    for (size_t slot = (hole + 1) & (slots - 1); table[slot].start != NULL; slot = (slot + 1) & (slots - 1)) {
-        size_t home = slot_of(table[slot].start);
-        if (((slot - home) & (slots - 1)) >= ((slot - hole) & (slots - 1))) {
-            table[hole] = table[slot];
-            hole = slot;
-        }
-    }
-    table[hole] = (struct huge){ 0 };
-    entries--;
+    count_shared(&hs_huge_committed, (uint64_t)by * PAGE_BYTES);
+    count_committed(by * PAGE_BYTES);
 }
 
 /* A mapping that is new, or waited, becomes a block. huge_narrow cannot have found what was mapped before and enters later. */
@@ -104,19 +43,8 @@ static bool enter(struct huge block)
  * is lost. */
 static void unmap(struct huge gone)
 {
-    count_committed(-(int64_t)(gone.pages * PAGE_BYTES));
-    hardening_unmap(gone.start, gone.pages * PAGE_BYTES, gone.narrow);
-}
-
-/* Moved, grown or shrunk; false leaves it as it was. */
-static bool remapped(struct huge *block, size_t pages)
-{
-    bool narrow = block->narrow;
-    char *start = hardening_remap(block->start, block->pages * PAGE_BYTES, pages * PAGE_BYTES, &narrow);
-    if (start == NULL)
-        return false;
-    *block = (struct huge){ start, pages, block->ordinal, narrow, block->mark, block->slack };
-    return true;
+    count_pages(-(int64_t)gone.pages);
+    hardening_unmap(gone.start, huge_place_bytes(gone), gone.narrow);
 }
 
 /* Under the large lock. */
@@ -177,8 +105,8 @@ static void *reuse(size_t bytes)
     if (found.start == NULL)
         return NULL;
     size_t more = found.pages - pages;
-    if (more > 0 && remapped(&found, pages))
-        count_committed(-(int64_t)(more * PAGE_BYTES));
+    if (more > 0 && huge_place_resize(&found, pages))
+        count_pages(-(int64_t)more);
     found.slack = slack_for(bytes);
     if (found.pages == pages && enter(found))
         return found.start;
@@ -189,6 +117,13 @@ static void *reuse(size_t bytes)
     return NULL;
 }
 
+static void advise_mapping(char *start, size_t pages)
+{
+    bool huge_pages = THP_ASKED && THP_RUNS_FROM_BYTES == 0;
+    if (huge_pages || THP_NEVER)
+        os_huge_pages(start, pages * PAGE_BYTES, huge_pages);
+}
+
 static void *map(size_t bytes, size_t alignment)
 {
     bool narrow = false;
@@ -196,15 +131,31 @@ static void *map(size_t bytes, size_t alignment)
     char *start = hardening_map(pages * PAGE_BYTES, alignment, &narrow);
     if (start == NULL)
         return NULL;
-    if (!enter((struct huge){ start, pages, NEW, narrow, 0, slack_for(bytes) })) {
+    if (!enter((struct huge){ start, pages, 0, 0, NEW, narrow, 0, slack_for(bytes) })) {
         hardening_unmap(start, pages * PAGE_BYTES, narrow);
         return NULL;
     }
-    bool huge_pages = THP_ASKED && THP_RUNS_FROM_BYTES == 0;
-    if (huge_pages || THP_NEVER)
-        os_huge_pages(start, pages * PAGE_BYTES, huge_pages);
-    count_committed((int64_t)(pages * PAGE_BYTES));
+    advise_mapping(start, pages);
+    count_pages((int64_t)pages);
     return start;
+}
+
+/* If it is refused after the pages went, they come back: then the caller copies them to another run. */
+void *huge_take_over(void *run, size_t run_pages, size_t bytes)
+{
+    size_t pages = pages_needed(bytes), run_bytes = run_pages * PAGE_BYTES;
+    struct huge block = { .start = os_move(run, run_bytes), .pages = run_pages, .ordinal = NEW };
+    if (block.start == NULL)
+        return NULL;
+    if (!huge_place_resize(&block, pages) || !enter(block)) {
+        memcpy(run, block.start, run_bytes);
+        os_unmap(block.start, huge_place_bytes(block));
+        return NULL;
+    }
+    advise_mapping(block.start, pages);
+    count_committed(-(int64_t)run_bytes);
+    count_pages((int64_t)pages);
+    return block.start;
 }
 
 void *huge_alloc(size_t bytes, size_t alignment, bool *zero)
@@ -249,10 +200,12 @@ bool huge_free(void *block)
     if (gone.start == NULL)
         return false;
     hardening_unfill(block, slack_start(&gone), gone.slack);
-    if (huge_cache_keeps(gone.pages))
+    if (huge_cache_keeps(gone.pages)) {
+        huge_place_cut(&gone);
         unmap_waiting(gone, false);
-    else
+    } else {
         unmap(gone);
+    }
     return true;
 }
 
@@ -264,8 +217,10 @@ size_t huge_trim(bool all)
 void huge_narrow(void)
 {
     for (struct huge *block = table; block < table + slots; block++)
-        if (block->start != NULL)
+        if (block->start != NULL) {
+            huge_place_cut(block);
             block->narrow = hardening_narrow(block->start, block->pages * PAGE_BYTES, block->narrow);
+        }
 }
 
 size_t huge_pages(const void *block)
@@ -307,7 +262,7 @@ static char *remap(const void *block, size_t bytes)
     struct huge *entry = find(block);
     struct huge moved = *entry;
     bool resizes = moved.pages != pages;
-    bool done = moved.start != NULL && (!resizes || remapped(&moved, pages));
+    bool done = moved.start != NULL && (!resizes || huge_place_resize(&moved, pages));
     moved.slack = slack_for(bytes);
     if (done) {
         delete(entry);
@@ -328,7 +283,7 @@ void *huge_resize(void *block, size_t bytes)
     if (start == NULL)
         return NULL;
     if (old.pages != pages_needed(bytes))
-        count_committed(((int64_t)pages_needed(bytes) - (int64_t)old.pages) * PAGE_BYTES);
+        count_pages((int64_t)pages_needed(bytes) - (int64_t)old.pages);
     hardening_fill(start + bytes, slack_for(bytes));
     return start;
 }
@@ -387,13 +342,14 @@ void huge_reset(void)
         hardening_unmap(gone.start, gone.pages * PAGE_BYTES, gone.narrow);
     for (size_t slot = 0; slot < slots; slot++)
         if (table[slot].start != NULL)
-            hardening_unmap(table[slot].start, table[slot].pages * PAGE_BYTES, table[slot].narrow);
+            hardening_unmap(table[slot].start, huge_place_bytes(table[slot]), table[slot].narrow);
     if (table != first_table)
         os_unmap(table, slots * sizeof *table);
     table = first_table;
     slots = FIRST_SLOTS;
     memset(first_table, 0, sizeof first_table);
     entries = 0;
+    hs_huge_committed = 0;
     lowest = UINTPTR_MAX;
     highest = 0;
 }

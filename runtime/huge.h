@@ -9,6 +9,8 @@
 #include <stdint.h>
 
 COLD void *huge_alloc(size_t bytes, size_t alignment, bool *zero); /* NULL without memory. *zero: it reads as zero */
+COLD void *huge_take_over(void *run, size_t run_pages, size_t bytes); /* a block longer than the run, with its pages: the run
+                                                                       * has none then, and reads as zero; NULL: all as before */
 COLD bool huge_free(void *block);          /* false: no huge block */
 COLD size_t huge_pages(const void *block); /* 0: no huge block, or one of no bytes */
 COLD size_t huge_bytes(const void *block); /* that the program may use; likewise */

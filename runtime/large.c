@@ -210,6 +210,22 @@ static bool run_resize(void *block, size_t pages, size_t bytes)
     return true;
 }
 
+/* A run that must move to grow becomes a huge block; NULL: it does not, and is as before. */
+static void *run_remap(void *block, size_t pages, size_t bytes)
+{
+    if (bytes < REMAP_BYTES || bytes <= pages * PAGE_BYTES || runs_claim(block) == 0)
+        return NULL;
+    void *moved = huge_take_over(block, pages, bytes);
+    if (moved == NULL) {
+        runs_unclaim(block);
+        return NULL;
+    }
+    hs_lock_large();
+    runs_left(block);
+    hs_unlock_large();
+    return moved;
+}
+
 GATE void *hs_large_resize(void *block, size_t bytes)
 {
     if (bytes > PTRDIFF_MAX)
@@ -218,8 +234,8 @@ GATE void *hs_large_resize(void *block, size_t bytes)
     void *resized = NULL;
     size_t pages = runs_pages(block);
     if (pages > 0)
-        resized = run_resize(block, pages, bytes) ? block : NULL;
-    else if (bytes > HUGE_BYTES)
+        resized = run_resize(block, pages, bytes) ? block : run_remap(block, pages, bytes);
+    else if (bytes > HUGE_BYTES || bytes >= REMAP_BYTES)
         resized = huge_resize(block, bytes);
     if (resized != NULL)
         look_near_limit();

@@ -11,7 +11,7 @@ bool hs_large_owns(const void *block);  /* in the run span, block or not; where 
 bool hs_large_empty(const void *block); /* a block of no bytes (hardening) */
 size_t hs_large_usable(const void *block); /* 0: not a large block of ours */
 size_t hs_large_bytes(const void *block); /* that the program may use; 0: likewise, or of no bytes */
-void *hs_large_resize(void *block, size_t bytes); /* in place, or a huge block remapped; NULL: must move */
+void *hs_large_resize(void *block, size_t bytes); /* in place, or a huge block remapped or made of a run; NULL: must move */
 COLD size_t hs_large_trim(struct heap *heap); /* its cache and all free runs give their pages back; bytes */
 COLD void hs_large_prepare_locking(void); /* what no block ever had is no address space any more */
 COLD int64_t hs_large_locate(const void *block);

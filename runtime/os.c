@@ -18,7 +18,7 @@
 #endif
 
 enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
-enum { POPULATE_WRITE = 23 }; /* MADV_POPULATE_WRITE, which the headers of older systems lack */
+enum { POPULATE_WRITE = 23, DONTUNMAP = 4 }; /* MADV_POPULATE_WRITE and MREMAP_DONTUNMAP, which older systems' headers lack */
 
 #ifdef PREWARM_SUPERSLABS /* whose superslabs are resident as a whole */
 enum { SPARES = false };
@@ -248,6 +248,35 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
     count_system(COUNT_MREMAP);
     void *moved = mremap(start, old_bytes, new_bytes, MREMAP_MAYMOVE);
     return moved == MAP_FAILED ? NULL : moved;
+}
+
+static const char zeros[OS_PAGE];
+
+void os_copy(void *to, const void *from, size_t bytes)
+{
+    char *end = (char *)to + bytes;
+    for (size_t part; to != end; to = (char *)to + part, from = (const char *)from + part) {
+        part = OS_PAGE - (uintptr_t)to % OS_PAGE;
+        part = part < (size_t)(end - (char *)to) ? part : (size_t)(end - (char *)to);
+        if (memcmp(from, zeros, part) != 0 || memcmp(to, zeros, part) != 0)
+            memcpy(to, from, part);
+    }
+}
+
+/* Linux before 5.7 moves no pages without what they were mapped to. What is locked in memory cannot be given back. */
+void *os_move(void *start, size_t bytes)
+{
+    count_system(COUNT_MREMAP);
+    void *moved = mremap(start, bytes, bytes, MREMAP_MAYMOVE | DONTUNMAP, NULL); /* anywhere */
+    if (moved != MAP_FAILED)
+        return moved;
+    moved = os_map(bytes, OS_PAGE);
+    if (moved == NULL)
+        return NULL;
+    os_copy(moved, start, bytes);
+    if (!os_release(start, bytes, false))
+        memset(start, 0, bytes);
+    return moved;
 }
 
 void os_unmap(void *start, size_t bytes)

@@ -72,6 +72,13 @@ void *os_map(size_t bytes, size_t alignment);
 /* A mapping of os_map grown or shrunk, moved if need be; NULL leaves it as it was. */
 void *os_remap(void *start, size_t old_bytes, size_t new_bytes);
 
+/* Pages of a range go to a mapping of their own: what they held is there, and where they were reads as zero. NULL: refused,
+ * and all is as before. */
+void *os_move(void *start, size_t bytes);
+
+/* As memcpy, but zeros are not written to a page that reads as zero: what nobody touched stays so. */
+void os_copy(void *to, const void *from, size_t bytes);
+
 void os_unmap(void *start, size_t bytes);
 
 /* Asks for transparent huge pages in the range, or for none: madvise(2), MADV_HUGEPAGE and MADV_NOHUGEPAGE. */

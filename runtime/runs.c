@@ -80,15 +80,15 @@ void *runs_alloc(size_t pages, bool *zero)
     return hs_runs.start + (size_t)first * PAGE_BYTES;
 }
 
-void runs_free(void *block)
+static void free_run(void *block, enum extent_kind kind)
 {
     uint32_t first = (uint32_t)runs_number(block);
     uint32_t length = hs_runs.page[first].length;
-    uint32_t dirty = length;
+    uint32_t dirty = kind == EXTENT_COMMITTED ? length : 0;
     uint32_t end = first + length;
     count_own(&hs_count.run_free, 1);
     release_freed((size_t)length * PAGE_BYTES);
-    extent_set(first, length, EXTENT_COMMITTED);
+    extent_set(first, length, kind);
     if (first > 0 && hs_runs.page[first - 1].ends_free) {
         extent_join(first);
         set_run_state(first, RUN_NONE);
@@ -106,6 +106,16 @@ void runs_free(void *block)
     }
     bins_push(first, end - first, dirty);
     ages_release();
+}
+
+void runs_free(void *block)
+{
+    free_run(block, EXTENT_COMMITTED);
+}
+
+void runs_left(void *block)
+{
+    free_run(block, EXTENT_RELEASED);
 }
 
 bool runs_extend(void *block, size_t pages)

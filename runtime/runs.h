@@ -17,6 +17,7 @@ struct run_census {
 
 void *runs_alloc(size_t pages, bool *zero); /* NULL without memory; *zero: it reads as zero */
 void runs_free(void *block);                /* a claimed block */
+void runs_left(void *block);                /* likewise, whose pages are a huge block's now */
 bool runs_extend(void *block, size_t pages);
 size_t runs_pages(const void *block);   /* of a block in use; 0 if it is none. Without the lock */
 size_t runs_claim(void *block);         /* its pages, and it is RUN_GONE; 0 if it is no block in use. Without the lock */

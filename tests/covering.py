@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE
+from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.design import THPS, Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.policy.shards import nodes as shards_nodes
@@ -254,6 +254,9 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     chosen["transfer_bytes"] = TRANSFERS[turn % 3]
     chosen |= GEOMETRIES[index // 3 % 3]
+    if index % 2 and not policy.row("hardening", chosen["hardening"]).LIVE_MAP:
+        chosen["remap_bytes"] = 2 * PAGE
+    numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": PAGE, "share_run_bytes": 4 * PAGE}
     if index % 2 and not chosen["classifier"].endswith("header") and chosen["hardening"] != "full":
         chosen |= {"grain": 8, "sizes": TINY_SIZES}
     if chosen["classifier"].endswith("header") and chosen["hardening"] == "full":

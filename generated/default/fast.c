@@ -1,12 +1,13 @@
 /* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash e9bd33884f3f.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 02c1baeeb365.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
 #include "api.h"
 #include "populate/growing.h"
+#include "unmapping/superslabs.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
 #include "foreign/elsewhere.h"

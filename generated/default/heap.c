@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash e9bd33884f3f.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 02c1baeeb365.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -23,6 +23,7 @@
 #include "empties/shared.c"
 #include "release/budget.c"
 #include "remote/local_cache.c"
+#include "unmapping/superslabs.c"
 #include "slabs.c"
 #include "slabs_back.c"
 #include "slab_census.c"
@@ -34,6 +35,7 @@
 #include "run_bins.c"
 #include "runs.c"
 #include "run_cache.c"
+#include "huge_place.c"
 #include "huge.c"
 #include "thread.c"
 #include "large.c"

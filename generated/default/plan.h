@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash e9bd33884f3f.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 02c1baeeb365.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -14,6 +14,8 @@ enum {
     SMALL_LIMIT = 32768,
     DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
+    REMAP_BYTES = 131072, /* a run that must move to grow so far becomes a huge block */
+    ROOM_SHARE = 4, /* of a huge block's pages: as room behind it, where it moved to grow */
 };
 
 /* Slabs and superslabs. */
@@ -39,12 +41,15 @@ enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
     MOST_BUDGET_BYTES = 268435456, /* budgets grow up to here as pages that went back are needed again */
+    SHARE_PERCENT = 8, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
+    SHARE_SLAB_BYTES = 2097152, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 11534336, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
     THP_ASKED = 1,
     THP_SLABS_FROM_BYTES = 16777216, /* the first bytes of superslabs, on small pages */
-    THP_RUNS_FROM_BYTES = 67108864, /* and of the run span */
+    THP_RUNS_FROM_BYTES = 1099511627776, /* and of the run span */
     THP_BLOCK_BYTES = 4096, /* superslabs for longer blocks lie on small pages */
     THP_NEVER = 0,
 };
@@ -82,11 +87,13 @@ enum { SLOT_COUNT = 3716 };
 enum {
     POPULATE_MOST = 16,
     POPULATE_SHARE = 32,
+    UNMAP_FROM = 2,
     SHARDS = 16,
 };
 /* The runtime asks by #ifdef which of them a design has. */
 #define POPULATE_MOST POPULATE_MOST
 #define POPULATE_SHARE POPULATE_SHARE
+#define UNMAP_FROM UNMAP_FROM
 #define SHARDS SHARDS
 
 enum {

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash c739c7bd9034.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 6237f93adab9.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #pragma once
@@ -14,6 +14,8 @@ enum {
     SMALL_LIMIT = 2048,
     DIRECT_LIMIT = 0, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
+    REMAP_BYTES = 4611686018427387904, /* a run that must move to grow so far becomes a huge block */
+    ROOM_SHARE = 4, /* of a huge block's pages: as room behind it, where it moved to grow */
 };
 
 /* Slabs and superslabs. */
@@ -39,6 +41,9 @@ enum {
     SLAB_BUDGET_BYTES = 65536,
     RUN_BUDGET_BYTES = 262144,
     MOST_BUDGET_BYTES = 0, /* budgets grow up to here as pages that went back are needed again */
+    SHARE_PERCENT = 0, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
+    SHARE_SLAB_BYTES = 0, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 0, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,

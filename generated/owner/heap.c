@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 9f429567f630.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 898f7b3d7789.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -33,6 +33,7 @@
 #include "run_bins.c"
 #include "runs.c"
 #include "run_cache.c"
+#include "huge_place.c"
 #include "huge.c"
 #include "thread.c"
 #include "large.c"

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 9f429567f630.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 898f7b3d7789.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once
@@ -14,6 +14,8 @@ enum {
     SMALL_LIMIT = 8192,
     DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
+    REMAP_BYTES = 131072, /* a run that must move to grow so far becomes a huge block */
+    ROOM_SHARE = 4, /* of a huge block's pages: as room behind it, where it moved to grow */
 };
 
 /* Slabs and superslabs. */
@@ -39,6 +41,9 @@ enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
     MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
+    SHARE_PERCENT = 8, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
+    SHARE_SLAB_BYTES = 2097152, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 11534336, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash a8f038a95772.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash ecaf216e97e0.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -33,6 +33,7 @@
 #include "run_bins.c"
 #include "runs.c"
 #include "run_cache.c"
+#include "huge_place.c"
 #include "huge.c"
 #include "thread.c"
 #include "large.c"

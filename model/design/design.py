@@ -40,7 +40,7 @@ from heapsmith.model.design.choices import (
     derive_front,
     row_of,
 )
-from heapsmith.model.design.legal import why_not_name, why_not_powers
+from heapsmith.model.design.legal import why_not_name, why_not_powers, why_not_steps
 from heapsmith.model.design.words import hint, in_words
 from heapsmith.model.errors import BadInput
 from heapsmith.model.policy.front.common import frees_alone_fill
@@ -117,8 +117,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, _doc("thp grown: bytes of superslabs that keep small pages: a multiple of 2097152")
     ] = 16_777_216
     thp_runs_from_bytes: Annotated[
-        int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152")
-    ] = 67_108_864
+        int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152; by default all do")
+    ] = 1 << 40
     foreign: Annotated[
         Foreign,
         _doc(
@@ -155,7 +155,14 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     shards: Annotated[Shards | None, _doc("parts of the store that all heaps share: threads wait less")] = None
     growth: Annotated[Growth | None, _doc("superslabs that become usable together: fewer system calls")] = None
     thp_block_bytes: Annotated[
-        int | None, _doc("thp grown: superslabs for longer blocks keep small pages: 0 to 2097152; by default none do")
+        int | None, _doc("thp grown: superslabs for longer blocks keep small pages: 0 to 2097152; by default 4096")
+    ] = None
+    remap_bytes: Annotated[
+        int | None,
+        _doc(
+            "realloc: a run that must move to grow to so many bytes, a multiple of 4096, becomes a mapping of its own, "
+            "whose pages move without a copy; by default none does"
+        ),
     ] = None
     populate: Annotated[Populate | None, _doc("pages resident together: less time per page, more pages")] = None
 
@@ -305,19 +312,7 @@ def _why_not_geometry(design: Design) -> str | None:
         return (
             f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
         )
-    steps = {
-        "thp_slabs_from_bytes": (HUGE_PAGE, 1 << 40),
-        "thp_runs_from_bytes": (HUGE_PAGE, 1 << 40),
-        "thp_block_bytes": (1, HUGE_PAGE),
-        "transfer_bytes": (1, 1 << 30),
-        "run_cache_bytes": (PAGE, 1 << 30),
-    }
-    for field, (step, most) in steps.items():
-        value = getattr(design, field)
-        if value is not None and (value % step or not 0 <= value <= most):
-            first = f"a multiple of {step}, from 0" if step > 1 else "0"
-            return f"{field}: {value}; expected {first} to {most}"
-    return None
+    return why_not_steps(design)
 
 
 def header_bytes(design: Design) -> int:

@@ -1,9 +1,9 @@
-"""Rules for the name of a design and for its powers of two; model/design/design.py has the others."""
+"""Rules for the name of a design and for ranges of its numbers; model/design/design.py has the others."""
 
 import re
 from typing import Any
 
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import HUGE_PAGE, PAGE
 
 SYSTEM_LIBRARIES = re.compile(
     "c|m|mvec|dl|pthread|rt|util|resolv|nsl|crypt|anl|thread_db|gcc_s|atomic|gomp|asan|lsan|tsan|ubsan"
@@ -32,4 +32,25 @@ def why_not_powers(design: Any) -> str | None:
         value = getattr(design, field)
         if not low <= value <= high or value & (value - 1):
             return f"{field}: {value} is not usable; expected a power of two, {low} to {high}"
+    return None
+
+
+def why_not_steps(design: Any) -> str | None:
+    """Return why a number of the design that has a step cannot have its value, or None."""
+    steps = {
+        "thp_slabs_from_bytes": (HUGE_PAGE, 1 << 40),
+        "thp_runs_from_bytes": (HUGE_PAGE, 1 << 40),
+        "thp_block_bytes": (1, HUGE_PAGE),
+        "transfer_bytes": (1, 1 << 30),
+        "run_cache_bytes": (PAGE, 1 << 30),
+        "remap_bytes": (PAGE, 1 << 40),
+    }
+    for field, (step, most) in steps.items():
+        value = getattr(design, field)
+        if value is not None and (value % step or not 0 <= value <= most):
+            first = f"a multiple of {step}, from 0" if step > 1 else "0"
+            return f"{field}: {value}; expected {first} to {most}"
+    hardening = design.row("hardening")
+    if design.remap_bytes is not None and hardening.LIVE_MAP:
+        return f"remap_bytes: cannot go with hardening '{hardening.NAME}', whose huge blocks have guards"
     return None

@@ -108,6 +108,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     slab_budget_bytes: int
     run_budget_bytes: int
     most_budget_bytes: int
+    share_percent: int
+    share_slab_bytes: int
+    share_run_bytes: int
+    remap_bytes: int
+    room_share: int = constants.ROOM_SHARE
     hardening: str
     encode_links: int
     quarantine: int
@@ -294,8 +299,10 @@ def _options(design: Design) -> dict[str, int]:
     has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes and design.thp != "always"
     is_too_short = has_guards and design.superslab_bytes <= HUGE_PAGE
     quarantine = getattr(design.hardening, "quarantine", 0)
-    budgets = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
+    budgets = ["slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"]
+    budgets += ["share_percent", "share_slab_bytes", "share_run_bytes"]
     return {name: getattr(design.release, name, 0) for name in budgets} | {
+        "remap_bytes": NEVER if design.remap_bytes is None else design.remap_bytes,
         "release_lazily": int(getattr(design.release, "advice", "dontneed") == "free"),
         "guard_slabs": int(has_guards),
         "guard_bytes": has_guards * design.slab_bytes,
@@ -307,7 +314,7 @@ def _options(design: Design) -> dict[str, int]:
         "thp_asked": int(design.thp in ("always", "grown")),
         "thp_slabs_from_bytes": NEVER if is_too_short else grown * design.thp_slabs_from_bytes,
         "thp_runs_from_bytes": grown * design.thp_runs_from_bytes,
-        "thp_block_bytes": HUGE_PAGE if design.thp_block_bytes is None or not grown else design.thp_block_bytes,
+        "thp_block_bytes": (PAGE if design.thp_block_bytes is None else design.thp_block_bytes) if grown else HUGE_PAGE,
         "thp_never": int(design.thp == "never"),
     }
 

@@ -129,8 +129,8 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
 
 
 @kernel
-def fits_in_place(state: State, heap: int, block: int, asked: int, size: int, align: int) -> bool:
-    """Return whether a block can serve `size` bytes in place; resize a large block (align: 1).
+def resized_block(state: State, heap: int, block: int, asked: int, size: int, align: int) -> int:
+    """Return the block that has `size` bytes without a copy; NO_BLOCK if it must be copied (align: 1).
 
     heap: that of the thread, -1 without one.
     """
@@ -147,7 +147,7 @@ def fits_in_place(state: State, heap: int, block: int, asked: int, size: int, al
     fits = class_for(state, size, align) == own or (size <= usable and 2 * size >= usable)
     if fits:
         resealed_lines(state, block, asked, size)
-    return fits
+    return block if fits else NO_BLOCK
 
 
 @hit_path
@@ -299,13 +299,14 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     takes(state.listener, RESIZE)
     discount(state, name)
     state.asked_lines += (max(0, size - asked) + LINE - 1) // LINE
-    if old >= 0 and fits_in_place(state, int(state.threads[thread]), old, asked, size, align):
+    kept = resized_block(state, int(state.threads[thread]), old, asked, size, align) if old >= 0 else NO_BLOCK
+    if kept >= 0:
         state.realloc_in_place += 1
-        account(state, name, old, size)
+        account(state, name, kept, size)
         touch(state.listener, layout.TOTAL_IN_PLACE, 1)
         were_the_librarys(state)
-        birth_lines(state, place_of(state, old), asked, size)
-        return old
+        birth_lines(state, place_of(state, kept), asked, size)
+        return kept
     handle = allocate(state, thread, size, align)
     if handle < 0:
         account(state, name, old, asked)

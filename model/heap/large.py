@@ -6,12 +6,12 @@ from heapsmith.model.heap.age import tick
 from heapsmith.model.heap.committed import commit, uncommit
 from heapsmith.model.heap.kept import fitting, leave_kept, oldest_goes, put_kept
 from heapsmith.model.heap.run_cache import cache_run, cached_run
-from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run
+from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import gone, on_huge, takes, touch
+from heapsmith.model.memory.touches import gone, moved, on_huge, takes, touch
 from heapsmith.model.policy.hardening.lines import huge_slack_lines, large_tail_lines
 
 RUN_CODE = 1 << 60
@@ -22,7 +22,9 @@ ordinal; the handles are also the address codes. The handles of small blocks are
 
 
 GUARDED_MOVE, HELD_BACK = 3, 64
-"""Hardening: system calls of a move besides mremap's; freed mappings whose address space is held back."""
+"""Hardening: system calls of a move besides mremap's (growth seldom moves: a block has room); freed
+mappings whose address space is held back.
+"""
 
 HUGE_SLOTS, HUGE_SLOT_BYTES = 2048, (1 << 33) - 37 * PAGE
 """Huge blocks take slots of the model's addresses in turn; the odd size varies the cache sets."""
@@ -54,10 +56,17 @@ def allocate_huge(state: State, pages: int) -> int:
     touch(state.listener, layout.TOTAL_MAP, 1)
     ordinal = state.huge_map
     state.huge_map = ordinal + 1
-    commit(state, pages * PAGE)
+    commit_huge(state, pages)
     state.memory_calls += state.live_map
     advise_huge(state, HUGE_CODE + ordinal, pages)
     return ordinal
+
+
+@kernel
+def commit_huge(state: State, pages: int) -> None:
+    """Add the pages of huge blocks to the committed bytes, or take -pages."""
+    state.huge_committed += pages * PAGE
+    commit(state, pages * PAGE)
 
 
 @kernel
@@ -84,7 +93,7 @@ def reuse_huge(state: State, pages: int) -> int:
         touch(state.listener, layout.TOTAL_REMAP, 1)
         state.huge_remap += 1
         state.memory_calls += GUARDED_MOVE * state.live_map
-        commit(state, (pages - held) * PAGE)
+        commit_huge(state, pages - held)
     return block
 
 
@@ -119,6 +128,7 @@ def unmap_huge(state: State, block: int, pages: int) -> None:
     if state.live_map == 1:  # its pages go at once, the address space of an older mapping with it
         state.memory_calls += int(pages > 0) + int(state.huge_unmap >= HELD_BACK) - 1
     state.huge_unmap += 1
+    state.huge_committed -= pages * PAGE
     uncommit(state, pages * PAGE)
 
 
@@ -131,8 +141,8 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
         advise_huge(state, block, new)
         touch(state.listener, layout.TOTAL_REMAP, 1)
         state.huge_remap += 1
-        state.memory_calls += GUARDED_MOVE * state.live_map
-        commit(state, (new - old) * PAGE)
+        state.memory_calls += GUARDED_MOVE * state.live_map * int(new < old)
+        commit_huge(state, new - old)
 
 
 @kernel
@@ -195,7 +205,7 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     if block >= HUGE_CODE:
         touch(state.listener, layout.LARGE_LOCK, 1)
         old, new = huge_pages(state, asked), huge_pages(state, size)
-        if size <= state.huge_bytes or old == 0:
+        if (size <= state.huge_bytes and size < state.remap_bytes) or old == 0:
             return False
         resize_huge(state, block, old, new)
         huge_slack_lines(state, huge_at(block) + size, new * PAGE - size, 1)
@@ -211,6 +221,23 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     if fits:
         large_tail_lines(state, layout.RUNS + first * PAGE, max(wanted, held), size, 1)
     return fits
+
+
+@kernel
+def run_becomes_huge(state: State, block: int, size: int) -> int:
+    """Return the huge block that a run became, which must move to grow (section 9), or NO_RUN."""
+    if block >= HUGE_CODE:
+        return NO_RUN
+    first, pages = block - RUN_CODE, huge_pages(state, size)
+    held = int(state.pages[first]["run"])
+    if size < state.remap_bytes or pages <= held:
+        return NO_RUN
+    uncommit(state, held * PAGE)
+    grown = HUGE_CODE + allocate_huge(state, pages)
+    moved(state.listener, layout.RUNS + first * PAGE, huge_at(grown), held * PAGE)
+    state.memory_calls += 1
+    leave_run(state, first)
+    return grown
 
 
 @kernel

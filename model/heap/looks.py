@@ -2,7 +2,7 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.heap.age import read_clock
-from heapsmith.model.heap.large import allocate_large, release_kept, resize_large
+from heapsmith.model.heap.large import allocate_large, release_kept, resize_large, run_becomes_huge
 from heapsmith.model.heap.run_cache import spill_run
 from heapsmith.model.heap.runs import release_runs
 from heapsmith.model.heap.slab_ages import release_slabs
@@ -60,9 +60,9 @@ def large_block(state: State, heap: int, size: int, align: int) -> int:
 
 
 @kernel
-def resized(state: State, heap: int, block: int, asked: int, size: int) -> bool:
-    """Resize as resize_large, and look if the heap has a limit and the block stays."""
-    stays = resize_large(state, block, asked, size)
-    if state.limit_mark_bytes > 0 and stays:
+def resized(state: State, heap: int, block: int, asked: int, size: int) -> int:
+    """Return the large block that has the new size, and look if the heap has a limit; NO_RUN if the block must move."""
+    found = block if resize_large(state, block, asked, size) else run_becomes_huge(state, block, size)
+    if state.limit_mark_bytes > 0 and found >= 0:
         look_near_limit(state, heap)
-    return stays
+    return found

@@ -13,7 +13,8 @@ PLAN_NUMBERS = _words("""
     grain grain_shift bias header_bytes transfer_slots small_limit class_count direct_limit slots_per_heap bitmap_words
     slab_bytes slabs_per_superslab guard_slabs regions region_slabs region_superslabs run_span_pages
     run_step_pages huge_bytes tail_bytes run_cache_bytes slab_budget_bytes run_budget_bytes
-    most_budget_bytes quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
+    most_budget_bytes share_percent share_slab_bytes share_run_bytes remap_bytes
+    quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
     thp_slabs_from_bytes thp_runs_from_bytes thp_block_bytes
 """)
 """Fields of the Plan, with the same names in `scalars`."""
@@ -140,6 +141,7 @@ SCALARS = record_type(
     "empty_superslabs",  # where superslabs are unmapped: those whose slabs are all in pools
     "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
     "aged_run_bytes",  # the same for free runs
+    "huge_committed",  # committed bytes of huge blocks, and of mappings that wait
     "top",  # the first page of the run span that was never handed out
     "nodes_made",  # remote list nodes ever used
     "free_node",  # head of the LIFO list of free nodes

@@ -242,13 +242,25 @@ def allocate_run(state: State, pages: int) -> int:
 @kernel
 def free_run(state: State, first: int) -> None:
     """Merge a run with its free neighbours and push it; release the oldest that are due."""
+    merge_run(state, first, 1)
+
+
+@kernel
+def leave_run(state: State, first: int) -> None:
+    """Do `free_run` for a run whose pages are a huge block's now."""
+    merge_run(state, first, 0)
+
+
+@kernel
+def merge_run(state: State, first: int, holds: int) -> None:
+    """Do `free_run` for a run whose pages are all committed, or all not."""
     pages = int(state.pages[first]["run"])
-    dirty = pages
+    dirty = pages * holds
     state.run_free += 1
     touch(state.listener, layout.LARGE_LOCK, 1)
     touch(state.listener, layout.TOTAL_FREE, 1)
     tick(state, pages * PAGE)
-    set_extent(state, first, pages, 1)
+    set_extent(state, first, pages, holds)
     if first > 0:
         touch(state.listener, page_at(first - 1), 0)
     before = int(state.pages[first - 1]["back"]) if first > 0 else 0
@@ -287,7 +299,7 @@ def run_goes(state: State, gone: int) -> bool:
             read_clock(state)
             touch(state.listener, layout.RUN_STAMPS + oldest * layout.WORD, 0)
             stamp = int(state.pages[oldest]["stamp"])
-    return bool(release_goes(state, state.aged_run_bytes, state.run_budget_bytes, stamp, gone))
+    return bool(release_goes(state, state.aged_run_bytes, state.run_budget_bytes, state.share_run_bytes, stamp, gone))
 
 
 @kernel

@@ -22,7 +22,8 @@ def slab_goes(state: State, went: int) -> bool:
             read_clock(state)
             touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
             stamp = int(state.slabs[oldest]["stamp"])
-    return bool(release_goes(state, state.aged_slab_bytes, state.slab_budget_bytes, stamp, went))
+    aged, budget, least = state.aged_slab_bytes, state.slab_budget_bytes, state.share_slab_bytes
+    return bool(release_goes(state, aged, budget, least, stamp, went))
 
 
 @kernel

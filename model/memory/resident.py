@@ -116,6 +116,28 @@ def leave_memory(listener: Ints, address: int, size: int) -> None:
 
 
 @kernel
+def move_memory(listener: Ints, address: int, to: int, size: int) -> None:
+    """Let the pages resident in [address, address + size) be resident from `to` on, without a fault."""
+    first, target = address >> PAGE_SHIFT, to >> PAGE_SHIFT
+    peak = int(listener[words.RESIDENT_PEAK])
+    for page in range(first, (address + size) >> PAGE_SHIFT):
+        if resident_between(listener, page, page + 1) > 0:
+            arrive(listener, target + page - first)
+    leave_memory(listener, address, size)
+    listener[words.RESIDENT_PEAK] = max(peak, int(listener[words.RESIDENT_BYTES]))
+
+
+@kernel
+def arrive(listener: Ints, page: int) -> None:
+    """Make a small page resident without a fault."""
+    place = entry_for(listener, page >> FRAME_SHIFT)
+    if place >= 0 and int(listener[place]) & WHOLE == 0:
+        if int(listener[place]) >> 2 == 0 and not put_leaf(listener, page >> FRAME_SHIFT, place, 0):
+            return
+        fault_small(listener, leaf_at(listener, place), page & (FRAME_PAGES - 1), 0)
+
+
+@kernel
 def drop_pages(listener: Ints, frame: int, place: int, low: int, high: int) -> None:
     """Take pages low to high - 1 of a frame with resident pages out of memory."""
     if int(listener[place]) & WHOLE:

@@ -11,7 +11,7 @@ from heapsmith.model.memory.branches import predict
 from heapsmith.model.memory.cache import look, look_through, populate, switch_to
 from heapsmith.model.memory.distances import measure
 from heapsmith.model.memory.paths import take
-from heapsmith.model.memory.resident import become_huge, leave_memory
+from heapsmith.model.memory.resident import become_huge, leave_memory, move_memory
 
 NONE, CACHES, LOG, DISTANCES = 0, 1, 2, 3
 SINK = NONE
@@ -66,6 +66,13 @@ def gone(listener: Ints, address: int, size: int) -> None:
     """Take whole pages out of memory and all TLBs: they went back to the OS (madvise, munmap)."""
     if SINK == CACHES:
         leave_memory(listener, address, size)
+
+
+@hit_path
+def moved(listener: Ints, address: int, to: int, size: int) -> None:
+    """Move whole pages with what they hold: mremap."""
+    if SINK == CACHES:
+        move_memory(listener, address, to, size)
 
 
 @hit_path

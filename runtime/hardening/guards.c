@@ -129,21 +129,36 @@ static void unmap_refused(char *block, size_t bytes, bool narrow)
     os_unmap(start, grew ? room + PAGE_BYTES : room);
 }
 
-/* The pages move between two new guards. Those that a shorter block lacks stay, until the others have moved. */
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow)
+/* The pages move between two new guards. Those that a shorter block lacks stay, until the others have moved. Pages that were
+ * room are a mapping of their own: they are copied, each once in a block's growth. */
+void *hardening_remap(void *start, struct place old, size_t new_bytes, size_t new_room, bool *narrow)
 {
     bool now_narrow;
-    size_t old_guard = guard_of(*narrow), moving = old_bytes < new_bytes ? old_bytes : new_bytes;
-    char *moved = guarded(new_bytes, PAGE_BYTES, MAP_NORESERVE, &now_narrow);
+    size_t old_guard = guard_of(*narrow), whole = old.bytes - old.grown, moving = whole < new_bytes ? whole : new_bytes;
+    size_t kept = old.bytes < new_bytes ? old.bytes : new_bytes;
+    char *moved = guarded(new_bytes + new_room, PAGE_BYTES, MAP_NORESERVE, &now_narrow);
     if (moved == NULL)
         return NULL;
     count_system(COUNT_MREMAP);
     if (mremap(start, moving, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == MAP_FAILED) {
-        unmap_refused(moved, new_bytes, now_narrow);
+        unmap_refused(moved, new_bytes + new_room, now_narrow);
         return NULL;
     }
+    os_copy(moved + moving, (char *)start + moving, kept - moving);
     os_unmap((char *)start - old_guard, old_guard);
-    os_unmap((char *)start + moving, old_bytes - moving + old_guard);
+    os_unmap((char *)start + moving, old.bytes - moving + old.room + old_guard);
     *narrow = now_narrow;
     return moved;
+}
+
+bool hardening_grow(void *room, size_t bytes)
+{
+    count_system(COUNT_MPROTECT);
+    return mprotect(room, bytes, PROT_READ | PROT_WRITE) == 0;
+}
+
+/* What is behind the guard that begins where the room did. */
+void hardening_cut(void *room, size_t bytes, bool narrow)
+{
+    os_unmap((char *)room + guard_of(narrow), bytes);
 }

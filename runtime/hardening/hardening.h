@@ -14,7 +14,12 @@ void hardening_unfill(const void *block, const void *slack, size_t bytes); /* ar
 size_t hardening_slack(const void *end); /* of the usable bytes before `end`, those that the program did not ask for, where canaries say that */
 /* A huge block's mapping, as os_map, os_remap, os_unmap. narrow: its guards are. */
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow);
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow);
+struct place {
+    size_t bytes, room, grown; /* of a huge block; as struct huge, in bytes */
+};
+void *hardening_remap(void *start, struct place old, size_t new_bytes, size_t new_room, bool *narrow);
+bool hardening_grow(void *room, size_t bytes);             /* the first bytes of a block's room become its own */
+void hardening_cut(void *room, size_t bytes, bool narrow); /* a block has no room any more */
 void hardening_unmap(void *start, size_t bytes, bool narrow);
 bool hardening_narrow(char *start, size_t bytes, bool narrow); /* its guards become narrow, if they are not yet; true */
 size_t hardening_vacate(void);                           /* address space that is held back of unmapped ones goes; bytes */

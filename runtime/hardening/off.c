@@ -41,9 +41,19 @@ void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
     return os_map(bytes, alignment);
 }
 
-void *hardening_remap(void *start, size_t old_bytes, size_t new_bytes, bool *narrow)
+void *hardening_remap(void *start, struct place old, size_t new_bytes, size_t new_room, bool *narrow)
 {
-    return os_remap(start, old_bytes, new_bytes);
+    return os_remap(start, old.bytes + old.room, new_bytes + new_room);
+}
+
+bool hardening_grow(void *room, size_t bytes)
+{
+    return true;
+}
+
+void hardening_cut(void *room, size_t bytes, bool narrow)
+{
+    os_unmap(room, bytes);
 }
 
 void hardening_unmap(void *start, size_t bytes, bool narrow)

@@ -13,6 +13,8 @@
 struct huge {
     char *start; /* NULL: none, and all of it is zero */
     size_t pages;
+    uint32_t room;  /* pages behind them that are address space of the block's own, where it grows without a move */
+    uint32_t grown; /* of `pages`, the last, which were room */
     int64_t ordinal : 47;
     uint64_t narrow : 1; /* its guards are (hardening_map) */
     uint64_t mark : 4;   /* who made the block (deletes); 0: nobody said */

@@ -15,10 +15,20 @@ static void grow(size_t *budget, size_t needed_again)
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
 
-/* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */
-static bool exceeds(size_t bytes, size_t budget)
+/* Does more wait than the design's share of the other committed bytes of both spans? Threads may read them late. */
+static bool exceeds_share(size_t bytes, size_t least)
 {
-    return bytes > budget || (bytes > 0 && release_near_limit());
+    if (SHARE_PERCENT == 0 || bytes <= least)
+        return false;
+    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
+    uint64_t others = __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED) + bytes;
+    return committed < others || 100 * (uint64_t)bytes > SHARE_PERCENT * (committed - others);
+}
+
+/* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */
+static bool exceeds(size_t bytes, size_t budget, size_t least)
+{
+    return bytes > budget || exceeds_share(bytes, least) || (bytes > 0 && release_near_limit());
 }
 
 void release_retired(struct slab *slab)
@@ -29,7 +39,7 @@ void release_retired(struct slab *slab)
 
 struct slab *release_due(uint32_t gone)
 {
-    if (!exceeds(aging_bytes, slab_budget))
+    if (!exceeds(aging_bytes, slab_budget, SHARE_SLAB_BYTES))
         return NULL;
     struct slab *due = oldest_slab;
     queue_leave(due);
@@ -51,7 +61,7 @@ void release_needed_runs(size_t bytes)
 
 bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone)
 {
-    return exceeds(bytes, run_budget);
+    return exceeds(bytes, run_budget, SHARE_RUN_BYTES);
 }
 
 void release_check(void)

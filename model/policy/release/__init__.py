@@ -11,8 +11,8 @@ ROWS = rows_of(__name__, __path__)
 release_goes = dispatched(ROWS, "goes", "state.release_code")
 """Return whether an age queue gives the pages of its oldest entry to the OS.
 
-aged_bytes: committed bytes of the queue; stamp: the clock when its oldest entry joined; gone: entries
-that this event has released.
+aged_bytes: committed bytes of the queue; least_bytes: those that no share bounds; stamp: the clock
+when its oldest entry joined; gone: entries that this event has released.
 """
 release_grown = dispatched(ROWS, "grown", "state.release_code")
 """Return the budget after the program needed pages again that had gone back to the OS."""

@@ -21,6 +21,7 @@ AGES = True
 BUDGETED = True
 NUMBERS = ("release_looks", "limit_percent", "limit_bytes", "limit_mark_bytes")
 MAX_BUDGET = 1 << 44
+MAX_SHARE = 10_000
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -32,7 +33,9 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     pages when it wants (MADV_FREE). limit_percent: where committed bytes exceed this share of the
     limit on memory, all of these pages go back as needed, and freed runs and mappings too that wait
     in caches; 0: never. limit_bytes: the limit; 0: in a program that of its control group, in the
-    model none.
+    model none. share_percent: neither empty slabs nor free runs keep more than this share of the
+    other committed bytes, however large their budget has grown; 0: no such bound. share_slab_bytes,
+    share_run_bytes: so much they keep whatever the share is.
     """
 
     slab_budget_bytes: int = 4_194_304
@@ -41,16 +44,21 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     advice: Advice = "dontneed"
     limit_percent: int = 0
     limit_bytes: int = 0
+    share_percent: int = 0
+    share_slab_bytes: int = 0
+    share_run_bytes: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
     """Return why these parameters make no release policy, or None."""
-    for field in ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"):
+    for field in ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes", "share_slab_bytes", "share_run_bytes"):
         value = getattr(params, field)
         if not 0 <= value <= MAX_BUDGET:
             return f"{field}: {value} is out of range; expected 0 to {MAX_BUDGET} bytes"
     if not 0 <= params.limit_percent <= 100:
         return f"limit_percent: {params.limit_percent} is out of range; expected 0 to 100"
+    if not 0 <= params.share_percent <= MAX_SHARE:
+        return f"share_percent: {params.share_percent} is out of range; expected 0 to {MAX_SHARE}"
     if params.limit_bytes and not PAGE <= params.limit_bytes <= MAX_BUDGET:
         return f"limit_bytes: {params.limit_bytes} is out of range; expected 0, or {PAGE} to {MAX_BUDGET} bytes"
     if params.limit_bytes and not params.limit_percent:
@@ -78,10 +86,15 @@ def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
 
 
 @kernel
-def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int) -> bool:
-    """Return whether the age queue exceeds its budget, which is 0 near the limit."""
+def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, stamp: int, gone: int) -> bool:
+    """Return whether the age queue exceeds its budget, which is 0 near the limit, or its share of the heap."""
     if aged_bytes > budget_bytes:
         return True
+    if state.share_percent > 0 and aged_bytes > least_bytes:
+        touch(state.listener, TOTAL_COMMITTED, 0)
+        others = state.committed - state.huge_committed - aged_bytes
+        if 100 * aged_bytes > state.share_percent * others:
+            return True
     if aged_bytes == 0 or state.limit_mark_bytes == 0:
         return False
     touch(state.listener, TOTAL_COMMITTED, 0)

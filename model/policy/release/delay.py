@@ -56,7 +56,7 @@ def numbers(design: Any) -> dict[str, int]:
 
 
 @kernel
-def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int) -> bool:
+def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, stamp: int, gone: int) -> bool:
     """Return whether the oldest entry is old enough, and this event has not released too many."""
     return aged_bytes > 0 and gone < state.release_most and state.clock - stamp >= state.release_delay
 

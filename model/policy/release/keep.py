@@ -15,7 +15,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 
 @kernel
-def goes(state: State, aged_bytes: int, budget_bytes: int, stamp: int, gone: int) -> bool:
+def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, stamp: int, gone: int) -> bool:
     """Return False: no pages go back."""
     return False
 

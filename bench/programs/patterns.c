@@ -1,0 +1,210 @@
+/* patterns KIND NUMBER...: asks for memory in one of the patterns of the table below, and writes how many KiB were resident at
+ * the peak, while the last blocks were live, and after all were freed. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, MOST_NUMBERS = 5, STATUS_BYTES = 1 << 12 };
+
+static long number[MOST_NUMBERS];
+static long live_kib;
+
+/* A line of /proc/self/status, read without malloc. */
+static long kib_of(const char *name)
+{
+    static char text[STATUS_BYTES];
+    FILE *file = fopen("/proc/self/status", "r");
+    if (file == NULL)
+        exit(3);
+    static char buffer[BUFSIZ];
+    setbuf(file, buffer);
+    size_t used = fread(text, 1, sizeof text - 1, file);
+    fclose(file);
+    text[used] = '\0';
+    const char *line = strstr(text, name);
+    return line != NULL ? strtol(line + strlen(name), NULL, 10) : -1;
+}
+
+static void *checked(void *block)
+{
+    if (block == NULL)
+        exit(4);
+    return block;
+}
+
+static uint32_t drawn = 2463534242u; /* Marsaglia, "Xorshift RNGs" */
+
+static uint32_t below(uint32_t bound)
+{
+    drawn ^= drawn << 13;
+    drawn ^= drawn >> 17;
+    drawn ^= drawn << 5;
+    return (uint32_t)((uint64_t)drawn * bound >> 32);
+}
+
+static void **pointers(long count)
+{
+    return checked(calloc((size_t)count, sizeof(void *)));
+}
+
+static void free_all(void **block, long count)
+{
+    live_kib = kib_of("VmRSS:");
+    for (long i = 0; i < count; i++)
+        free(block[i]);
+    free(block);
+}
+
+/* turns VECTORS STEP END ROUNDS SMALL: vectors grow in turns by STEP bytes, or below 1,000 by so many percent, each byte
+ * written; between them SMALL blocks of 100 bytes a turn. */
+static void turns(void)
+{
+    long vectors = number[0], step = number[1], end = number[2], smalls = number[4];
+    for (long round = 0; round < number[3]; round++) {
+        char **vector = (char **)pointers(vectors);
+        void **small = NULL;
+        for (long bytes = 0, next; bytes < end; bytes = next) {
+            next = step >= 1000 ? bytes + step : bytes * (100 + step) / 100 > bytes ? bytes * (100 + step) / 100 : 64;
+            for (long v = 0; v < vectors; v++) {
+                vector[v] = checked(realloc(vector[v], (size_t)next));
+                memset(vector[v] + bytes, 1, (size_t)(next - bytes));
+            }
+            for (long i = 0; i < smalls; i++) {
+                void **block = checked(malloc(100));
+                *block = small;
+                small = block;
+            }
+        }
+        free_all((void **)vector, vectors);
+        for (void **after; small != NULL; small = after) {
+            after = *small;
+            free(small);
+        }
+    }
+}
+
+/* sparse COUNT BYTES: blocks of which one byte is written. */
+static void sparse(void)
+{
+    void **block = pointers(number[0]);
+    for (long i = 0; i < number[0]; i++) {
+        char *bytes = block[i] = checked(malloc((size_t)number[1]));
+        bytes[below((uint32_t)number[1])] = 1;
+    }
+    free_all(block, number[0]);
+}
+
+/* zeroed COUNT BYTES PLACES READS: blocks of calloc, written at some places, and read all over where READS is 1. */
+static void zeroed(void)
+{
+    void **block = pointers(number[0]);
+    volatile char sum = 0;
+    for (long i = 0; i < number[0]; i++) {
+        char *bytes = block[i] = checked(calloc(1, (size_t)number[1]));
+        for (long place = 0; place < number[2]; place++)
+            bytes[below((uint32_t)number[1])] = 1;
+        for (long at = 0; number[3] && at < number[1]; at += PAGE)
+            sum += bytes[at];
+    }
+    free_all(block, number[0]);
+}
+
+/* stretched COUNT BYTES TIMES: blocks of which one byte is written, each then twice as long so many times. */
+static void stretched(void)
+{
+    void **block = pointers(number[0]);
+    for (long i = 0; i < number[0]; i++) {
+        block[i] = checked(malloc((size_t)number[1]));
+        *(char *)block[i] = 1;
+    }
+    for (long time = 1; time <= number[2]; time++)
+        for (long i = 0; i < number[0]; i++)
+            block[i] = checked(realloc(block[i], (size_t)number[1] << time));
+    free_all(block, number[0]);
+}
+
+/* replaced COUNT BYTES TIMES: blocks of calloc of which a byte is written; a random one is replaced, so many times. */
+static void replaced(void)
+{
+    void **block = pointers(number[0]);
+    for (long i = 0; i < number[2]; i++) {
+        uint32_t which = below((uint32_t)number[0]);
+        free(block[which]);
+        block[which] = checked(calloc(1, (size_t)(number[1] / 2 + below((uint32_t)number[1] / 2))));
+        *(char *)block[which] = 1;
+    }
+    free_all(block, number[0]);
+}
+
+/* From least bytes on, so many doublings, all alike likely. */
+static size_t size_between(long least, long most)
+{
+    long doublings = 0;
+    while (least << (doublings + 1) <= most)
+        doublings++;
+    size_t low = (size_t)least << below((uint32_t)doublings + 1);
+    return low + below((uint32_t)low);
+}
+
+struct link {
+    struct link *older;
+    size_t bytes;
+};
+
+static struct link *newest;
+
+static long drop_newest(void)
+{
+    struct link *gone = newest;
+    long bytes = (long)gone->bytes;
+    newest = gone->older;
+    free(gone);
+    return bytes;
+}
+
+/* phases LEAST MOST BYTES KEPT PHASES: in turn so many bytes are live and, of those, the oldest KEPT; all written. The least
+ * size of a phase is LEAST times 1, 2, 4 or 8. */
+static void phases(void)
+{
+    long bytes = 0;
+    for (long phase = 0; phase < number[4]; phase++) {
+        long least = number[0] << phase % 4, most = number[1] > 2 * least ? number[1] : 2 * least;
+        for (; bytes < number[2]; bytes += (long)newest->bytes) {
+            size_t length = size_between(least, most);
+            struct link *block = memset(checked(malloc(length)), 1, length);
+            *block = (struct link){ newest, length };
+            newest = block;
+        }
+        while (bytes > number[3])
+            bytes -= drop_newest();
+        live_kib = kib_of("VmRSS:");
+        while (phase + 1 < number[4] && newest != NULL && bytes > number[3] / 2)
+            bytes -= drop_newest();
+    }
+    while (newest != NULL)
+        drop_newest();
+}
+
+static const struct {
+    const char *name;
+    void (*perform)(void);
+} kinds[] = {
+    { "turns", turns }, { "sparse", sparse }, { "zeroed", zeroed }, { "stretched", stretched }, { "replaced", replaced },
+    { "phases", phases },
+};
+
+int main(int count, char **value)
+{
+    for (int i = 2; i < count && i < MOST_NUMBERS + 2; i++)
+        number[i - 2] = strtol(value[i], NULL, 10);
+    for (size_t kind = 0; count > 1 && kind < sizeof kinds / sizeof *kinds; kind++)
+        if (strcmp(kinds[kind].name, value[1]) == 0) {
+            kinds[kind].perform();
+            printf("{\"peak_kib\": %ld, \"live_kib\": %ld, \"end_kib\": %ld}\n", kib_of("VmHWM:"), live_kib, kib_of("VmRSS:"));
+            return 0;
+        }
+    fprintf(stderr, "usage: patterns KIND NUMBER...\n");
+    return 2;
+}

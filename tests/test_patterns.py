@@ -1,0 +1,67 @@
+"""Memory of patterns that programs have, against glibc's in the same run: buffers that grow, sparse blocks, phases.
+
+Only memory is compared, never time. glibc runs beside the library, under the same huge pages of the system.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+from preloaded import FLAGS, library, run
+
+from heapsmith.bench.programs.micro_programs import HERE
+from heapsmith.codegen.toolchain import build_tool
+
+MIB = 1024
+"""KiB."""
+GROWING = [
+    "turns 2 4096 50331648 2 0",
+    "turns 3 10000 33554432 1 0",
+    "turns 4 6144 16777216 1 0",
+    "turns 2 4096 33554432 1 8",
+    "turns 2 50 60000000 1 0",
+    "turns 3 100 67108864 1 0",
+]
+SPARSE = [
+    "sparse 200 2097152",
+    "sparse 800 409600",
+    "sparse 2000 100000",
+    "sparse 8000 30000",
+    "zeroed 200 2097152 3 0",
+    "zeroed 1 1073741824 50 0",
+    "zeroed 300 1000000 2 1",
+    "stretched 200 1000000 2",
+    "stretched 500 140000 1",
+    "replaced 100 1000000 500",
+]
+PHASES = ["phases 200 400 138412032 11534336 3", "phases 1024 32768 138412032 11534336 8"]
+
+
+def memory(pattern: str, *preloads: Path) -> dict[str, int]:
+    """The KiB that the pattern's program tells: peak_kib, live_kib, end_kib."""
+    program = build_tool("patterns", [HERE / "patterns.c"], FLAGS)
+    found: dict[str, int] = json.loads(run([program, *pattern.split()], *preloads))
+    return found
+
+
+@pytest.mark.parametrize("pattern", GROWING)
+def test_buffers_that_grow_in_turns_leave_no_holes(pattern: str) -> None:
+    glibc, ours = memory(pattern), memory(pattern, library("default", checked=False))
+    assert ours["peak_kib"] <= 1.1 * glibc["peak_kib"] + 2 * MIB
+    assert ours["end_kib"] <= glibc["end_kib"] + 4 * MIB + MIB // 2
+
+
+@pytest.mark.parametrize("design", ["default", "processor", "keep", "checks", "owner"])
+def test_sparse_blocks_take_no_more_than_was_touched(design: str) -> None:
+    for pattern in SPARSE:
+        glibc, ours = memory(pattern), memory(pattern, library(design, checked=False))
+        most = max(1.5 * glibc["peak_kib"], glibc["peak_kib"] + 6 * MIB)
+        assert ours["peak_kib"] <= most, pattern
+
+
+@pytest.mark.parametrize("design", ["default", "processor", "checks", "owner"])
+def test_a_heap_that_shrank_keeps_little(design: str) -> None:
+    for pattern in PHASES:
+        found = memory(pattern, library(design, checked=False))
+        assert found["peak_kib"] >= 132 * MIB
+        assert found["live_kib"] <= 40 * MIB, pattern
