@@ -27,7 +27,7 @@ from heapsmith.model.trace.stats import Lives
 
 DEFAULT = load("default")
 AT_ONCE = release_budget.Params(slab_budget_bytes=0, run_budget_bytes=0, most_budget_bytes=0)
-KEEPS = msgspec.structs.replace(DEFAULT, name="keeps", run_cache_bytes=0, release=release_keep.Params())
+KEEPS = msgspec.structs.replace(DEFAULT, name="keeps", run_cache_bytes=0, release=release_keep.Params(), unmapping=None)
 GIVES_BACK = msgspec.structs.replace(KEEPS, name="gives-back", release=AT_ONCE)
 
 
@@ -111,17 +111,17 @@ def test_a_release_costs_more_where_other_threads_run(
 def test_waits_for_locks_are_part_of_the_time_on_the_cores_asked_for(tmp_path: Path, step_ns: int) -> None:
     """They are those of `simulate --cores`; with time stamps a thread has its own time between its events."""
     trace, hardware = crowded_trace(tmp_path / "t.hst", step_ns=step_ns), load_hardware()
-    source, plan = Source(trace), make_plan(DEFAULT)
+    source, plan = Source(trace), make_plan(KEEPS)
     for cores in (1, 8):
-        alone, found = (measured(Bench([source], hardware, n), Task(DEFAULT, 0, "outcome")) for n in (None, cores))
+        alone, found = (measured(Bench([source], hardware, n), Task(KEEPS, 0, "outcome")) for n in (None, cores))
         assert isinstance(alone, Outcome)
         assert isinstance(found, Outcome)
-        table = simulate(trace, [DEFAULT], hardware=hardware, application=source.application)
+        table = simulate(trace, [KEEPS], hardware=hardware, application=source.application)
         told = timed(table, [plan], hardware, source.application, cores=[cores], paced=step_ns > 0).rows[0].timings[0]
         assert found.lock_wait_ns_per_op == told.lock_wait_ns_per_op
         assert found.allocator_ns_per_op == alone.allocator_ns_per_op + told.lock_wait_ns_per_op
         assert alone.lock_wait_ns_per_op == 0
-        late = measured(Bench([source], hardware, cores), Task(DEFAULT, 0, "p999", found.resident_peak))
+        late = measured(Bench([source], hardware, cores), Task(KEEPS, 0, "p999", found.resident_peak))
         assert late == told.latency.p999
     # Who seldom allocates seldom waits.
     assert (told.lock_wait_ns_per_op > 10) == (step_ns < 10**5)

@@ -50,7 +50,4 @@ def why_not_steps(design: Any) -> str | None:
         if value is not None and (value % step or not 0 <= value <= most):
             first = f"a multiple of {step}, from 0" if step > 1 else "0"
             return f"{field}: {value}; expected {first} to {most}"
-    hardening = design.row("hardening")
-    if design.remap_bytes is not None and hardening.LIVE_MAP:
-        return f"remap_bytes: cannot go with hardening '{hardening.NAME}', whose huge blocks have guards"
     return None

@@ -302,7 +302,7 @@ def _options(design: Design) -> dict[str, int]:
     budgets = ["slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"]
     budgets += ["share_percent", "share_slab_bytes", "share_run_bytes"]
     return {name: getattr(design.release, name, 0) for name in budgets} | {
-        "remap_bytes": NEVER if design.remap_bytes is None else design.remap_bytes,
+        "remap_bytes": NEVER if design.remap_bytes is None or hardening.LIVE_MAP else design.remap_bytes,
         "release_lazily": int(getattr(design.release, "advice", "dontneed") == "free"),
         "guard_slabs": int(has_guards),
         "guard_bytes": has_guards * design.slab_bytes,

@@ -17,7 +17,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.choices import Front
 from heapsmith.model.design.design import THPS, ClassFront, Design
 
-FIXED = frozenset({"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation"})
+FIXED = frozenset({"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation", "remap_bytes"})
 """Fields that stay the base's: what free() may be given, which misuse is looked for, what is counted
 and on which processors the library runs are no matters of cost; prewarm needs sizes of threads to
 come. A trace does not tell which part of a small block the program writes (thp_block_bytes).
@@ -47,7 +47,7 @@ FACTORS = (4, 2)
 FIRST = 16
 """The first value of a number without a default."""
 
-REPAIRS = 4
+REPAIRS = 5
 """The most further fields that a row may change so that the design is legal."""
 
 BUSY = 6
