@@ -65,7 +65,7 @@ def misuse(tmp_path_factory: pytest.TempPathFactory) -> Path:
     [
         ("double free", {"glibc", "checks", "hardened"}),
         ("middle of a block", {"glibc", "checks", "hardened"}),
-        ("stack", {"glibc", "checks", "hardened"}),
+        ("stack", {"glibc", "default", "checks", "hardened"}),
         ("overflow", {"glibc", "hardened"}),
         ("-none", set[str]()),
     ],
