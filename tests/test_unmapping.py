@@ -152,8 +152,13 @@ def test_heads_and_guards_stay(compiled: bool) -> None:
 
 def test_a_superslab_lies_on_huge_pages_again(compiled: bool) -> None:
     superslab = 1 << 21
-    sizes: dict[str, Any] = {"superslab_bytes": superslab, "slab_bytes": superslab // 2, "sizes": (superslab // 2,)}
-    program = unmapping(compiled, thp="grown", thp_slabs_from_bytes=superslab, huge_bytes=superslab, **sizes)
+    sizes: dict[str, Any] = {
+        "superslab_bytes": superslab,
+        "huge_bytes": superslab,
+        "slab_bytes": superslab // 2,
+        "sizes": (superslab // 2,),
+    }
+    program = unmapping(compiled, thp="grown", thp_slabs_from_bytes=superslab, thp_block_bytes=superslab, **sizes)
     program.malloc(names("a", 5), superslab // 2)
     assert program.totals("superslabs", "committed") == (3, 3 * superslab)
     program.free("a0 a1 a2 a3")

@@ -17,7 +17,9 @@ from heapsmith.model import policy
 from heapsmith.model.design.choices import Front
 from heapsmith.model.design.design import THPS, ClassFront, Design
 
-FIXED = frozenset({"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation", "remap_bytes"})
+FIXED = frozenset(
+    {"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation", "remap_bytes"}
+)
 """Fields that stay the base's: what free() may be given, which misuse is looked for, what is counted
 and on which processors the library runs are no matters of cost; prewarm needs sizes of threads to
 come. A trace does not tell which part of a small block the program writes (thp_block_bytes).

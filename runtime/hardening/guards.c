@@ -115,15 +115,15 @@ void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
  * lie there by now. It is all ours if it is one mapping still: else the system does not grow it by a page, but says EFAULT.
  * A mapping of hardening_map does not become one with the guards, which have MAP_NORESERVE, unless the system ignores that
  * (overcommit 2). Nor can it be told from ours what fills the hole exactly in between and is as inaccessible as guards. */
-static void unmap_refused(char *block, size_t bytes, bool narrow)
+static void unmap_refused(char *block, size_t bytes, size_t behind, bool narrow)
 {
-    size_t guard = guard_of(narrow), room = bytes + 2 * guard;
+    size_t guard = guard_of(narrow), room = bytes + behind + 2 * guard;
     char *start = block - guard;
     count_system(COUNT_MREMAP);
     bool grew = mremap(start, room, room + PAGE_BYTES, 0) != MAP_FAILED;
     if (!grew && errno == EFAULT) {
         os_unmap(start, guard);
-        os_unmap(block + bytes, guard);
+        os_unmap(block + bytes, behind + guard);
         return;
     }
     os_unmap(start, grew ? room + PAGE_BYTES : room);
@@ -141,7 +141,7 @@ void *hardening_remap(void *start, struct place old, size_t new_bytes, size_t ne
         return NULL;
     count_system(COUNT_MREMAP);
     if (mremap(start, moving, new_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, moved) == MAP_FAILED) {
-        unmap_refused(moved, new_bytes + new_room, now_narrow);
+        unmap_refused(moved, new_bytes, new_room, now_narrow);
         return NULL;
     }
     os_copy(moved + moving, (char *)start + moving, kept - moving);
