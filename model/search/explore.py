@@ -18,6 +18,7 @@ from heapsmith.model.search.guess import Features, Guess
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
 from heapsmith.model.search.space import (
+    choices,
     crossed,
     drawn,
     is_followed,
@@ -219,8 +220,8 @@ class Explorer:
 
     def built_ins(self) -> Iterator[Design]:
         """Yield the built-in designs with the base's values of what the search may not change, where they are legal."""
-        priced = filter(is_priced, map(load, builtin_names()))
-        return filter(None, map(self._as_base, priced))
+        offered = (one for one in map(load, builtin_names()) if is_priced(one) and one.thp in choices("thp"))
+        return filter(None, map(self._as_base, offered))
 
     def _as_base(self, design: Design) -> Design | None:
         """Return a design with the base's values of what the search may not change, or None."""

@@ -58,9 +58,12 @@ BUSY = 6
 
 @cache
 def choices(field: str) -> tuple[Any, ...]:
-    """Return what a field can be set to: a value for each row of its table that has a price, with default numbers."""
+    """Return what a field can be set to: a value for each row of its table that has a price, with default numbers.
+
+    Not thp `always`: superslabs of long blocks would lie on huge pages, whatever the program writes of a block.
+    """
     if field == "thp":
-        return THPS
+        return tuple(word for word in THPS if word != "always")
     optional = getattr(_DEFAULTS, field) is None
     found: list[Any] = []
     for row in policy.TABLES[field]:
