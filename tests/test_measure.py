@@ -202,9 +202,6 @@ def test_measure_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None
         measure(["true"], ["glibc"], stop=Stop(0))
 
 
-USAGE = "usage: heapsmith-launch REPORT PERIOD_US, with a description as its input"
-
-
 def ended_by_name(word: str) -> int:
     """The processes with this word in their command line, which are killed."""
     found = 0
@@ -227,11 +224,17 @@ def test_a_limit_ends_a_command_that_starts_more_and_more_processes(tmp_path: Pa
     assert left == [0] * 5
 
 
+USAGE = "usage: heapsmith-launch REPORT PERIOD_US, with a description as its input"
+
+
 def test_the_launchers_bad_use(tmp_path: Path) -> None:
     done = subprocess.run([launcher()], stdin=subprocess.DEVNULL, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, f"{USAGE}\n")
     report = tmp_path / "no" / "report"
     description = Start(["true"], "/bin/true").describe()
+    less = description.replace(b"\0001\0true\0", b"\000900\0true\0")  # more words than there are
+    done = subprocess.run([launcher(), report, "5000"], input=less, check=False, capture_output=True)
+    assert (done.returncode, done.stderr.decode()) == (2, f"{USAGE}\n")
     done = subprocess.run([launcher(), report, "5000"], input=description, check=False, capture_output=True)
     assert (done.returncode, done.stderr.decode()) == (2, f"heapsmith-launch: {report}: No such file or directory\n")
 
