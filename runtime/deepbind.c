@@ -6,6 +6,7 @@
 
 #include "definitions.h"
 #include "foreign/foreign.h"
+#include "locks.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -38,19 +39,22 @@ static const struct {
     { "__libc_pvalloc", __libc_pvalloc },
 };
 
-/* Only where this library's malloc is the program's. Each thread that does so writes the same. */
+/* Only where this library's malloc is the program's. One thread at a time: the first that is done takes the right to write to the
+ * pages away. */
 static COLD __attribute__((noinline)) void serve_plugins(void)
 {
-    static bool done;
-    if (__atomic_load_n(&done, __ATOMIC_ACQUIRE) || definition_first("malloc").function != (void *)malloc)
-        return;
+    static bool done; /* under the lock */
     int saved = errno;
-    foreign_know();
-    const struct link_map *c_library = definition_next("__libc_start_main").object;
-    for (size_t index = 0; c_library != NULL && index < sizeof family / sizeof family[0]; index++)
-        definition_replace(c_library, family[index].name, family[index].function);
+    hs_lock_pool();
+    if (!done && definition_first("malloc").function == (void *)malloc) {
+        foreign_know();
+        const struct link_map *c_library = definition_next("__libc_start_main").object;
+        for (size_t index = 0; c_library != NULL && index < sizeof family / sizeof family[0]; index++)
+            definition_replace(c_library, family[index].name, family[index].function);
+    }
+    done = true;
+    hs_unlock_pool();
     errno = saved;
-    __atomic_store_n(&done, true, __ATOMIC_RELEASE);
 }
 
 __attribute__((visibility("default"))) void *dlopen(const char *file, int mode);

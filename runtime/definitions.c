@@ -4,7 +4,7 @@
  * The list changes while a thread is in dlopen(3) or dlclose(3), and nothing here waits for that. Objects that came with the
  * program lie first and are never unloaded. A new one is appended when it is whole. So a search is safe that ends in the
  * objects of the start, as each does that looks for what the C library has. Where the C library lacks it, search before the
- * program has a second thread, or by the file (definition_in), which reads other objects' names alone. */
+ * program has a second thread, or where the program ends otherwise (operator new without memory). */
 #define _GNU_SOURCE
 #include "definitions.h"
 
@@ -181,20 +181,6 @@ struct definition definition_next(const char *name)
 struct definition definition_first(const char *name)
 {
     return between(first_object(), NULL, name);
-}
-
-static bool has_file(const struct link_map *object, const char *file)
-{
-    const char *slash = strrchr(object->l_name, '/');
-    return strcmp(slash != NULL ? slash + 1 : object->l_name, file) == 0;
-}
-
-struct definition definition_in(const char *file, const char *name)
-{
-    const struct link_map *object = first_object();
-    while (object != NULL && !has_file(object, file))
-        object = object->l_next;
-    return object != NULL ? in_object(object, name) : (struct definition){ 0 };
 }
 
 /* Is the place in a segment that is for reading alone? Its page has no code then, nor data. The headers lie where an object of

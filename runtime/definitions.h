@@ -20,6 +20,3 @@ struct definition definition_first(const char *name);
 /* Who looks for the function in this object from now on finds another one. False, and nothing changed, if the object lacks it or
  * cannot be written to. */
 bool definition_replace(const struct link_map *object, const char *name, const void *function);
-
-/* That of the object whose file has this name. */
-struct definition definition_in(const char *file, const char *name);

@@ -26,24 +26,11 @@ void delete_aligned(void *block, size_t alignment) __asm__("_ZdlPvSt11align_val_
 typedef void *(*plain_new)(size_t bytes);
 typedef void *(*aligned_new)(size_t bytes, size_t alignment);
 
-/* The operator of a C++ library outside the global scope: a plug-in of a C program brought it. */
-static void *in_private_library(const char *name)
-{
-    static const char *const library[] = { "libstdc++.so.6", "libc++abi.so.1", "libc++.so.1" };
-    for (size_t index = 0; index < sizeof library / sizeof library[0]; index++) {
-        void *found = definition_in(library[index], name).function;
-        if (found != NULL)
-            return found;
-    }
-    return NULL;
-}
-
-/* An operator new may not return NULL, and without a C++ library nobody can throw. */
+/* Also that of a C++ library outside the global scope, which a plug-in of a C program brought. An operator new may not return
+ * NULL, and without a C++ library nobody can throw. */
 static void *next_operator(const char *name)
 {
     void *found = definition_next(name).function;
-    if (found == NULL)
-        found = in_private_library(name);
     if (found != NULL)
         return found;
     char line[TEXT_LINE];

@@ -57,6 +57,12 @@ def test_a_run_that_does_not_end_is_killed_with_its_children(inputs: Path) -> No
     assert run("sleep 1000 & sleep 1000", [], inputs, 1).status is None
 
 
+def test_folders_may_have_spaces(inputs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "two words"))
+    (tmp_path / "two words").mkdir()
+    assert run("ls words.txt", [], inputs, 10) == Run(0, "words.txt\n", "")
+
+
 def test_faults_are_found(inputs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A way that changes the output, the status, or waits for ever."""
     ways = {"other": [sys.executable, "-c", "print(7)"], "fails": ["false"]}

@@ -112,6 +112,10 @@ def test_a_plugin_that_is_bound_deeply_has_the_same_heap(design: str) -> None:
     assert run([program("run_deepbind"), shim("shim_deepbind")], library(design)) == "done\n"
 
 
+def test_threads_that_open_plugins_at_once_have_the_same_heap() -> None:
+    assert run([program("run_deepbind_threads"), shim("shim_deepbind")], library("default")) == "done\n"
+
+
 def test_a_plugin_is_found_where_the_programs_own_path_leads(tmp_path: Path) -> None:
     """The library has a dlopen, but to the dynamic linker the program is the caller."""
     (tmp_path / "libplugin.so").symlink_to(shim("shim_deepbind"))

@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -13,10 +14,10 @@ from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.common.start import Start
-from heapsmith.bench.programs.launched import Launched, launcher
+from heapsmith.bench.programs.launched import Launched, launch, launcher
 from heapsmith.bench.programs.measure import Given, MeasureTable, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, CheckFailed
 
 MIB = 1 << 20
 
@@ -201,6 +202,28 @@ def test_measure_refuses_what_it_cannot_run(built: Path, tmp_path: Path) -> None
         measure(["true"], ["glibc"], stop=Stop(0))
 
 
+def ended_by_name(word: str) -> int:
+    """The processes with this word in their command line, which are killed."""
+    found = 0
+    for folder in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            if word in os.fsdecode((folder / "cmdline").read_bytes()).split("\0"):
+                os.kill(int(folder.name), signal.SIGKILL)
+                found += 1
+    return found
+
+
+def test_a_limit_ends_a_command_that_starts_more_and_more_processes(tmp_path: Path) -> None:
+    word = f"3600.{os.getpid()}"
+    start, void = Start(["sh", "-c", f"while :; do sleep {word} & done"], "/bin/sh"), subprocess.DEVNULL
+    left = []
+    for _ in range(5):
+        with pytest.raises(CheckFailed, match="killed: it had not ended"):
+            launch(start, tmp_path / "report", 0.2, stdout=void, stderr=void)
+        left.append(ended_by_name(word))
+    assert left == [0] * 5
+
+
 USAGE = "usage: heapsmith-launch REPORT PERIOD_US, with a description as its input"
 
 
@@ -209,6 +232,9 @@ def test_the_launchers_bad_use(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, f"{USAGE}\n")
     report = tmp_path / "no" / "report"
     description = Start(["true"], "/bin/true").describe()
+    less = description.replace(b"\0001\0true\0", b"\000900\0true\0")  # more words than there are
+    done = subprocess.run([launcher(), report, "5000"], input=less, check=False, capture_output=True)
+    assert (done.returncode, done.stderr.decode()) == (2, f"{USAGE}\n")
     done = subprocess.run([launcher(), report, "5000"], input=description, check=False, capture_output=True)
     assert (done.returncode, done.stderr.decode()) == (2, f"heapsmith-launch: {report}: No such file or directory\n")
 

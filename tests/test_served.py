@@ -1,10 +1,12 @@
 """Which processes a library serves: no verdict and no recording of a program that it never reached."""
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -292,6 +294,26 @@ def test_everywhere_is_seen_by_the_command_alone() -> None:
     ]
     assert run_under(library, shown, everywhere=True) == 0
     assert run_under(library, ["sh", "-c", 'test -z "$LD_PRELOAD"'], everywhere=True) == 0
+
+
+def test_everywhere_leaves_no_file_behind(monkeypatch: Any, tmp_path: Path) -> None:
+    """Neither after an error, nor where another run removes it between the open and the lock."""
+    file = tmp_path / "ld.so.preload"
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(everywhere, "FILE", file)
+    start = Start(["true"], "/bin/true", everywhere=True)
+
+    def removed(number: int, how: int, lock: Callable[[int, int], None] = fcntl.flock) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        file.unlink()
+        lock(number, how)
+
+    monkeypatch.setattr(fcntl, "flock", removed)
+    with suppress(KeyError), everywhere.preloading(start, ["libc.so.6"]) as (whole, _):
+        assert file.exists()
+        assert "libc.so.6" in Path(whole.preload_file).read_text()
+        raise KeyError
+    assert not file.exists()
 
 
 def test_everywhere_needs_root(monkeypatch: Any, tmp_path: Path) -> None:

@@ -153,7 +153,7 @@ def test_the_share_of_malloc() -> None:
             (85, 105, 100),
             (80, 100, 90),
             ROUNDS,
-            ["heapsmith run out/libjob.so -- ./x y", 'LD_PRELOAD="$PWD/out/libjob.so" ./x y'],
+            ["heapsmith run out/libjob.so -- ./x y", 'LD_PRELOAD="$PWD"/out/libjob.so ./x y'],
         ),
         (
             (85, 105, 100),
@@ -162,7 +162,7 @@ def test_the_share_of_malloc() -> None:
             [
                 "heapsmith run default -- ./x y",
                 "heapsmith build default -o out/libdefault.so",
-                'LD_PRELOAD="$PWD/out/libdefault.so" ./x y',
+                'LD_PRELOAD="$PWD"/out/libdefault.so ./x y',
             ],
         ),
         (
@@ -172,7 +172,7 @@ def test_the_share_of_malloc() -> None:
             [
                 "heapsmith run default -- ./x y",
                 "heapsmith run out/libjob.so -- ./x y",
-                'LD_PRELOAD="$PWD/out/libjob.so" ./x y',
+                'LD_PRELOAD="$PWD"/out/libjob.so ./x y',
             ],
         ),
         (
@@ -189,6 +189,16 @@ def test_the_next_commands_follow_from_the_verdict(
     measured = table([(100, 100, 100), default, tuned], rounds=rounds)
     steps = next_steps(["./x", "y"], "default", "out/libjob.so", measured, verdict(measured, kept_base=False))
     assert [command for step in steps for command in step.commands] == said
+
+
+def test_the_next_commands_quote_the_librarys_path() -> None:
+    """Where the loader takes no such path in LD_PRELOAD, heapsmith makes a link to it."""
+    measured = table([(100, 100, 100), (85, 105, 100), (80, 100, 90)], rounds=ROUNDS)
+    found = verdict(measured, kept_base=False)
+    (step,) = next_steps(["./x"], "default", "two words/libjob.so", measured, found)
+    assert step.commands == ["heapsmith run 'two words/libjob.so' -- ./x"]
+    (step,) = next_steps(["./x"], "default", "it's/libjob.so", measured, found)
+    assert step.commands[1] == """LD_PRELOAD="$PWD"/'it'"'"'s/libjob.so' ./x"""
 
 
 def test_the_next_commands_where_no_malloc_is_better() -> None:

@@ -50,13 +50,12 @@ def image_of(program: Path) -> Image | None:
     """What a file says; None for a file that is no valid ELF file, or cannot be read."""
     try:
         with program.open("rb") as file:
-            return read_image(file)
+            return _read(file)
     except (OSError, *_INVALID):
         return None
 
 
-def read_image(file: IO[bytes]) -> Image:
-    """The same of an open file."""
+def _read(file: IO[bytes]) -> Image:
     elf = ELFFile(file)
     loader = next((one.get_interp_name() for one in elf.iter_segments() if isinstance(one, InterpSegment)), None)
     needed, soname = _names(elf)

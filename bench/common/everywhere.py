@@ -57,16 +57,25 @@ def _target() -> Iterator[None]:
     """
     if os.geteuid() != 0:
         raise Missing("--everywhere: expected root, who alone may give a command another /etc/ld.so.preload")
+    file = _held()
     try:
-        file = os.open(FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
-    except OSError as error:
-        raise Missing(f"--everywhere: {FILE}: {error.strerror}") from None
-    try:
-        fcntl.flock(file, fcntl.LOCK_SH)
         yield
+    finally:
         with suppress(OSError):  # another run uses it
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             if os.fstat(file).st_size == 0:
                 FILE.unlink()
-    finally:
+        os.close(file)
+
+
+def _held() -> int:
+    """FILE, open and with a lock; made anew if another run removes it meanwhile."""
+    while True:
+        try:
+            file = os.open(FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        except OSError as error:
+            raise Missing(f"--everywhere: {FILE}: {error.strerror}") from None
+        fcntl.flock(file, fcntl.LOCK_SH)
+        if os.fstat(file).st_nlink > 0:
+            return file
         os.close(file)

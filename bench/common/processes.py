@@ -27,7 +27,9 @@ def descendants(pid: int) -> list[int]:
 
 
 def end_below(pid: int) -> None:
-    """Kill all processes below a process; it stays, so that none of them escapes to another parent."""
+    """Kill all processes below a process, which stops first: as long as it is there, none escapes to another parent."""
+    with suppress(OSError):
+        os.kill(pid, signal.SIGSTOP)
     for _ in range(_MOST_TRIES):
         alive = [one for one in descendants(pid) if not _has_ended(one)]
         if not alive:

@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.bench.common.elf import read_image
+from heapsmith.bench.common import elf
 from heapsmith.bench.common.obstacles import why_image, why_musl
 from heapsmith.bench.common.processes import descendants
 from heapsmith.bench.common.reach import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
@@ -129,9 +129,8 @@ class Watch:
         if not maps:
             return
         if self._is_in(maps):
-            with suppress(OSError, ValueError), open(f"/proc/{one.pid}/exe", "rb") as file:
-                one.has = not read_image(file).malloc
-            one.why = OWN_MALLOC if one.has is False else ""
+            if image := _image(one.pid):
+                one.has, one.why = not image.malloc, OWN_MALLOC if image.malloc else ""
         elif b"/libc.so" in maps or b"/libc-2" in maps or one.cpu_s - one.first_s > SURE_S:
             one.has, one.why = False, self._why(one)
         elif reason := _why_file(one.pid):
@@ -174,11 +173,14 @@ def _link(pid: int, name: str) -> str:
 
 
 def _why_file(pid: int) -> str | None:
-    with suppress(OSError, ValueError), open(f"/proc/{pid}/exe", "rb") as file:
-        image = read_image(file)
+    if image := _image(pid):
         reason = why_image(image) or why_musl(image)
         return f"it is {reason}" if reason else OWN_MALLOC if image.malloc else None
     return None
+
+
+def _image(pid: int) -> elf.Image | None:
+    return elf.image_of(Path(f"/proc/{pid}/exe"))
 
 
 def _is_secure(pid: int) -> bool:

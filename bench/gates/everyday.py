@@ -8,6 +8,7 @@ of the plain run. Where two plain runs differ in their output, only the status c
 """
 
 import os
+import shlex
 import shutil
 import sys
 import tomllib
@@ -116,7 +117,7 @@ def run(command: str, way: list[str], inputs_folder: Path, limit_s: float) -> Ru
             "TERM": "dumb",
         }
         environment.setdefault("RUSTUP_HOME", str(Path.home() / ".rustup"))  # rustc may be a link to rustup
-        words = [*way, "sh", "-c", f"cd {place}\n{command}"]
+        words = [*way, "sh", "-c", f"cd {shlex.quote(str(place))}\n{command}"]
         with open(folder / "out", "wb+") as out, open(folder / "errors", "wb+") as errors:
             try:
                 status = run_limited(words, limit_s, env=environment, stdout=out, stderr=errors).returncode

@@ -67,8 +67,9 @@ def launch(
             with watching(watch, process.pid, with_root=False):
                 process.communicate(start.describe(), timeout=limit_s)
         except BaseException as error:
-            end_below(process.pid)
-            process.kill()
+            if process.poll() is None:
+                end_below(process.pid)
+                process.kill()
             if isinstance(error, subprocess.TimeoutExpired):
                 raise too_long(limit_s) from None
             raise

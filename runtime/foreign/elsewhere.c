@@ -11,7 +11,7 @@ struct told {
     size_t arena, ordblks, smblks, hblks, hblkhd, others[5];
 };
 
-/* Written by any thread that looks, each time with the same values; read once `resolved` is seen set. */
+/* Written by whichever thread looks first; read once `resolved` is seen set. */
 static struct {
     void (*free)(void *block);
     void *(*realloc)(void *block, size_t bytes);
@@ -26,10 +26,12 @@ static bool has_memory; /* once it had */
  * comes here again, and goes to the C library itself. */
 static __thread bool handing_over;
 
+/* The first answer stays: once the names lead to this library (deepbind.c), a thread that still looks would have another. */
 static const struct link_map *resolve(void *function, const char *name)
 {
     struct definition found = definition_next(name);
-    __atomic_store_n((void **)function, found.function, __ATOMIC_RELAXED);
+    void *none = NULL;
+    __atomic_compare_exchange_n((void **)function, &none, found.function, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
     return found.object;
 }
 

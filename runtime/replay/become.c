@@ -8,6 +8,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
@@ -51,7 +52,9 @@ _Bool start_read(int file, struct start *to)
     if (count < 5)
         return false;
     char **head = strings(&at, 5);
-    size_t words = strtoul(head[4], NULL, 10);
+    size_t words = head != NULL ? strtoul(head[4], NULL, 10) : SIZE_MAX;
+    if (words > count - 5)
+        return false;
     *to = (struct start){strtoul(head[0], NULL, 10), strtoul(head[1], NULL, 10), head[2], head[3], NULL, NULL};
     to->arguments = strings(&at, words);
     to->environment = strings(&at, count - 5 - words);

@@ -1,6 +1,5 @@
 /* What the streams wait for, and the line that ends a replay in which nothing moves. */
 #include <stdio.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
