@@ -5,12 +5,20 @@ import resource
 import signal
 import subprocess
 import sys
+import threading
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
 from preloaded import program
+
+from heapsmith.bench.common import start as starting
+from heapsmith.bench.common.start import Start, begin
+from heapsmith.codegen.built import library_of
+from heapsmith.model.design.design import load
 
 OURS = {
     "run": [b"LD_PRELOAD"],
@@ -51,6 +59,13 @@ def command_of(name: str, folder: Path) -> list[str]:
         "top": ["top", "--once"],
     }
     return [sys.executable, "-m", "heapsmith", *words[name], "--"]
+
+
+def without_compiler(folder: Path) -> tuple[list[str], list[bytes]]:
+    """A library that is built, and an environment with neither a compiler nor anything in the cache."""
+    entries = [b"PATH=" + os.fsencode(folder), b"XDG_CACHE_HOME=" + os.fsencode(folder / "cache")]
+    run = [sys.executable, "-m", "heapsmith", "run", str(library_of(load("default"))), "--"]
+    return run, [*entries, *ODD_ENTRIES[1:]]
 
 
 def told(words: Sequence[str], folder: Path, entries: Sequence[bytes] = (), **how: object) -> list[bytes]:
@@ -104,6 +119,13 @@ def test_a_program_gets_what_heapsmith_was_given(name: str, tmp_path: Path) -> N
     same_but(name, given, told(command_of(name, tmp_path), tmp_path, **how))
 
 
+def test_a_built_library_runs_without_a_compiler(tmp_path: Path) -> None:
+    (run, entries), how = without_compiler(tmp_path), {"preexec_fn": partial(odd, {signal.SIGCHLD}), "close_fds": False}
+    given = told([], tmp_path, entries, **how)
+    assert f"entry PATH={tmp_path}".encode() in given
+    same_but("run", given, told(run, tmp_path, entries, **how))
+
+
 @pytest.mark.parametrize("name", OURS)
 def test_a_bare_environment_stays_bare(name: str, tmp_path: Path) -> None:
     """In the C locale Python sets LC_CTYPE in its own environment (PEP 538)."""
@@ -118,3 +140,35 @@ def test_closed_streams_stay_closed(name: str, tmp_path: Path) -> None:
     given = told([], tmp_path, preexec_fn=close)
     assert not any(line.startswith((b"descriptor 0", b"descriptor 1")) for line in given)
     same_but(name, given, told(command_of(name, tmp_path), tmp_path, preexec_fn=close))
+
+
+def test_no_signal_is_lost_while_a_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child has the handlers of this process until it becomes the program: a signal waits until then."""
+    becoming = starting.becoming
+
+    def late(*image: Any) -> Callable[[], None]:
+        become = becoming(*image)
+        return lambda: (os.kill(os.getpid(), signal.SIGTERM), become())[1]
+
+    before = signal.signal(signal.SIGTERM, lambda *_: None)
+    try:
+        monkeypatch.setattr(starting, "becoming", late)
+        assert begin(Start(["true"], "/bin/true")).wait() == -signal.SIGTERM
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def test_programs_start_while_threads_run() -> None:
+    """A progress bar and a watch are threads; the child has none of their locks to wait for."""
+    ended = threading.Event()
+    busy = [threading.Thread(target=lambda: [str(os.environ) for _ in iter(ended.is_set, True)]) for _ in range(3)]
+    for thread in busy:
+        thread.start()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            assert [begin(Start(["true"], "/bin/true")).wait() for _ in range(30)] == [0] * 30
+    finally:
+        ended.set()
+        for thread in busy:
+            thread.join()

@@ -120,6 +120,15 @@ def test_wall_time_without_samples_is_the_programs(tmp_path: Path) -> None:
     assert (used.samples, used.average_rss_bytes) == (0, used.peak_rss_bytes)
 
 
+def test_what_goes_on_after_the_commands_end_is_told(built: Path) -> None:
+    """Such as a daemon: it leaves the group of its parent, and its parents end."""
+    daemon = "(setsid sleep 3 >/dev/null 2>&1 &) ; sleep 0.2"
+    (row,) = measure(["sh", "-c", daemon], [str(built / "forward.so")], stop=Stop(1)).rows
+    assert row.note.startswith("1 process went on after the command's end")
+    (row,) = measure(["sh", "-c", "true & wait; true"], [str(built / "forward.so")], stop=Stop(1)).rows
+    assert (row.note, row.runs[0].left) == ("", 0)
+
+
 def test_one_round_tells_whether_the_output_varies_by_itself(built: Path) -> None:
     """One more run under the first library says so."""
     rows = measure(["sh", "-c", "echo $$"], ["glibc", str(built / "forward.so")], stop=Stop(1)).rows

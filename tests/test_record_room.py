@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from preloaded import program
 
 from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.record import record as driver
 from heapsmith.bench.record.record import build_recorder, record
 from heapsmith.model.errors import BadInput, Missing
@@ -69,3 +71,14 @@ def test_a_process_that_outlives_the_command(tmp_path: Path) -> None:
     assert warning.startswith(f"process {pid} ({result.running[0].name}) went on after the command's end")
     assert pid in {trace.pid for trace in result.traces}
     assert record(["true"], tmp_path / "t.hst").warnings() == []
+
+
+def test_a_program_that_may_open_no_file_says_so(tmp_path: Path) -> None:
+    """It runs without the recorder, which opens its files as it needs them."""
+    command = [str(program("rec_forbids_files"))]
+    assert run_foreground(Start(command, command[0])).status == 0
+    result = record(command, tmp_path / "t.hst")
+    assert result.exit_status == 128 + signal.SIGSYS
+    assert result.warnings() == [
+        "the command ended by SIGSYS: a sandbox (seccomp) may forbid it to open files, as the recorder does"
+    ]

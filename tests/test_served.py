@@ -135,6 +135,20 @@ def test_a_program_that_is_reached_has_a_verdict(folder: Path, tmp_path: Path) -
     assert recorded.traces[0].events > 2_900_000
 
 
+def test_a_process_that_knows_itself_by_another_number_is_recorded(folder: Path, tmp_path: Path) -> None:
+    """As in a container: the recorder names its files by the number that the process sees (pid_namespaces(7))."""
+    apart_from_others = ["unshare", "--map-root-user", "--pid", "--fork"]
+    if not shutil.which("unshare") or subprocess.run([*apart_from_others, "true"], check=False).returncode:
+        pytest.skip("expected unshare(1), and the right to make namespaces")
+    recorded = record([*apart_from_others, str(folder / "churn")], tmp_path / "t.hst")
+    assert (recorded.traces[0].pid, recorded.traces[0].events > 2_900_000) == (1, True)
+    assert recorded.warnings() == []
+    (other,) = record(
+        [*apart_from_others, str(folder / "pool")], tmp_path / "t.hst", stdout=subprocess.DEVNULL
+    ).other_memory
+    assert (other.pid, other.program) == (1, "pool")
+
+
 @pytest.mark.parametrize(("flag", "why"), [("-static", "it is statically linked"), ("-m32", "it is a 32-bit program")])
 def test_the_reason_is_that_of_the_child(folder: Path, flag: str, why: str, tmp_path: Path) -> None:
     command = ["sh", "-c", f"'{special(folder, flag)}'; true"]
@@ -153,7 +167,9 @@ def test_a_malloc_inside_the_executable_is_told(folder: Path, tmp_path: Path) ->
 
 
 def test_memory_that_is_none_of_mallocs_is_told(folder: Path, tmp_path: Path) -> None:
-    recorded = record([str(folder / "pool")], tmp_path / "t.hst", stdout=subprocess.DEVNULL)
+    """Once of a process, which was another program before."""
+    command = ["sh", "-c", f"exec '{folder}/pool'"]
+    recorded = record(command, tmp_path / "t.hst", stdout=subprocess.DEVNULL)
     (other,) = recorded.other_memory
     assert (other.program, other.peak_live_bytes < 1 << 20) == ("pool", True)
     assert 40 << 20 < other.peak_rss_bytes < 56 << 20

@@ -20,7 +20,10 @@ HELP = "--everywhere preloads to it too (as root)"
 
 
 class Image(NamedTuple):
-    """A program in a process. has: whether the library serves it; None: it ended before that was known."""
+    """A program in a process. has: whether the library serves it; None: it ended before that was known.
+
+    own_pid: as which it knows itself: in a namespace of its own (pid_namespaces(7)) not as which it is seen.
+    """
 
     pid: int
     name: str
@@ -29,6 +32,7 @@ class Image(NamedTuple):
     anonymous: int
     has: bool | None
     why: str
+    own_pid: int = 0
 
 
 class Apart(msgspec.Struct, frozen=True):

@@ -1,12 +1,14 @@
 """Starts a user's program: with what this process was given, byte for byte, and nothing else but what is named."""
 
 import os
+import signal
 import subprocess
+import warnings
 from collections.abc import Collection, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
+from heapsmith.bench.common.become import Image, becoming
 from heapsmith.bench.common.given import closed_streams, entries, environment, ignored_signals
-from heapsmith.bench.common.tools import runtime_tool
 from heapsmith.model.errors import BadInput, HeapsmithError, Missing
 
 Stream = int | IO[Any] | None
@@ -33,12 +35,18 @@ class Start(NamedTuple):
         """The environment that the program gets, as a mapping."""
         return dict(environment() if self.env is None else self.env) | dict(self.added)
 
-    def describe(self, closed: Collection[int] = ()) -> bytes:
-        """The description that runtime/replay/become.c reads. closed: the standard streams to close."""
-        ignored = sum(1 << number - 1 for number in ignored_signals())
-        numbers = (str(sum(1 << stream for stream in closed)), str(ignored))
-        head = [*numbers, self.preload_file, self.path, str(len(self.command)), *self.command]
-        return b"".join(word + b"\0" for word in [*map(os.fsencode, head), *entries(self.env, self.added)])
+    def image(self, closed: Collection[int] = ()) -> Image:
+        """What its process becomes. closed: the standard streams to close."""
+        words, program = [os.fsencode(word) for word in self.command], os.fsencode(self.path)
+        environment = entries(self.env, self.added)
+        return Image(program, words, environment, closed, ignored_signals(), os.fsencode(self.preload_file))
+
+    def describe(self) -> bytes:
+        """The description that runtime/replay/become.c reads."""
+        image = self.image()
+        ignored = sum(1 << number - 1 for number in image.ignored)
+        head = [b"%d" % ignored, image.preload_file, image.program, b"%d" % len(image.arguments), *image.arguments]
+        return b"".join(word + b"\0" for word in [*head, *image.environment])
 
 
 def begin(
@@ -49,11 +57,13 @@ def begin(
     A standard stream that is this process's own, and was closed when this process began, is closed.
     """
     own = {number for number, stream in enumerate((stdin, stdout, stderr)) if stream is None}
-    (read, described), (failed, fails) = os.pipe(), os.pipe()
-    with open(described, "wb") as description, open(failed, "rb") as failure:
-        process = _starter((read, fails), (stdin, stdout, stderr))
-        description.write(start.describe(closed_streams & own))
-        description.close()
+    image = start.image(closed_streams & own)
+    failed, fails = os.pipe()
+    with open(failed, "rb") as failure:
+        try:
+            process = _forked(image, fails, (stdin, stdout, stderr))
+        finally:
+            os.close(fails)
         if said := failure.read():
             process.wait()
             raise not_started(start, int.from_bytes(said, "little", signed=True))
@@ -67,14 +77,23 @@ def not_started(start: Start, number: int) -> HeapsmithError:
     return BadInput(f"{start.command[0]}: cannot be executed: {os.strerror(number)}")
 
 
-def _starter(pipes: tuple[int, int], streams: tuple[Stream, Stream, Stream]) -> "subprocess.Popen[bytes]":
-    """heapsmith-start with these ends of pipes, which are closed here."""
+def _forked(image: Image, error_pipe: int, streams: tuple[Stream, Stream, Stream]) -> "subprocess.Popen[bytes]":
+    """A child with these streams, which becomes the image.
+
+    It inherits handlers of signals, so all signals wait until it has put in force what the program starts with.
+    """
+    (stdin, stdout, stderr), mask = streams, signal.pthread_sigmask(signal.SIG_BLOCK, signal.valid_signals())
     try:
-        tool = runtime_tool("heapsmith-start", "start.c", "become.c")
-        for end in pipes:
-            os.set_inheritable(end, True)
-        words, (stdin, stdout, stderr) = [str(tool), *map(str, pipes)], streams
-        return subprocess.Popen(words, env={}, close_fds=False, stdin=stdin, stdout=stdout, stderr=stderr)
+        become = becoming(image, mask, error_pipe)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            return subprocess.Popen(
+                [image.program],
+                close_fds=False,
+                preexec_fn=become,  # noqa: PLW1509 - the child takes no lock that another thread may hold
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+            )
     finally:
-        for end in pipes:
-            os.close(end)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)

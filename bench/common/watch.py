@@ -44,7 +44,8 @@ class _Seen:
     """A program in a process: a new one begins with each exec."""
 
     def __init__(self, pid: int, facts: _Facts, exe: str, by: str, cpu_before_s: float) -> None:
-        self.pid, self.stack, self.by, self.before_s = pid, facts.stack, by, cpu_before_s
+        self.pid, self.own_pid = pid, _own_pid(pid)
+        self.stack, self.by, self.before_s = facts.stack, by, cpu_before_s
         self.exe, self.name = exe, facts.name
         self.cpu_s, self.rss, self.anonymous = 0.0, 0, 0
         self.first_s = facts.cpu_s - cpu_before_s  # a part may be of the program before
@@ -87,7 +88,7 @@ class Watch:
     def images(self) -> list[Image]:
         """What was seen."""
         return [
-            Image(one.pid, one.name, one.cpu_s, one.rss, one.anonymous, one.has, one.why)
+            Image(one.pid, one.name, one.cpu_s, one.rss, one.anonymous, one.has, one.why, one.own_pid)
             for programs in self._seen.values()
             for one in programs
         ]
@@ -163,6 +164,13 @@ def _facts(pid: int) -> _Facts:
     with suppress(OSError):  # not in every kernel; of the first thread alone
         finer = int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[0]) / 1e9
     return _Facts(words[0] in (b"Z", b"X"), int(words[1]), int(words[19]), int(words[25]), max(ticks, finer), name)
+
+
+def _own_pid(pid: int) -> int:
+    """The process id by which the process knows itself."""
+    lines = Path(f"/proc/{pid}/status").read_bytes().splitlines()
+    seen_from = next((line for line in lines if line.startswith(b"NSpid:")), b"")
+    return int(seen_from.split()[-1]) if seen_from else pid  # the innermost namespace is last
 
 
 def _link(pid: int, name: str) -> str:

@@ -6,6 +6,7 @@ import platform
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache, lru_cache
@@ -208,6 +209,14 @@ def is_c_library(path: str) -> bool:
     return re.fullmatch(r"libc(-[0-9.]+\.so|\.so\.[0-9]+)", Path(path).name) is not None
 
 
+_WHOSE_MALLOC = """
+import ctypes, os
+found, c = (ctypes.c_char_p * 4)(), ctypes.CDLL(None)
+os.write(1, (found[0] if c.dladdr(c.malloc, found) else b"unknown") + b"\\n")
+"""
+"""Says what object a program's malloc comes from. The program is Python: it is there also without a compiler."""
+
+
 def why_no_malloc(library: Library) -> str:
     """Why a process that preloads `library` has its malloc from elsewhere; empty if it has not.
 
@@ -215,7 +224,7 @@ def why_no_malloc(library: Library) -> str:
     warning, and glibc would be measured in its place.
     """
     environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": "", **BENCHFAST}
-    command = [str(replay_driver()), "--malloc"]
+    command = [sys.executable, "-I", "-S", "-c", _WHOSE_MALLOC]
     try:
         asked = run_limited(command, START_LIMIT_S, env=environment)
     except CheckFailed as error:

@@ -22,6 +22,7 @@ class Launched(msgspec.Struct, frozen=True):
     `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
     `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples`
     every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
+    `left`: processes that went on after the command's end.
     """
 
     exec_errno: int
@@ -35,6 +36,7 @@ class Launched(msgspec.Struct, frozen=True):
     samples: int
     sampling_ns: int
     minor_faults: int
+    left: int = 0
 
     @property
     def cpu_ns(self) -> int:

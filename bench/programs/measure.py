@@ -195,7 +195,15 @@ def measured_row(
     """A row from the runs of a library and of the first library; see MeasureRow for `same`."""
     used = [run.used for run in runs]
     killed = next((u.signal for u in used if u.signal), 0)
-    notes = [note, f"killed by {signal.Signals(killed).name}" if killed else ""]
+    left = max(u.left for u in used)
+    many = f"{left} process{'es' * (left > 1)}"
+    notes = [
+        note,
+        f"killed by {signal.Signals(killed).name}" if killed else "",
+        f"{many} went on after the command's end: what came then is in no figure, and may slow the next run"
+        if left
+        else "",
+    ]
     cpu, wall, peak, average = (Figure.of([getattr(u, name) for u in used]) for name in QUANTITIES)
     return MeasureRow(
         library=library.name,

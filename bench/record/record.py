@@ -4,6 +4,7 @@ import ctypes
 import os
 import re
 import shutil
+import signal
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
@@ -72,6 +73,10 @@ class RecordResult(msgspec.Struct, frozen=True):
             found.append(
                 "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
                 "what that serves is not in the trace (docs/header.md)"
+            )
+        if self.exit_status == 128 + signal.SIGSYS:
+            found.append(
+                "the command ended by SIGSYS: a sandbox (seccomp) may forbid it to open files, as the recorder does"
             )
         found += [f"in no trace is {one.sentence()}" for one in self.apart]
         if helps(self.apart):

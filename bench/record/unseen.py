@@ -50,18 +50,20 @@ class OtherMemory(msgspec.Struct, frozen=True):
 
 def only_recorded(images: list[Image], pids: set[int]) -> list[Image]:
     """What was seen, where a process without a file of events is one that the recorder did not serve."""
-    return [one._replace(has=False, why=NO_EVENT) if one.has and one.pid not in pids else one for one in images]
+    return [one._replace(has=False, why=NO_EVENT) if one.has and one.own_pid not in pids else one for one in images]
 
 
 def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[OtherMemory]:
     """The processes whose memory is not that of their blocks."""
     found = []
-    for trace in traces:
-        seen = max((one.anonymous for one in images if one.pid == trace.pid and one.has), default=0)
-        if seen < OTHER_BYTES or trace.events > OTHER_EVENTS:
+    for pid in dict.fromkeys(trace.pid for trace in traces):
+        peak = max(
+            (one for one in images if one.own_pid == pid and one.has), key=lambda one: one.anonymous, default=None
+        )
+        its = [trace for trace in traces if trace.pid == pid]  # more than one after an exec
+        if peak is None or peak.anonymous < OTHER_BYTES or any(trace.events > OTHER_EVENTS for trace in its):
             continue
-        live = trace_info(Path(trace.path)).peak_live_bytes
-        if seen > OTHER_TIMES * live + OTHER_BYTES:
-            name = next(one.name for one in images if one.pid == trace.pid and one.anonymous == seen)
-            found.append(OtherMemory(trace.pid, name, seen, live))
+        live = max(trace_info(Path(trace.path)).peak_live_bytes for trace in its)
+        if peak.anonymous > OTHER_TIMES * live + OTHER_BYTES:
+            found.append(OtherMemory(pid, peak.name, peak.anonymous, live))
     return found

@@ -1,5 +1,5 @@
-/* The description (bench/common/start.py writes it) is a sequence of strings, each ended by a null byte: the streams to close, the
- * signals to ignore, the file for /etc/ld.so.preload, the program, the number of arguments, these, and the environment. */
+/* The description (bench/common/start.py writes it) is a sequence of strings, each ended by a null byte: the signals
+ * to ignore, the file for /etc/ld.so.preload, the program, the number of arguments, these, and the environment. */
 #define _GNU_SOURCE
 #include "become.h"
 
@@ -49,15 +49,15 @@ _Bool start_read(int file, struct start *to)
     close(file);
     for (size_t i = 0; at != NULL && i < length; i++)
         count += at[i] == '\0';
-    if (count < 5)
+    if (count < 4)
         return false;
-    char **head = strings(&at, 5);
-    size_t words = head != NULL ? strtoul(head[4], NULL, 10) : SIZE_MAX;
-    if (words > count - 5)
+    char **head = strings(&at, 4);
+    size_t words = head != NULL ? strtoul(head[3], NULL, 10) : SIZE_MAX;
+    if (words > count - 4)
         return false;
-    *to = (struct start){strtoul(head[0], NULL, 10), strtoul(head[1], NULL, 10), head[2], head[3], NULL, NULL};
+    *to = (struct start){strtoul(head[0], NULL, 10), head[1], head[2], NULL, NULL};
     to->arguments = strings(&at, words);
-    to->environment = strings(&at, count - 5 - words);
+    to->environment = strings(&at, count - 4 - words);
     return to->arguments != NULL && to->environment != NULL;
 }
 
@@ -74,12 +74,8 @@ _Noreturn void start_become(const struct start *s, int error_pipe)
         signal(number, s->ignored >> (number - 1) & 1 ? SIG_IGN : SIG_DFL);
     fcntl(error_pipe, F_SETFD, FD_CLOEXEC);
     bool is_ready = s->preload_file[0] == '\0' || preload_everywhere(s->preload_file);
-    if (is_ready) {
-        for (int stream = 0; stream < 3; stream++)
-            if (s->closed >> stream & 1)
-                close(stream);
+    if (is_ready)
         execve(s->program, s->arguments, s->environment);
-    }
     int error = is_ready ? errno : -errno;
     _exit(write(error_pipe, &error, sizeof error) == sizeof error ? CANNOT_EXEC : 1);
 }

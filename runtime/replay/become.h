@@ -1,10 +1,10 @@
 /* What a user's program starts with: read from a description, and put in force by the process that becomes it. */
 #pragma once
 
-/* closed: standard streams to close, a bit each. ignored: signals to ignore, bit n - 1 for signal n. preload_file: stands in
- * place of /etc/ld.so.preload for the program and its children; empty: none does. */
+/* ignored: signals to ignore, bit n - 1 for signal n. preload_file: stands in place of
+ * /etc/ld.so.preload for the program and its children; empty: none does. */
 struct start {
-    unsigned long closed, ignored;
+    unsigned long ignored;
     const char *preload_file, *program;
     char **arguments, **environment;
 };

@@ -86,19 +86,36 @@ static int add_children(int *processes, int count, int process)
     return count;
 }
 
+/* `root` and its descendants. */
+static int tree(int *processes, pid_t root)
+{
+    int count = 1;
+    processes[0] = root;
+    for (int i = 0; i < count; i++)
+        count = add_children(processes, count, processes[i]);
+    return count;
+}
+
 static uint64_t tree_rss_bytes(pid_t root)
 {
     static int processes[MOST_PROCESSES];
     uint64_t pages = 0;
-    int count = 1;
-    processes[0] = root;
+    int count = tree(processes, root);
     for (int i = 0; i < count; i++) {
         char text[128], *at = contents(text, sizeof text, "/proc/%d/statm%s", processes[i], "");
         strtoul(at, &at, 10);
         pages += strtoul(at, NULL, 10);
-        count = add_children(processes, count, processes[i]);
     }
     return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+}
+
+/* Descendants that go on after CMD's end: this process is their parent now. */
+static int left(void)
+{
+    static int processes[MOST_PROCESSES];
+    while (waitpid(-1, NULL, WNOHANG) > 0)
+        ;
+    return tree(processes, getpid()) - 1;
 }
 
 static void add(struct sampled *s, uint64_t now_ns, uint64_t bytes)
@@ -161,8 +178,8 @@ static int write_report(const char *path, uint64_t wall_ns, int exec_error, int 
                 time_ns(used->ru_stime)) > 0 &&
         dprintf(file, " \"peak_rss_bytes\": %lu, \"minor_faults\": %ld, \"major_faults\": %ld,\n", peak,
                 used->ru_minflt, used->ru_majflt) > 0 &&
-        dprintf(file, " \"average_rss_bytes\": %lu, \"samples\": %lu, \"sampling_ns\": %lu}\n",
-                average_bytes(s, peak), s->count, s->spent_ns) > 0;
+        dprintf(file, " \"average_rss_bytes\": %lu, \"samples\": %lu, \"sampling_ns\": %lu, \"left\": %d}\n",
+                average_bytes(s, peak), s->count, s->spent_ns, left()) > 0;
     return close(file) == 0 && is_whole ? 0 : BAD_USE;
 }
 
