@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.bench.common.other_memory import OtherMemory, is_other, largest
+
 CHANGED = "it was started"
 NOT_LOADED = "its loader could not read the library"
 OTHER_RIGHTS = "it runs with other rights than its user's, so the loader ignores LD_PRELOAD"
@@ -20,7 +22,11 @@ HELP = "--everywhere preloads to it too (as root)"
 
 
 class Image(NamedTuple):
-    """A program in a process. has: whether the library serves it; None: it ended before that was known."""
+    """A program in a process. has: whether the library serves it; None: it ended before that was known.
+
+    anonymous: resident bytes at most, without pages of files and shared memory. beside: such bytes at one moment, and
+    those that a generated library had of the system at most, (0, 0) if not known.
+    """
 
     pid: int
     name: str
@@ -29,6 +35,7 @@ class Image(NamedTuple):
     anonymous: int
     has: bool | None
     why: str
+    beside: tuple[int, int] = (0, 0)
 
 
 class Apart(msgspec.Struct, frozen=True):
@@ -68,6 +75,13 @@ def apart(images: Sequence[Image]) -> list[Apart]:
         found.append(Apart(name, list(dict.fromkeys(one.pid for one in its)), share, rss, is_largest, why))
     kept = [one for one in found if one.cpu_share > MATTERS or one.largest]
     return sorted(kept, key=lambda one: -one.cpu_share)
+
+
+def beside_malloc(images: Sequence[Image]) -> list[OtherMemory]:
+    """The programs that matter, that a generated library served, and of whose memory it gave little."""
+    least = MATTERS * max((one.anonymous for one in images), default=0)
+    served = (one for one in images if one.has and is_other(*one.beside) and one.beside[0] > least)
+    return largest(OtherMemory(one.pid, one.name, *one.beside) for one in served)
 
 
 def did_the_work(found: Sequence[Apart]) -> bool:

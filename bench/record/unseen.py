@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.common.other_memory import OTHER_BYTES, OtherMemory, is_other
 from heapsmith.bench.common.reach import NO_EVENT, Image
-from heapsmith.bench.common.units import amount
 from heapsmith.model.trace.stats import trace_info
 
-OTHER_BYTES, OTHER_TIMES, OTHER_EVENTS = 8 << 20, 2, 20_000_000
-"""Resident bytes beyond this many times the live bytes, and that many more, are worth a word; not of a larger trace."""
+OTHER_EVENTS = 20_000_000
+"""The live bytes of a larger trace are not looked for."""
 
 
 class RecordedTrace(msgspec.Struct, frozen=True):
@@ -31,23 +31,6 @@ class RecordedTrace(msgspec.Struct, frozen=True):
     sites_wrong: int  # of these, where that found another stack
 
 
-class OtherMemory(msgspec.Struct, frozen=True):
-    """A process of which much memory was resident that no block of its trace explains."""
-
-    pid: int
-    program: str
-    peak_rss_bytes: int
-    peak_live_bytes: int
-
-    def sentence(self) -> str:
-        """A line for the user."""
-        other = amount(self.peak_rss_bytes - self.peak_live_bytes)
-        return (
-            f"{other} of the resident memory of {self.program} (pid {self.pid}) are none of malloc's: "
-            "it has an allocator of its own, or maps memory itself"
-        )
-
-
 def only_recorded(images: list[Image], pids: set[int]) -> list[Image]:
     """What was seen, where a process without a file of events is one that the recorder did not serve."""
     return [one._replace(has=False, why=NO_EVENT) if one.has and one.pid not in pids else one for one in images]
@@ -61,7 +44,7 @@ def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[Other
         if seen < OTHER_BYTES or trace.events > OTHER_EVENTS:
             continue
         live = trace_info(Path(trace.path)).peak_live_bytes
-        if seen > OTHER_TIMES * live + OTHER_BYTES:
+        if is_other(seen, live):
             name = next(one.name for one in images if one.pid == trace.pid and one.anonymous == seen)
             found.append(OtherMemory(trace.pid, name, seen, live))
     return found
