@@ -54,6 +54,8 @@ static char *many(void)
 int main(int count, char **words)
 {
     char *place = PLACE;
+    for (int i = 0; i < 1000; i++)
+        free(malloc(i));
     for (int page = 0; place != NULL && page < SIZE; page += 4096)
         if (count > 1)
             sum += place[page];
@@ -61,7 +63,7 @@ int main(int count, char **words)
             place[page] = 1;
     (void)words;
     (void)array;
-    usleep(300000);
+    usleep(150000);
     return 0;
 }
 """
@@ -120,9 +122,8 @@ def test_a_measurement_tells_memory_that_malloc_did_not_give(folder: Path, name:
 
 
 @pytest.mark.parametrize("name", ["block", "blocks", "shared", "file", "threads"])
-@pytest.mark.parametrize("design", ["default", "lean"])
-def test_no_program_is_accused_whose_memory_is_mallocs_or_files(folder: Path, name: str, design: str) -> None:
-    assert measure(command(folder, name), [GLIBC, design], stop=Stop(1)).other_memory == []
+def test_no_program_is_accused_whose_memory_is_mallocs_or_files(folder: Path, name: str) -> None:
+    assert measure(command(folder, name), ["default"], stop=Stop(1)).other_memory == []
 
 
 def test_a_recording_tells_the_same(folder: Path, tmp_path: Path) -> None:

@@ -296,8 +296,8 @@ def measure(
     it. Where no library is a generated one, one more run of a command that is not small, under
     `default`, finds out what memory malloc gives it. Without `stop.run_limit_s` the limit of a run
     follows from the first. Raises BadInput for a missing command or library, or a command that
-    LD_PRELOAD does not reach, and CheckFailed for a library that does not serve the processes that do the work (Served), for a run that exceeds the
-    limit, or that fails where it `must_succeed`.
+    LD_PRELOAD does not reach, and CheckFailed for a library that does not serve the processes that
+    do the work (Served), for a run that exceeds the limit, or that fails where it `must_succeed`.
     """
     stop.check()
     program = find_program(command, given.env, everywhere=given.everywhere)
