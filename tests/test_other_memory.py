@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from conftest import Answer
 from heapsmith.bench.common.other_memory import OTHER_BYTES, OtherMemory, is_other, largest
 from heapsmith.bench.common.reach import Image, beside_malloc
 from heapsmith.bench.common.rounds import Stop
+from heapsmith.bench.forge import forge
 from heapsmith.bench.peers.peers import GLIBC, Library
 from heapsmith.bench.programs.measure import measure, run_under
 from heapsmith.bench.programs.programs import Program
@@ -153,6 +155,21 @@ def test_the_word_stands_with_the_verdict(call: Call, folder: Path) -> None:
     assert (told["program"], told["malloc_bytes"] < 4 * MIB) == ("arena", True)
 
 
+def test_a_forge_that_is_interrupted_has_the_word(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(forge, "tune", interrupt)
+    with suppress(KeyboardInterrupt):
+        call("forge", "-o", tmp_path, "--", *command(folder, "arena"))
+    assert (tmp_path / "report.md").read_text().count("of the resident memory of arena (pid ") == 1
+    (told,) = json.loads((tmp_path / "report.json").read_text())["found"]["other_memory"]
+    checked([OtherMemory(**told)], "arena")
+
+
+@pytest.mark.big
 def test_a_forge_ends_with_the_word(call: Call, folder: Path, tmp_path: Path) -> None:
     answer = call("forge", "-o", tmp_path, "--rounds", "1", "--budget", "1s", "--", *command(folder, "arena"))
     assert answer.status == 0

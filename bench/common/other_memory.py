@@ -67,7 +67,7 @@ class HeapsmithBytes:
                 return self._sum(memory, resident)
         except Gone:
             return None
-        except Missing:
+        except (Missing, KeyError, ValueError):  # the last two: a library of another version
             self._tables = []
             return None
 
