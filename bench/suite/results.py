@@ -181,8 +181,7 @@ def make_row(
     peers, tuned = ([one.name for one in across if one.kind == kind and one.name in runs] for kind in ("peer", "tuned"))
     fastest = sorted(peers, key=lambda name: median(series[name].cpu_ns))
     best_wall = min(peers, key=lambda name: median(series[name].wall_ns))
-    lean = min(fastest[:FASTEST], key=lambda name: median(series[name].peak_rss_bytes))
-    glibc = series[across[0].name]
+    glibc, lean = series[across[0].name], min(fastest[:FASTEST], key=lambda name: median(series[name].peak_rss_bytes))
     cells = [
         BenchCell(
             column=name,
