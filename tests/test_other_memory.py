@@ -132,6 +132,9 @@ def test_a_recording_tells_the_same(folder: Path, tmp_path: Path) -> None:
     checked(record(command(folder, "array"), tmp_path / "t.hst").other_memory, "array")
     for name in ("block", "file"):
         assert record(command(folder, name), tmp_path / "t.hst").other_memory == []
+    wrapped = record(["env", "A=1", *command(folder, "block")], tmp_path / "t.hst")
+    assert len(wrapped.traces) == 2
+    assert wrapped.other_memory == []  # the wrapper's few bytes are not those of what it became
 
 
 def test_a_child_of_the_command_is_told(folder: Path) -> None:

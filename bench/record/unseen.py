@@ -1,5 +1,6 @@
 """What a recording lacks: processes that the recorder did not serve, and memory that malloc did not give."""
 
+from collections import defaultdict
 from pathlib import Path
 
 import msgspec
@@ -37,14 +38,16 @@ def only_recorded(images: list[Image], pids: set[int]) -> list[Image]:
 
 
 def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[OtherMemory]:
-    """The processes whose memory is not that of their blocks."""
-    found = []
+    """The processes whose memory is not that of their blocks, of all programs that they became by exec(2)."""
+    of: dict[int, list[RecordedTrace]] = defaultdict(list)
     for trace in traces:
-        seen = max((one.anonymous for one in images if one.pid == trace.pid and one.has), default=0)
-        if seen < OTHER_BYTES or trace.events > OTHER_EVENTS:
+        of[trace.pid].append(trace)
+    found = []
+    for pid, its in of.items():
+        most = max((one for one in images if one.pid == pid and one.has), key=lambda one: one.anonymous, default=None)
+        if most is None or most.anonymous < OTHER_BYTES or any(trace.events > OTHER_EVENTS for trace in its):
             continue
-        live = trace_info(Path(trace.path)).peak_live_bytes
-        if is_other(seen, live):
-            name = next(one.name for one in images if one.pid == trace.pid and one.anonymous == seen)
-            found.append(OtherMemory(trace.pid, name, seen, live))
+        live = max(trace_info(Path(trace.path)).peak_live_bytes for trace in its)
+        if is_other(most.anonymous, live):
+            found.append(OtherMemory(pid, most.name, most.anonymous, live))
     return found
