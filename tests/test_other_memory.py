@@ -1,9 +1,11 @@
 """Memory that malloc did not give is told beside a verdict on mallocs, and no program is accused wrongly."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
@@ -11,7 +13,8 @@ from pathlib import Path
 import pytest
 from conftest import Answer
 
-from heapsmith.bench.common.other_memory import OTHER_BYTES, OtherMemory, is_other, largest
+from heapsmith.bench.common.other_memory import OTHER_BYTES, HeapsmithBytes, OtherMemory, is_other, largest
+from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.reach import Image, beside_malloc
 from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.forge import forge
@@ -78,15 +81,16 @@ static void *idle(void *unused)
 {
     for (int size = 8; size < 4000; size += 24)
         memset(malloc(size), 1, size);
-    usleep(500000);
+    pause();
     return unused;
 }
-int main(void)
+int main(int count, char **words)
 {
     pthread_t one;
+    (void)words;
     for (int i = 0; i < 200; i++)
         pthread_create(&one, NULL, idle, NULL);
-    usleep(400000);
+    usleep(400000 + 60000000 * (count > 1));
     return 0;
 }
 """
@@ -206,6 +210,19 @@ def test_the_interpreters_own_malloc_is_no_secret() -> None:
     (one,) = measure(free, [GLIBC, "default"], stop=Stop(1)).other_memory
     assert one.other_bytes > 20 * MIB
     assert measure(["env", "PYTHONMALLOC=malloc", *free[3:]], [GLIBC, "default"], stop=Stop(1)).other_memory == []
+
+
+def test_the_heaps_of_threads_are_mallocs(folder: Path) -> None:
+    """They are not committed bytes; they count where those do not explain what is resident."""
+    environment = os.environ | {"LD_PRELOAD": preloadable(library_of(load("default")))}
+    with subprocess.Popen([folder / "threads", "long"], env=environment) as process:
+        deadline, heaps = time.monotonic() + 30, 0
+        while heaps < 200 * 1024 and time.monotonic() < deadline:
+            few, many = (HeapsmithBytes().read(process.pid, resident) for resident in (0, 1 << 40))
+            heaps = (many or 0) - (few or 0)
+            time.sleep(0.01)
+        process.kill()
+    assert heaps >= 200 * 1024
 
 
 def test_what_is_worth_a_word() -> None:
