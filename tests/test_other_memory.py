@@ -218,7 +218,7 @@ def test_the_heaps_of_threads_are_mallocs(folder: Path) -> None:
     with subprocess.Popen([folder / "threads", "long"], env=environment) as process:
         deadline, heaps = time.monotonic() + 30, 0
         while heaps < 200 * 1024 and time.monotonic() < deadline:
-            few, many = (HeapsmithBytes().read(process.pid, resident) for resident in (0, 1 << 40))
+            many, few = (HeapsmithBytes().read(process.pid, resident) for resident in (1 << 40, 0))  # bytes only grow
             heaps = (many or 0) - (few or 0)
             time.sleep(0.01)
         process.kill()
