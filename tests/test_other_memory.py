@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import pytest
+from bench_rows import ACROSS, nothing, sample
 from conftest import Answer
 
 from heapsmith.bench.common.other_memory import OTHER_BYTES, HeapsmithBytes, OtherMemory, is_other, largest
@@ -22,7 +23,11 @@ from heapsmith.bench.peers.peers import GLIBC, Library
 from heapsmith.bench.programs.measure import measure, run_under
 from heapsmith.bench.programs.programs import Program
 from heapsmith.bench.record.record import record
+from heapsmith.bench.report import benchmark
 from heapsmith.bench.suite import rows as suite_rows
+from heapsmith.bench.suite.load import Clocks
+from heapsmith.bench.suite.results import BenchReport, Extra, make_column, make_row
+from heapsmith.bench.suite.rows import Row
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
@@ -189,6 +194,19 @@ def test_a_forge_ends_with_the_word(call: Call, folder: Path, tmp_path: Path) ->
 def test_a_row_of_the_benchmark_has_the_word(folder: Path, tmp_path: Path) -> None:
     run = suite_rows._program_row(Program("arena", "arena", command(folder, "arena"), ()), "programs", None)
     checked(list(run.prepare(tmp_path)(Library("default", library_of(load("default"))), 60).other_memory), "arena")
+
+
+def test_a_report_of_the_benchmark_has_the_word_of_each_program_once() -> None:
+    few, most, other = (OtherMemory(n, program, n * MIB, 0) for n, program in ((20, "a"), (40, "a"), (30, "b")))
+    one = Row("one", "programs", "it", nothing)
+    runs = {column.name: [sample(1, 1, 1)] * 2 for column in ACROSS}
+    runs["default"] = [sample(1, 1, 1)._replace(other_memory=found) for found in ([few], [most, other])]
+    row = make_row(one, ACROSS, runs, {}, Clocks(), Extra())
+    report = BenchReport(False, 2, [make_column(column, [row], ACROSS) for column in ACROSS], [row], {})
+    assert [line for line in benchmark.notes(report) if line.startswith("one: ")] == [
+        f"one: {most.sentence()}",
+        f"one: {other.sentence()}",
+    ]
 
 
 def test_a_run_for_its_counters_has_the_word(folder: Path, tmp_path: Path) -> None:

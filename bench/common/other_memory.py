@@ -45,8 +45,10 @@ def is_other(resident: int, given: int) -> bool:
 
 def largest(found: Iterable[OtherMemory]) -> list[OtherMemory]:
     """Of each program the process with the most such memory; the most first."""
-    ordered = sorted(found, key=lambda one: -one.other_bytes)
-    return list({one.program: one for one in reversed(ordered)}.values())[::-1]
+    first: dict[str, OtherMemory] = {}
+    for one in sorted(found, key=lambda one: -one.other_bytes):
+        first.setdefault(one.program, one)
+    return list(first.values())
 
 
 class HeapsmithBytes:
