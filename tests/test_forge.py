@@ -12,16 +12,19 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pytest
 from conftest import PROGRAM, Answer
 from preloaded import PROGRAMS
 
 from heapsmith import show
+from heapsmith.bench.common.other_memory import OtherMemory
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop, quiet
 from heapsmith.bench.forge import forge
 from heapsmith.bench.forge.forge import _kept
 from heapsmith.bench.forge.page import read_report
+from heapsmith.bench.forge.report import conclusion, markdown
 from heapsmith.bench.forge.share import Share, malloc_share
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO
@@ -74,6 +77,11 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert read_report(out).tuned.design.name == "my-job"
     assert f'<p class="lead">{report["verdict"]["why"][0]}</p>' in (out / "report.html").read_text()
     assert report["verdict"]["why"][0] in (out / "report.md").read_text()
+    assert report["other_memory"] == []
+    other = OtherMemory(1, "job", 30 << 20, 1 << 20)
+    told = msgspec.structs.replace(read_report(out), other_memory=[other])
+    assert other.sentence() in conclusion(told)
+    assert f"\n{other.sentence()}\n" in markdown(told)
     assert 0 <= report["share"]["inside"] < report["share"]["samples"]
     assert call("run", out / "libmy-job.so", "--", *COMMAND).out == call("run", "default", "--", *COMMAND).out
 

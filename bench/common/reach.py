@@ -6,6 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.bench.common.other_memory import OtherMemory, is_other, largest
+
 CHANGED = "it was started"
 NOT_LOADED = "its loader could not read the library"
 OTHER_RIGHTS = "it runs with other rights than its user's, so the loader ignores LD_PRELOAD"
@@ -23,6 +25,8 @@ class Image(NamedTuple):
     """A program in a process. has: whether the library serves it; None: it ended before that was known.
 
     own_pid: as which it knows itself: in a namespace of its own (pid_namespaces(7)) not as which it is seen.
+    anonymous: resident bytes at most, without pages of files and shared memory. beside: such bytes at one moment, and
+    those that a generated library had of the system at most, (0, 0) if not known.
     """
 
     pid: int
@@ -33,6 +37,7 @@ class Image(NamedTuple):
     has: bool | None
     why: str
     own_pid: int = 0
+    beside: tuple[int, int] = (0, 0)
 
 
 class Apart(msgspec.Struct, frozen=True):
@@ -72,6 +77,13 @@ def apart(images: Sequence[Image]) -> list[Apart]:
         found.append(Apart(name, list(dict.fromkeys(one.pid for one in its)), share, rss, is_largest, why))
     kept = [one for one in found if one.cpu_share > MATTERS or one.largest]
     return sorted(kept, key=lambda one: -one.cpu_share)
+
+
+def beside_malloc(images: Sequence[Image]) -> list[OtherMemory]:
+    """The programs that matter, that a generated library served, and of whose memory it gave little."""
+    least = MATTERS * max((one.anonymous for one in images), default=0)
+    served = (one for one in images if one.has and is_other(*one.beside) and one.beside[0] > least)
+    return largest(OtherMemory(one.pid, one.name, *one.beside) for one in served)
 
 
 def did_the_work(found: Sequence[Apart]) -> bool:

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from heapsmith.bench.common import elf
 from heapsmith.bench.common.obstacles import why_image, why_musl
+from heapsmith.bench.common.other_memory import OTHER_BYTES, HeapsmithBytes
 from heapsmith.bench.common.processes import descendants
 from heapsmith.bench.common.reach import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
 
@@ -51,6 +52,7 @@ class _Seen:
         self.first_s = facts.cpu_s - cpu_before_s  # a part may be of the program before
         self.has: bool | None = None
         self.why = ""
+        self.given, self.beside = HeapsmithBytes(), (0, 0)
 
 
 class Watch:
@@ -88,7 +90,7 @@ class Watch:
     def images(self) -> list[Image]:
         """What was seen."""
         return [
-            Image(one.pid, one.name, one.cpu_s, one.rss, one.anonymous, one.has, one.why, one.own_pid)
+            Image(one.pid, one.name, one.cpu_s, one.rss, one.anonymous, one.has, one.why, one.own_pid, one.beside)
             for programs in self._seen.values()
             for one in programs
         ]
@@ -112,9 +114,13 @@ class Watch:
         one.cpu_s = max(one.cpu_s, facts.cpu_s - one.before_s)
         resident, shared = map(int, Path(f"/proc/{pid}/statm").read_bytes().split()[1:3])
         one.rss = max(one.rss, resident * _PAGE)
-        one.anonymous = max(one.anonymous, (resident - shared) * _PAGE)
+        anonymous = (resident - shared) * _PAGE
+        one.anonymous = max(one.anonymous, anonymous)
         if one.has is None:
             self._find(one)
+        if one.has and anonymous > max(OTHER_BYTES, one.beside[0]):
+            given = one.given.read(pid, anonymous)
+            one.beside = one.beside if given is None else (anonymous, given)
         return True
 
     def _name_of(self, pid: int) -> str:

@@ -117,6 +117,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     say(1, f"record {shlex.join(command)}")
     recorded, traces = _record(command, trace, progress)
     found.exit_status = recorded.exit_status
+    found.other_memory = [one for one in recorded.other_memory if one.pid == recorded.traces[0].pid]
     files += [str(path) for path, _ in traces]
     say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings()]))
     found.trace = info = trace_info(trace, progress=progress)
@@ -139,6 +140,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     say(8, f"run the command under glibc, {base.name} and {name}")
     stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
     found.measured = measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
+    found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
     found.verdict = decided = verdict(measured, kept_base=tuned.kept_base)
     say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")
     # The command's malloc may need the command's libraries, which a replay lacks.
@@ -151,7 +153,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     once = _part(stop, SHARE)._replace(least=1)
     found.share = share = malloc_share(command, library_of(base), to_glibc, once, progress)
     files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
-    results = (info, tuned, simulated, verified, measured, replayed, share, decided, files)
+    results = (info, tuned, simulated, verified, measured, replayed, share, decided, files, found.other_memory)
     report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
     write_text(out / "report.md", markdown(report))
     write_page(out / "report.html", forged(report, progress=progress))

@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from heapsmith.bench.common.other_memory import OtherMemory
 from heapsmith.bench.common.tables import Words, code, section
 from heapsmith.bench.common.units import amount
 from heapsmith.bench.forge.next_steps import Next, next_steps
@@ -36,6 +37,8 @@ class ForgeReport(msgspec.Struct, frozen=True):
     share: Share
     verdict: Verdict
     files: list[str]
+    other_memory: list[OtherMemory] = []
+    """Programs with much memory that malloc did not give: the busiest as it was recorded, others as measured."""
 
     def next_steps(self) -> list[Next]:
         """What to do by the verdict."""
@@ -46,6 +49,7 @@ class Found(msgspec.Struct):
     """The results of a forge so far, by the names that ForgeReport has for them."""
 
     exit_status: int | None = None
+    other_memory: list[OtherMemory] = []
     trace: TraceInfo | None = None
     tuned: Tuned | None = None
     simulated: SimulationTable | None = None
@@ -102,7 +106,7 @@ def measured_bytes(table: ReplayTable) -> list[Words]:
 
 def conclusion(report: ForgeReport) -> list[str]:
     """The verdict, and what to expect at most."""
-    return [*report.verdict.why, report.share.sentence()]
+    return [*report.verdict.why, *measurements.other_memory(report), report.share.sentence()]
 
 
 def markdown(report: ForgeReport) -> str:
@@ -115,7 +119,8 @@ def unfinished_markdown(report: Unfinished) -> str:
     """The page of a forge that did not come to its end: what is missing, and the tables of the rest."""
     why = [f"**Ended in step {report.ended_in}.** Missing: {', '.join(report.missing)}."]
     found = report.found
-    return _page(report, found, why + (found.verdict.why if found.verdict else []), _recorded(found.trace))
+    why += [*(found.verdict.why if found.verdict else []), *measurements.other_memory(found)]
+    return _page(report, found, why, _recorded(found.trace))
 
 
 def _recorded(info: TraceInfo | None) -> list[str]:

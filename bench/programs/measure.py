@@ -5,6 +5,7 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -15,8 +16,9 @@ from heapsmith.bench.common.backing import resident
 from heapsmith.bench.common.everywhere import preloading
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.obstacles import find_program
+from heapsmith.bench.common.other_memory import OTHER_BYTES, OtherMemory
 from heapsmith.bench.common.ratios import Ratio, are_known, ratio
-from heapsmith.bench.common.reach import Image, apart, sentences
+from heapsmith.bench.common.reach import Image, apart, beside_malloc, sentences
 from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.common.watch import Watch
@@ -32,7 +34,7 @@ from heapsmith.bench.programs.launched import Launched, launch
 from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.bench.programs.served import Served
 from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.errors import CheckFailed
+from heapsmith.model.errors import CheckFailed, HeapsmithError
 from heapsmith.model.files import scratch
 
 if TYPE_CHECKING:
@@ -41,6 +43,9 @@ if TYPE_CHECKING:
 KEPT_ERRORS = 4096
 """Bytes of standard error to keep of a run."""
 
+
+_KNOWING = "default"
+"""A design whose library tells what memory it gave."""
 
 LEAST_LIMIT_S, TIMES_FIRST = 10.0, 20.0
 """The limit of a run: this many seconds, or this many times the first run if that is longer."""
@@ -115,7 +120,8 @@ class MeasureTable(msgspec.Struct, frozen=True):
 
     `own`: paths of the shared objects of the command's own malloc, without the C library; known if
     glibc was requested. `output_of`: the row whose output the command ought to have: its own
-    malloc's if there is one, else the first.
+    malloc's if there is one, else the first. `other_memory`: programs with much memory that malloc
+    did not give them.
     """
 
     command: list[str]
@@ -124,6 +130,7 @@ class MeasureTable(msgspec.Struct, frozen=True):
     own: list[str]
     output_of: str
     rows: list[MeasureRow]
+    other_memory: list[OtherMemory] = []
 
     def differing(self) -> list[str]:
         """The libraries under which the command behaves in another way."""
@@ -263,6 +270,16 @@ class _Runs:
         self._limit_s = self._limit_s or limit_of(done.used.wall_ns)
         return done
 
+    def other_memory(self, first: Sequence[Run]) -> list[OtherMemory]:
+        """The programs with memory that malloc did not give, and that matter beside runs of the command."""
+        if max(run.used.peak_rss_bytes for run in first) <= OTHER_BYTES:
+            return []
+        images = [image for one in self.served for image in one.seen()]
+        if not any(image.beside[0] for image in images):
+            with suppress(HeapsmithError):
+                run_once(self._start, find_library(_KNOWING), self._folder, limit_s=self._limit_s, images=images)
+        return beside_malloc(images)
+
 
 def measure(
     command: list[str],
@@ -284,10 +301,11 @@ def measure(
     default it alone. Wall time is from fork to the command's end, with loading. For `glibc`, one
     more run finds the command's own malloc. If this is not the C library's, `glibc` is the C
     library's malloc preloaded, and another row `own (...)`, with nothing preloaded, stands behind
-    it. Without `stop.run_limit_s` the limit of a run follows from the first. Raises BadInput for a
-    missing command or library, or a command that LD_PRELOAD does not reach, and CheckFailed for a
-    library that does not serve the processes that do the work (Served), for a run that exceeds the
-    limit, or that fails where it `must_succeed`.
+    it. Where no library is a generated one, one more run of a command that is not small, under
+    `default`, finds out what memory malloc gives it. Without `stop.run_limit_s` the limit of a run
+    follows from the first. Raises BadInput for a missing command or library, or a command that
+    LD_PRELOAD does not reach, and CheckFailed for a library that does not serve the processes that
+    do the work (Served), for a run that exceeds the limit, or that fails where it `must_succeed`.
     """
     stop.check()
     program = find_program(command, given.env, everywhere=given.everywhere)
@@ -306,6 +324,7 @@ def measure(
         taken = interleaved(command[0], called, known, runs.run, progress, resident=lambda run: resident(run.used))
         for one in runs.served:
             one.require()
+        other = runs.other_memory(taken.runs[0])
         truth = next((place for place, one in enumerate(libraries) if one.is_own), 0)
         wanted = [*taken.runs[truth]]
         if len(wanted) == 1 and not all(same_output(its, wanted) for its in taken.runs):  # perhaps it varies anyway
@@ -316,7 +335,8 @@ def measure(
         )
         for one, its, looked in zip(libraries, taken.runs, runs.served, strict=True)
     ]
-    return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, libraries[truth].name, rows)
+    name = libraries[truth].name
+    return MeasureTable(list(command), len(taken.runs[0]), taken.ended, own.objects, name, rows, other)
 
 
 def _require_success(used: Launched, command: list[str], library: Library) -> None:
@@ -332,6 +352,7 @@ def run_under(
     added: dict[str, str] | None = None,
     *,
     everywhere: bool = False,
+    of_memory: bool = False,
     say: Callable[[str], None] = lambda _: None,
 ) -> int:
     """Run `command` with `lib` preloaded and this process's standard streams; returns its status.
@@ -342,7 +363,7 @@ def run_under(
     The status is 128 + n if signal n killed it. The terminal's SIGINT and SIGQUIT are left to the
     command; SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or
     command, or a command that LD_PRELOAD does not reach. `say` gets a line where the library did not
-    serve what did the work.
+    serve what did the work; with `of_memory` also one per program with much memory that malloc did not give.
     """
     library = find_library(str(lib.absolute()))
     start = Start(command, find_program(command, everywhere=everywhere), None, added or {}, everywhere)
@@ -352,4 +373,6 @@ def run_under(
         status = run_foreground(whole, watch=watch).status
     if found := apart(watch.images()):
         say(f"{library.name} does not serve {sentences(found)}")
+    for one in beside_malloc(watch.images()) if of_memory else []:
+        say(one.sentence())
     return status

@@ -40,6 +40,10 @@ class Served:
         """The processes that it does not serve and that matter, or an empty text."""
         return sentences(apart(self._images))
 
+    def seen(self) -> list[Image]:
+        """What the looks have seen."""
+        return self._images
+
     def _is_known(self) -> bool:
         seen_s = sum(one.cpu_s for one in self._images if one.has is not None)
         return self._runs > 0 and seen_s >= _PART * self._used_s

@@ -19,6 +19,7 @@ import numpy as np
 from heapsmith.bench.common.everywhere import preloading
 from heapsmith.bench.common.foreground import run_foreground
 from heapsmith.bench.common.obstacles import find_program
+from heapsmith.bench.common.other_memory import OtherMemory, largest
 from heapsmith.bench.common.perf_map import generated_code
 from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.common.reach import HELP, Apart, apart, helps, sentences
@@ -26,7 +27,7 @@ from heapsmith.bench.common.rounds import Progress, quiet
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.common.watch import Watch
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
-from heapsmith.bench.record.unseen import OtherMemory, RecordedTrace, only_recorded, other_memory
+from heapsmith.bench.record.unseen import RecordedTrace, only_recorded, other_memory
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
@@ -81,7 +82,7 @@ class RecordResult(msgspec.Struct, frozen=True):
         found += [f"in no trace is {one.sentence()}" for one in self.apart]
         if helps(self.apart):
             found.append(HELP)
-        found += [one.sentence() for one in self.other_memory]
+        found += [one.sentence() for one in largest(self.other_memory)]
         found += [
             f"process {process.pid} ({process.name}) went on after the command's end: "
             "what it did from then on is in no trace"

@@ -97,6 +97,7 @@ def notes(report: BenchReport) -> list[str]:
         for row in report.rows
         for name, why in row.unstamped.items()
     ]
+    said += [f"{row.name}: {one.sentence()}" for row in report.rows for one in row.other_memory]
     return said + [f"{row.name}: {row.note}" for row in report.rows if row.note]
 
 

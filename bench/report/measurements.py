@@ -2,9 +2,11 @@
 
 import shlex
 from collections.abc import Callable
+from typing import Protocol
 
 import msgspec
 
+from heapsmith.bench.common.other_memory import OtherMemory
 from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.bench.common.rounds import Ended, Figure
 from heapsmith.bench.common.tables import Words
@@ -12,6 +14,15 @@ from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.programs.measure import MeasureTable, Ratios
 from heapsmith.bench.replay.replay import GlibcBytes, ReplayTable
 from heapsmith.codegen.verify import VerifyReport
+
+
+class HasOtherMemory(Protocol):
+    """Results that name memory that malloc did not give."""
+
+    @property
+    def other_memory(self) -> list[OtherMemory]:
+        """Return the programs that have it."""
+
 
 WHY: dict[Ended, str] = {
     "rounds": "as asked",
@@ -132,6 +143,11 @@ def notes(table: MeasureTable | ReplayTable) -> list[str]:
     if 1 < table.rounds < LEAST_ROUNDS:
         said.append(f"intervals of {table.rounds} rounds say little: {LEAST_ROUNDS} is the least to decide by")
     return said
+
+
+def other_memory(found: HasOtherMemory) -> list[str]:
+    """What a verdict on mallocs leaves out: memory that malloc did not give."""
+    return [one.sentence() for one in found.other_memory]
 
 
 def against(its: str, other: str, found: Ratios) -> str:

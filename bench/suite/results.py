@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.bench.common.other_memory import OtherMemory, largest
 from heapsmith.bench.common.ratios import Ratio, ratio
 from heapsmith.bench.common.rounds import UNRELIABLE, Figure
 from heapsmith.bench.common.stamps import LatencyFigures
@@ -108,6 +109,8 @@ class BenchRow(msgspec.Struct, frozen=True):
     note: str
     tuning: Tuning | None
     unstamped: dict[str, str] = {}
+    other_memory: list[OtherMemory] = []
+    """Programs of the row with much memory that malloc did not give."""
 
     def cell(self, column: str) -> BenchCell | None:
         """The row's cell under a column, or None."""
@@ -178,8 +181,7 @@ def make_row(
     peers, tuned = ([one.name for one in across if one.kind == kind and one.name in runs] for kind in ("peer", "tuned"))
     fastest = sorted(peers, key=lambda name: median(series[name].cpu_ns))
     best_wall = min(peers, key=lambda name: median(series[name].wall_ns))
-    lean = min(fastest[:FASTEST], key=lambda name: median(series[name].peak_rss_bytes))
-    glibc = series[across[0].name]
+    glibc, lean = series[across[0].name], min(fastest[:FASTEST], key=lambda name: median(series[name].peak_rss_bytes))
     cells = [
         BenchCell(
             column=name,
@@ -223,6 +225,7 @@ def make_row(
         note="; ".join(filter(None, [load.note(), _spreads(cells)])),
         tuning=tuning,
         unstamped=extra.unstamped,
+        other_memory=largest(one for its in runs.values() for sample in its for one in sample.other_memory),
     )
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from heapsmith.bench.common import given
 from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.reach import Image
+from heapsmith.bench.common.other_memory import OtherMemory
+from heapsmith.bench.common.reach import Image, beside_malloc
 from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.common.start import Start
 from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
@@ -61,6 +62,8 @@ class Sample(NamedTuple):
     operations: int
     end_rss_bytes: int | None = None
     """Resident a quiet second after all was freed; None where the row does not wait for that."""
+    other_memory: Sequence[OtherMemory] = ()
+    """Programs of the row with much memory that malloc did not give, as far as they are known by then."""
 
 
 class Calls(NamedTuple):
@@ -209,10 +212,12 @@ def _program_row(one: Program, suite: str, other: Program | None) -> Row:
             its = glibc if library.name == GLIBC else library
             done = _run(path, one.command, its, folder, limit_s, served.images())
             served.ran(done.used.cpu_ns)
+            other = beside_malloc(served.seen())
             if one.reports:
-                return _reported(done, took(done))
+                return _reported(done, took(done))._replace(other_memory=other)
             used = done.used
-            return Sample(used.wall_ns, used.cpu_ns, used.peak_rss_bytes, used.average_rss_bytes, done.output, 1)
+            memory = (used.peak_rss_bytes, used.average_rss_bytes)
+            return Sample(used.wall_ns, used.cpu_ns, *memory, done.output, 1, other_memory=other)
 
         return run
 

@@ -11,10 +11,10 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 
+from heapsmith.bench.common.memory import Gone
 from heapsmith.bench.common.start import Start, begin
 from heapsmith.bench.common.tables import PIPED
 from heapsmith.bench.peers.peers import find_library, preload
-from heapsmith.bench.top.memory import Gone
 from heapsmith.bench.top.process import facts
 from heapsmith.bench.top.screen import WIDE, Screen, picture
 from heapsmith.bench.top.watch import Sight, Watch

@@ -1,16 +1,13 @@
 """A picture of a heap: its counters and what its bytes are for, read by the names in runtime/view.c."""
 
-import struct
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.bench.top.memory import Gone, Memory
+from heapsmith.bench.common.memory import MOST_HEAPS, Gone, Memory, chain, names, table
 
-ENTRY = struct.Struct("<24sQ")
-MOST_ENTRIES = 256
-MOST_HEAPS, MOST_SLABS = 1 << 16, 1 << 24
+MOST_SLABS = 1 << 24
 OF_HITS = ("hit0", "push")
 """Counters of the hit path, which stay 0 in a library that does not count it."""
 
@@ -55,13 +52,13 @@ class View:
     """The view at an address of a process: the names, and what never changes of what they lead to."""
 
     def __init__(self, memory: Memory, address: int) -> None:
-        self._at = _table(memory, address)
+        self._at = table(memory, address)
         at = self._at
         self.design = memory.text(at["design"])
-        self._totals = _names(memory, at["heap_counters"], at["HEAP_COUNTERS"])
-        self._counts = _names(memory, at["class_counters"], at["CLASS_COUNTERS"])
+        self._totals = names(memory, at["heap_counters"], at["HEAP_COUNTERS"])
+        self._counts = names(memory, at["class_counters"], at["CLASS_COUNTERS"])
         self._shown = [name for name in self._counts if at["COUNTS_HITS"] or name not in OF_HITS]
-        self._system = _names(memory, at["system_counters"], at["SYSTEM_COUNTERS"]) if "system_counters" in at else []
+        self._system = names(memory, at["system_counters"], at["SYSTEM_COUNTERS"]) if "system_counters" in at else []
         rows = self._records(memory.read(at["classes"], at["CLASS_COUNT"] * at["class_plan"]), "class_plan")
         self._usable, self._stride, self._slot = (
             _column(rows, at[f"class_plan.{name}"], "<u4") for name in ("usable", "stride", "slot")
@@ -127,12 +124,12 @@ class View:
 
     def _heaps(self, memory: Memory) -> list[int]:
         """Every heap ever made, the newest first."""
-        return _chain(memory, memory.word(self._at["newest_heap"]), self._at["heap.earlier"], MOST_HEAPS)
+        return chain(memory, memory.word(self._at["newest_heap"]), self._at["heap.earlier"], MOST_HEAPS)
 
     def _abandoned(self, memory: Memory) -> int:
         """How many heaps wait for a thread; the list changes as it is read, so it may come out wrong for once."""
         try:
-            return len(_chain(memory, memory.word(self._at["abandoned"]), self._at["heap.next"], MOST_HEAPS))
+            return len(chain(memory, memory.word(self._at["abandoned"]), self._at["heap.next"], MOST_HEAPS))
         except Gone:
             return 0
 
@@ -189,7 +186,7 @@ class View:
     def _slab_records(self, memory: Memory) -> NDArray[np.uint8]:
         """The records of all slabs ever handed out. New ones stand before those known, which stay."""
         first = int(self._slabs[0]) if len(self._slabs) else 0
-        fresh = _chain(memory, memory.word(self._at["last_slab"]), self._at["slab.earlier"], MOST_SLABS, first)
+        fresh = chain(memory, memory.word(self._at["last_slab"]), self._at["slab.earlier"], MOST_SLABS, first)
         self._slabs = np.concatenate([np.array(fresh, np.uint64), self._slabs])
         order = np.argsort(self._slabs)
         ordered, each = self._slabs[order], self._at["slab"]
@@ -224,30 +221,7 @@ class View:
         return used, gone, free
 
 
-def _table(memory: Memory, address: int) -> dict[str, int]:
-    """The values by name; Gone where there is no such table any more."""
-    found: dict[str, int] = {}
-    for name, value in ENTRY.iter_unpack(memory.some(address, MOST_ENTRIES * ENTRY.size)[: MOST_ENTRIES * ENTRY.size]):
-        if not name.strip(b"\0"):
-            return found
-        found[name.rstrip(b"\0").decode("ascii", "replace")] = value
-    raise Gone(f"no view at {address:#x}")
-
-
-def _names(memory: Memory, address: int, count: int) -> list[str]:
-    return [memory.text(memory.word(address + 8 * index)) for index in range(count)]
-
-
 def _column(rows: NDArray[np.uint8], offset: int, kind: str) -> NDArray[np.int64]:
     """A field of all records; the kind is a little-endian numpy type."""
     width = np.dtype(kind).itemsize
     return np.ascontiguousarray(rows[:, offset : offset + width]).view(kind).reshape(-1)
-
-
-def _chain(memory: Memory, first: int, link: int, most: int, known: int = 0) -> list[int]:
-    """The addresses of a list from its first element to its last, or to one that is known."""
-    found: list[int] = []
-    while first not in (0, known) and len(found) < most:
-        found.append(first)
-        first = memory.word(first + link)
-    return found

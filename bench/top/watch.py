@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.common.counts import GAUGES, LARGE
-from heapsmith.bench.top.memory import Gone, Memory, views
+from heapsmith.bench.common.memory import Gone, Memory, views
 from heapsmith.bench.top.process import Facts, command, facts, family, image
 from heapsmith.bench.top.view import Class, Picture, View
 from heapsmith.model.errors import Missing

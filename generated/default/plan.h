@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 02c1baeeb365.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 3b90a8512246.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -42,8 +42,8 @@ enum {
     RUN_BUDGET_BYTES = 1048576,
     MOST_BUDGET_BYTES = 268435456, /* budgets grow up to here as pages that went back are needed again */
     SHARE_PERCENT = 8, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
-    SHARE_SLAB_BYTES = 2097152, /* of empty slabs may wait whatever the share is */
-    SHARE_RUN_BYTES = 11534336, /* and of free runs */
+    SHARE_SLAB_BYTES = 1048576, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 13631488, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 898f7b3d7789.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash d67ce1adac3e.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once
@@ -42,8 +42,8 @@ enum {
     RUN_BUDGET_BYTES = 1048576,
     MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
     SHARE_PERCENT = 8, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
-    SHARE_SLAB_BYTES = 2097152, /* of empty slabs may wait whatever the share is */
-    SHARE_RUN_BYTES = 11534336, /* and of free runs */
+    SHARE_SLAB_BYTES = 1048576, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 13631488, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,

@@ -40,7 +40,7 @@ def run(
     path = take.library_file(library) or library_of(load(library))
     added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
     began = clock.time_ns()
-    status = run_under(path, words, added, everywhere=everywhere, say=_warn)
+    status = run_under(path, words, added, everywhere=everywhere, of_memory=stats is not None, say=_warn)
     if stats is not None and not _is_written(stats, began):
         show.note(f"heapsmith: {stats}: not written: no process under the library ended in order")
     return status

@@ -242,6 +242,8 @@ def compared(table: "MeasureTable") -> None:
     first = table.rows[0].library
     for row in table.rows[1:]:
         show.prose(measurements.against(row.library, first, row.ratios))
+    for line in measurements.other_memory(table):
+        show.prose(line)
 
 
 def benched(report: "BenchReport") -> None:

@@ -38,3 +38,5 @@ def measured(found: "Measured") -> None:
     for effect in found.effects:
         figures = ", ".join(f"{name} {ratio.words()}" for name, ratio in effect.ratios.items())
         show.prose(f"{effect.library} with {effect.settings}: {effect.verdict}: {figures} of those without.")
+    for line in measurements.other_memory(found.table):
+        show.prose(line)

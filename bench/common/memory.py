@@ -19,6 +19,10 @@ MOST_BYTES = 1 << 32
 OWNER, KIND = b"heapsmith\0", 1
 """The note of runtime/view.c."""
 
+ENTRY = struct.Struct("<24sQ")
+MOST_ENTRIES = 256
+MOST_HEAPS = 1 << 16
+
 REFUSED = (errno.EPERM, errno.EACCES)
 
 
@@ -91,6 +95,29 @@ def objects(pid: int) -> Iterator[int]:
         span, rights, offset, *_ = line.split(maxsplit=5)
         if rights.startswith("r") and int(offset, 16) == 0:
             yield int(span.partition("-")[0], 16)
+
+
+def table(memory: Memory, address: int) -> dict[str, int]:
+    """The values by name; Gone where there is no such table any more."""
+    found: dict[str, int] = {}
+    for name, value in ENTRY.iter_unpack(memory.some(address, MOST_ENTRIES * ENTRY.size)[: MOST_ENTRIES * ENTRY.size]):
+        if not name.strip(b"\0"):
+            return found
+        found[name.rstrip(b"\0").decode("ascii", "replace")] = value
+    raise Gone(f"no view at {address:#x}")
+
+
+def names(memory: Memory, address: int, count: int) -> list[str]:
+    return [memory.text(memory.word(address + 8 * index)) for index in range(count)]
+
+
+def chain(memory: Memory, first: int, link: int, most: int, known: int = 0) -> list[int]:
+    """The addresses of a list from its first element to its last, or to one that is known."""
+    found: list[int] = []
+    while first not in (0, known) and len(found) < most:
+        found.append(first)
+        first = memory.word(first + link)
+    return found
 
 
 def _views_of(memory: Memory, start: int) -> Iterator[int]:

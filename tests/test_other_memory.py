@@ -1,0 +1,260 @@
+"""Memory that malloc did not give is told beside a verdict on mallocs, and no program is accused wrongly."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+from bench_rows import ACROSS, nothing, sample
+from conftest import Answer
+
+from heapsmith.bench.common.other_memory import OTHER_BYTES, HeapsmithBytes, OtherMemory, is_other, largest
+from heapsmith.bench.common.preload import preloadable
+from heapsmith.bench.common.reach import Image, beside_malloc
+from heapsmith.bench.common.rounds import Stop
+from heapsmith.bench.forge import forge
+from heapsmith.bench.peers.peers import GLIBC, Library
+from heapsmith.bench.programs.measure import measure, run_under
+from heapsmith.bench.programs.programs import Program
+from heapsmith.bench.record.record import record
+from heapsmith.bench.report import benchmark
+from heapsmith.bench.suite import rows as suite_rows
+from heapsmith.bench.suite.load import Clocks
+from heapsmith.bench.suite.results import BenchReport, Extra, make_column, make_row
+from heapsmith.bench.suite.rows import Row
+from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.design.design import load
+
+Call = Callable[..., Answer]
+MIB = 1 << 20
+SIZE = 30 * MIB
+PLACES = {
+    "arena": "mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)",
+    "array": "array",
+    "block": "malloc(SIZE)",
+    "blocks": "many()",
+    "shared": "mmap(0, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0)",
+    "file": "mmap(0, SIZE, PROT_READ, MAP_PRIVATE, open(words[1], O_RDONLY), 0)",
+}
+"""Programs by name: where their 30 MiB are."""
+PROGRAM = """
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+enum { SIZE = 30 << 20, BLOCK = 600 };
+static char array[SIZE];
+static volatile char sum;
+/* The blocks are small; nothing is at the address that it returns. */
+static char *many(void)
+{
+    for (int rest = SIZE; rest > 0; rest -= BLOCK)
+        memset(malloc(BLOCK), 1, BLOCK);
+    return NULL;
+}
+int main(int count, char **words)
+{
+    char *place = PLACE;
+    for (int i = 0; i < 1000; i++)
+        free(malloc(i));
+    for (int page = 0; place != NULL && page < SIZE; page += 4096)
+        if (count > 1)
+            sum += place[page];
+        else
+            place[page] = 1;
+    (void)words;
+    (void)array;
+    usleep(150000);
+    return 0;
+}
+"""
+THREADS = """
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+static void *idle(void *unused)
+{
+    for (int size = 8; size < 4000; size += 24)
+        memset(malloc(size), 1, size);
+    pause();
+    return unused;
+}
+int main(int count, char **words)
+{
+    pthread_t one;
+    (void)words;
+    for (int i = 0; i < 200; i++)
+        pthread_create(&one, NULL, idle, NULL);
+    usleep(400000 + 60000000 * (count > 1));
+    return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """With the programs of PLACES and `threads`, and the file `data`."""
+    folder = tmp_path_factory.mktemp("other memory")
+    (folder / "place.c").write_text(PROGRAM)
+    (folder / "threads.c").write_text(THREADS)
+    for name, place in PLACES.items():
+        compile_c([folder / "place.c"], folder / name, flags=["-O1", "-fno-builtin", "-w", f"-DPLACE={place}"])
+    compile_c([folder / "threads.c"], folder / "threads", flags=["-O1", "-fno-builtin", "-w", "-pthread"])
+    (folder / "data").write_bytes(b"x" * SIZE)
+    return folder
+
+
+def command(folder: Path, name: str) -> list[str]:
+    return [str(folder / name), *[str(folder / "data")] * (name == "file")]
+
+
+def checked(found: list[OtherMemory], name: str) -> None:
+    """One program, and most of its 30 MiB."""
+    (one,) = found
+    assert one.program == name
+    assert one.malloc_bytes < 4 * MIB
+    assert 20 * MIB < one.other_bytes < SIZE + 4 * MIB
+    assert f"MiB of the resident memory of {name} (pid {one.pid}) are none of malloc's, which gave " in one.sentence()
+
+
+@pytest.mark.parametrize("name", ["arena", "array"])
+def test_a_measurement_tells_memory_that_malloc_did_not_give(folder: Path, name: str) -> None:
+    checked(measure(command(folder, name), [GLIBC, "default"], stop=Stop(1)).other_memory, name)
+
+
+@pytest.mark.parametrize("name", ["block", "blocks", "shared", "file", "threads"])
+def test_no_program_is_accused_whose_memory_is_mallocs_or_files(folder: Path, name: str) -> None:
+    assert measure(command(folder, name), ["default"], stop=Stop(1)).other_memory == []
+
+
+def test_a_recording_tells_the_same(folder: Path, tmp_path: Path) -> None:
+    checked(record(command(folder, "array"), tmp_path / "t.hst").other_memory, "array")
+    for name in ("block", "file"):
+        assert record(command(folder, name), tmp_path / "t.hst").other_memory == []
+    wrapped = record(["env", "A=1", *command(folder, "block")], tmp_path / "t.hst")
+    assert len(wrapped.traces) == 2
+    assert wrapped.other_memory == []  # the wrapper's few bytes are not those of what it became
+
+
+def test_a_child_of_the_command_is_told(folder: Path) -> None:
+    words = ["sh", "-c", f"'{folder}/block' & '{folder}/arena'; '{folder}/arena'; wait"]
+    checked(measure(words, ["default"], stop=Stop(1)).other_memory, "arena")
+
+
+def test_mallocs_without_counters_are_compared_with_the_same_word(folder: Path) -> None:
+    """Of glibc and peers nobody knows what they gave: one more run does."""
+    checked(measure(command(folder, "arena"), [GLIBC], stop=Stop(1)).other_memory, "arena")
+    assert measure(command(folder, "block"), [GLIBC], stop=Stop(1)).other_memory == []
+
+
+def test_the_word_stands_with_the_verdict(call: Call, folder: Path) -> None:
+    words = ("compare", "--rounds", "1", "--lib", "glibc", "--lib", "default")
+    answer = call(*words, "--", *command(folder, "arena"))
+    *_, verdict = answer.out.split("\n\n")
+    assert verdict.startswith("default against glibc: ")
+    assert "are none of malloc's, which gave" in " ".join(verdict.split())
+    (told,) = json.loads(call(*words, "--json", "--", *command(folder, "arena")).out)["other_memory"]
+    assert (told["program"], told["malloc_bytes"] < 4 * MIB) == ("arena", True)
+
+
+def test_a_forge_that_is_interrupted_has_the_word(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: Call
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(forge, "tune", interrupt)
+    with suppress(KeyboardInterrupt):
+        call("forge", "-o", tmp_path, "--", *command(folder, "arena"))
+    assert (tmp_path / "report.md").read_text().count("of the resident memory of arena (pid ") == 1
+    (told,) = json.loads((tmp_path / "report.json").read_text())["found"]["other_memory"]
+    checked([OtherMemory(**told)], "arena")
+
+
+@pytest.mark.big
+def test_a_forge_ends_with_the_word(call: Call, folder: Path, tmp_path: Path) -> None:
+    answer = call("forge", "-o", tmp_path, "--rounds", "1", "--budget", "1s", "--", *command(folder, "arena"))
+    assert answer.status == 0
+    told = "of the resident memory of arena (pid "
+    assert " ".join(answer.out.split()).count(told) == 1
+    assert (tmp_path / "report.md").read_text().count(told) == 1
+    checked([OtherMemory(**one) for one in json.loads((tmp_path / "report.json").read_text())["other_memory"]], "arena")
+
+
+def test_a_row_of_the_benchmark_has_the_word(folder: Path, tmp_path: Path) -> None:
+    run = suite_rows._program_row(Program("arena", "arena", command(folder, "arena"), ()), "programs", None)
+    checked(list(run.prepare(tmp_path)(Library("default", library_of(load("default"))), 60).other_memory), "arena")
+
+
+def test_a_report_of_the_benchmark_has_the_word_of_each_program_once() -> None:
+    few, most, other = (OtherMemory(n, program, n * MIB, 0) for n, program in ((20, "a"), (40, "a"), (30, "b")))
+    one = Row("one", "programs", "it", nothing)
+    runs = {column.name: [sample(1, 1, 1)] * 2 for column in ACROSS}
+    runs["default"] = [sample(1, 1, 1)._replace(other_memory=found) for found in ([few], [most, other])]
+    row = make_row(one, ACROSS, runs, {}, Clocks(), Extra())
+    report = BenchReport(False, 2, [make_column(column, [row], ACROSS) for column in ACROSS], [row], {})
+    assert [line for line in benchmark.notes(report) if line.startswith("one: ")] == [
+        f"one: {most.sentence()}",
+        f"one: {other.sentence()}",
+    ]
+
+
+def test_a_run_for_its_counters_has_the_word(folder: Path, tmp_path: Path) -> None:
+    said: list[str] = []
+    library = library_of(load("default"))
+    assert run_under(library, command(folder, "arena"), say=said.append) == 0
+    assert said == []
+    words = [sys.executable, "-m", "heapsmith", "run", "--stats", tmp_path / "s.json", "default", "--"]
+    done = subprocess.run([*words, *command(folder, "arena")], check=True, capture_output=True, text=True)
+    (line,) = done.stderr.splitlines()
+    assert "of the resident memory of arena (pid " in line
+
+
+def test_the_interpreters_own_malloc_is_no_secret() -> None:
+    """Python's small objects are in arenas of its own, by default."""
+    python = shutil.which("python3") or sys.executable
+    job = "import time; kept = [(i, str(i)) for i in range(300000)]; time.sleep(0.3)"
+    free = ["env", "-u", "PYTHONMALLOC", python, "-S", "-c", job]
+    (one,) = measure(free, [GLIBC, "default"], stop=Stop(1)).other_memory
+    assert one.other_bytes > 20 * MIB
+    assert measure(["env", "PYTHONMALLOC=malloc", *free[3:]], [GLIBC, "default"], stop=Stop(1)).other_memory == []
+
+
+def test_the_heaps_of_threads_are_mallocs(folder: Path) -> None:
+    """They are not committed bytes; they count where those do not explain what is resident."""
+    environment = os.environ | {"LD_PRELOAD": preloadable(library_of(load("default")))}
+    with subprocess.Popen([folder / "threads", "long"], env=environment) as process:
+        deadline, heaps = time.monotonic() + 30, 0
+        while heaps < 200 * 1024 and time.monotonic() < deadline:
+            many, few = (HeapsmithBytes().read(process.pid, resident) for resident in (1 << 40, 0))  # bytes only grow
+            heaps = (many or 0) - (few or 0)
+            time.sleep(0.01)
+        process.kill()
+    assert heaps >= 200 * 1024
+
+
+def test_what_is_worth_a_word() -> None:
+    """By hand."""
+    assert not is_other(OTHER_BYTES, 0)
+    assert is_other(OTHER_BYTES + 1, 0)
+    assert not is_other(OTHER_BYTES + 2 * MIB, MIB)
+
+    def image(pid: int, resident: int, given: int, has: bool | None = True) -> Image:
+        return Image(pid, f"p{pid % 2}", 0.1, resident, resident, has, "", (resident, given))
+
+    few, more = image(1, 20 * MIB, MIB), image(3, 40 * MIB, MIB)
+    assert beside_malloc([few, more]) == [OtherMemory(3, "p1", 40 * MIB, MIB)]
+    assert beside_malloc([few, image(2, 20 * MIB, 8 * MIB)]) == [OtherMemory(1, "p1", 20 * MIB, MIB)]
+    assert beside_malloc([image(1, 20 * MIB, MIB, None), image(2, 20 * MIB, MIB, has=False)]) == []
+    assert beside_malloc([few, image(2, 900 * MIB, 800 * MIB)]) == []  # beside that one it does not matter
+    assert [one.pid for one in largest([OtherMemory(n, f"p{n % 2}", n * MIB, 0) for n in (2, 7, 9)])] == [9, 2]
