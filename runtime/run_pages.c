@@ -20,9 +20,10 @@ enum {
 };
 
 static struct {
-    bool dense;  /* what the last look found */
-    size_t mark; /* the next look, where pages from here on become writable */
-} evidence = { false, SMALL_PAGES };
+    bool dense;      /* what the last look found */
+    size_t mark;     /* the next look, where pages from here on become writable */
+    uint32_t reused; /* pages that had gone back and were handed out again, since the last look for that */
+} evidence = { false, SMALL_PAGES, 0 };
 
 /* One page of each SAMPLES-th part of a place, at another offset in each part so that blocks of its length are seen whole;
  * no page of a free run. */
@@ -43,27 +44,45 @@ static unsigned sample(size_t place, const void **page)
     return sampled;
 }
 
-/* Is 7/8 written of what is sampled? The last places below top, or some of the last stretch. */
-COLD static bool runs_are_dense(void)
+/* Is 7/8 written of what is sampled in every step-th stride, from the last one below top? */
+static bool runs_are_dense(size_t strides, size_t step)
 {
     const void *page[PLACES * SAMPLES];
     unsigned sampled = 0;
-    size_t strides = (hs_runs.top + STRIDE_PAGES - HUGE_PAGE_PAGES) / STRIDE_PAGES; /* whose places lie below top */
-    size_t step = strides / (STRETCHES * PLACES) + 1;
     for (size_t index = 0; index < PLACES && index * step < strides; index++)
         sampled += sample((strides - 1 - index * step) * STRIDE_PAGES, page + sampled);
     return sampled >= SAMPLES && os_written(page, sampled) * 8 >= sampled * 7;
 }
 
-/* Pages from `first` to `end` become writable: what was taken for dense and is not gets no more huge pages. */
-COLD static void look_for_evidence(size_t first, size_t end)
+/* Whose first place lies below top. */
+static size_t strides_below_top(void)
 {
-    bool was_dense = evidence.dense;
-    size_t strides = end / STRIDE_PAGES;
-    evidence.dense = runs_are_dense();
+    return (hs_runs.top + STRIDE_PAGES - HUGE_PAGE_PAGES) / STRIDE_PAGES;
+}
+
+/* What was taken for dense and is not gets no more huge pages. */
+static void change(bool dense)
+{
+    if (evidence.dense && !dense && hs_runs.writable > SMALL_PAGES)
+        os_huge_pages(hs_runs.start + (size_t)SMALL_PAGES * PAGE_BYTES, (hs_runs.writable - SMALL_PAGES) * PAGE_BYTES,
+                      false);
+    evidence.dense = dense;
+}
+
+/* Pages below `end` become writable: a look at the last stretch. */
+COLD static void look_below_top(size_t end)
+{
+    size_t below = strides_below_top(), strides = end / STRIDE_PAGES;
+    change(runs_are_dense(below, below / (STRETCHES * PLACES) + 1));
     evidence.mark = (strides + (strides < STRETCHES ? 1 : strides / STRETCHES)) * STRIDE_PAGES;
-    if (was_dense && !evidence.dense && first > SMALL_PAGES)
-        os_huge_pages(hs_runs.start + (size_t)SMALL_PAGES * PAGE_BYTES, (first - SMALL_PAGES) * PAGE_BYTES, false);
+}
+
+/* A look at the whole span. */
+COLD static void look_all_over(void)
+{
+    size_t below = strides_below_top();
+    evidence.reused = 0;
+    change(runs_are_dense(below, (below + PLACES - 1) / PLACES));
 }
 
 /* Huge pages but for the first place of each stride. */
@@ -86,7 +105,7 @@ static void advise(size_t first, size_t length)
     if (!(THP_ASKED || THP_NEVER) || huge >= end)
         return;
     if (SEEKS_EVIDENCE && end > evidence.mark)
-        look_for_evidence(huge, end);
+        look_below_top(end);
     if (!SEEKS_EVIDENCE)
         os_huge_pages(hs_runs.start + huge * PAGE_BYTES, (end - huge) * PAGE_BYTES, THP_ASKED);
     else if (evidence.dense)
@@ -135,6 +154,7 @@ void pages_reset(size_t span_bytes)
     hs_runs.top = 0;
     evidence.dense = false;
     evidence.mark = SMALL_PAGES;
+    evidence.reused = 0;
 }
 
 static size_t round_up_capped(size_t page, size_t step)
@@ -171,6 +191,17 @@ static bool make_writable(size_t end)
     advise(from, end - from);
     hs_runs.writable = end;
     return true;
+}
+
+void pages_reused(uint32_t length)
+{
+    evidence.reused += evidence.dense ? length : 0;
+}
+
+void pages_look(void)
+{
+    if (SEEKS_EVIDENCE && evidence.reused >= STRIDE_PAGES)
+        look_all_over();
 }
 
 /* What the system did not grant beyond top stays as it is. */
