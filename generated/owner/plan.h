@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 898f7b3d7789.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 97cdcbe62d74.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once
