@@ -4,6 +4,7 @@ Only memory is compared, never time. glibc runs beside the library, under the sa
 """
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -46,8 +47,9 @@ FREED = ["after 600 2097152 200 0", "after 2000 400000 150 0"]
 PHASES = ["phases 200 400 138412032 11534336 3", "phases 1024 32768 138412032 11534336 8"]
 
 
+@cache
 def memory(pattern: str, *preloads: Path) -> dict[str, int]:
-    """The KiB that the pattern's program tells: peak_kib, live_kib, end_kib."""
+    """The KiB that the pattern's program tells: peak_kib, live_kib, end_kib, huge_kib."""
     program = build_tool("patterns", [HERE / "patterns.c"], FLAGS)
     found: dict[str, int] = json.loads(run([program, *pattern.split()], *preloads))
     return found
