@@ -84,6 +84,9 @@ void os_unmap(void *start, size_t bytes);
 /* Asks for transparent huge pages in the range, or for none: madvise(2), MADV_HUGEPAGE and MADV_NOHUGEPAGE. */
 void os_huge_pages(void *start, size_t bytes, bool wanted);
 
+/* How many of these pages this process has written, on its own and not shared since a fork; 0 if the system does not tell. */
+COLD unsigned os_written(const void *const *page, unsigned pages);
+
 /* Makes whole pages resident that hold nothing: a byte of each may change. */
 void os_populate(void *start, size_t bytes);
 

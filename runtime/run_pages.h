@@ -78,6 +78,8 @@ COLD void pages_reset(size_t span_bytes); /* checked build */
 bool pages_rise(uint32_t first, uint32_t top);
 bool pages_open(uint32_t first, uint32_t length); /* writable again; false without memory */
 bool pages_close(uint32_t first, uint32_t length); /* address space only; false if the system refuses */
+void pages_reused(uint32_t length); /* pages of free runs that had gone back are handed out */
+void pages_look(void); /* before a run is handed out: are there huge pages for what the program does not write? */
 uint32_t pages_ahead(void); /* above top and committed all the same: the rest of a huge page */
 
 static inline enum run_state run_state(uint32_t page)

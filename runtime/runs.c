@@ -14,6 +14,7 @@ static void hand_out(uint32_t length, uint32_t committed, bool *zero)
     size_t bytes = (size_t)(length - committed) * PAGE_BYTES;
     *zero = committed == 0 && !RELEASE_LAZILY;
     release_needed_runs(bytes);
+    pages_reused(length - committed);
     if (bytes > 0)
         count_committed((int64_t)bytes);
 }
@@ -64,6 +65,7 @@ static uint32_t before_top(void)
 void *runs_alloc(size_t pages, bool *zero)
 {
     uint32_t length = (uint32_t)pages;
+    pages_look();
     uint32_t found = bins_find(length);
     uint32_t first = found != 0 ? found - 1 : before_top();
     if (first < hs_runs.top && hs_runs.page[first].length >= length) {

@@ -6,8 +6,8 @@ from preloaded import program, start
 
 from heapsmith.model.design.plan import Plan
 
-RUNS, MAPPINGS = 1 << 60, 1 << 61
-"""Where the places of runs and of huge blocks begin (docs/machine.md, section 1)."""
+RUNS = 1 << 60
+"""Where the places of runs begin; those of huge blocks lie behind (docs/machine.md, section 1)."""
 
 SMALL_BYTES, RUN_BYTES, HUGE_BLOCKS = 5 << 20, 5 << 20, 2
 """What is allocated: more than two huge pages of small blocks and of runs."""
@@ -33,10 +33,8 @@ def pages_at(plan: Plan, place: int, byte: int) -> str:
     thp = plan.design.thp
     if thp in ("system", "never"):
         return "n" if thp == "never" else "-"
-    if place >= MAPPINGS:
+    if place >= RUNS:  # or a mapping: the program writes nothing, so there is no evidence
         return "h" if plan.thp_runs_from_bytes == 0 else "-"
-    if place >= RUNS:
-        return "h" if (place - RUNS) * plan.page_bytes + byte >= plan.thp_runs_from_bytes else "-"
     offset = place % plan.region_bytes
     if plan.small_limit > plan.thp_block_bytes:  # the class of all small blocks here
         return "-"

@@ -32,3 +32,22 @@ def test_a_huge_block_lies_on_huge_pages_where_all_runs_do(tmp_path: Path) -> No
     small = [row.touches.faults_4k for row in rows if row.touches]
     assert [frames >= 2 for frames in huge] == [True, True, False, False]
     assert [pages >= 4 * mib // 4096 for pages in small] == [False, False, True, True]
+
+
+def test_runs_lie_on_huge_pages_where_the_program_fills_them(tmp_path: Path) -> None:
+    """docs/machine.md, section 6: from thp_runs_from_bytes on, if samples tell 7/8 of large blocks of each size."""
+    mib = 1 << 20
+    trace = trace_of(tmp_path / "t.hst", [mib] * 8)
+    design = msgspec.structs.replace(DEFAULT, thp_runs_from_bytes=4 * mib)
+    always = msgspec.structs.replace(DEFAULT, thp_runs_from_bytes=0)
+    hardware = msgspec.structs.replace(load_hardware(), zeroing_caches=False)  # plain Python would zero huge pages
+    frames, committed = [], set()
+    for share, births in ((1.0, "all"), (0.875, "pages"), (0.87, "all"), (1.0, "ends")):
+        program = Application(births=births, touched=(1.0, share, 1.0, 1.0))  # type: ignore[arg-type]
+        first, second = simulate(trace, [design, always], hardware=hardware, application=program).rows
+        assert first.touches is not None
+        assert second.touches is not None
+        frames.append((first.touches.faults_2m, second.touches.faults_2m))
+        committed.add(first.counters.totals["committed"])
+    assert frames == [(2, 4), (2, 4), (0, 4), (0, 4)]
+    assert len(committed) == 1  # which no look changes

@@ -4,6 +4,7 @@ Only memory is compared, never time. glibc runs beside the library, under the sa
 """
 
 import json
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from preloaded import FLAGS, library, run
 from heapsmith.bench.programs.micro_programs import HERE
 from heapsmith.codegen.toolchain import build_tool
 
+THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 MIB = 1024
 """KiB."""
 GROWING = [
@@ -34,11 +36,20 @@ SPARSE = [
     "stretched 500 140000 1",
     "replaced 100 1000000 500",
 ]
+TURNED = [
+    "after 600 2097152 200 1",
+    "after 600 2097152 68 1",
+    "after 4000 40000 130 1",
+]
+"""Programs that filled large blocks, which are live yet, before they have sparse ones."""
+FREED = ["after 600 2097152 200 0", "after 2000 400000 150 0"]
+"""The same, after they freed those that they filled."""
 PHASES = ["phases 200 400 138412032 11534336 3", "phases 1024 32768 138412032 11534336 8"]
 
 
+@cache
 def memory(pattern: str, *preloads: Path) -> dict[str, int]:
-    """The KiB that the pattern's program tells: peak_kib, live_kib, end_kib."""
+    """The KiB that the pattern's program tells: peak_kib, live_kib, end_kib, huge_kib."""
     program = build_tool("patterns", [HERE / "patterns.c"], FLAGS)
     found: dict[str, int] = json.loads(run([program, *pattern.split()], *preloads))
     return found
@@ -51,12 +62,38 @@ def test_buffers_that_grow_in_turns_leave_no_holes(pattern: str) -> None:
     assert ours["end_kib"] <= glibc["end_kib"] + 4 * MIB + MIB // 2
 
 
+def most(kib: int) -> float:
+    """The KiB that sparse memory may take where glibc takes so many."""
+    return max(1.5 * kib, kib + 6 * MIB)
+
+
 @pytest.mark.parametrize("design", ["default", "processor", "keep", "checks", "owner"])
 def test_sparse_blocks_take_no_more_than_was_touched(design: str) -> None:
     for pattern in SPARSE:
         glibc, ours = memory(pattern), memory(pattern, library(design, checked=False))
-        most = max(1.5 * glibc["peak_kib"], glibc["peak_kib"] + 6 * MIB)
-        assert ours["peak_kib"] <= most, pattern
+        assert ours["peak_kib"] <= most(glibc["peak_kib"]), pattern
+
+
+@pytest.mark.parametrize("design", ["default", "processor", "keep", "checks", "owner", "hardened"])
+def test_a_program_that_turns_sparse_loses_its_huge_pages(design: str) -> None:
+    for pattern in TURNED:
+        glibc, ours = memory(pattern), memory(pattern, library(design, checked=False))
+        assert ours["live_kib"] <= most(glibc["live_kib"]), pattern
+        assert ours["peak_kib"] <= most(glibc["peak_kib"]), pattern
+
+
+def test_sparse_blocks_where_filled_ones_were_freed() -> None:
+    for pattern in FREED:
+        glibc, ours = memory(pattern), memory(pattern, library("default", checked=False))
+        assert ours["live_kib"] <= most(glibc["live_kib"]), pattern
+
+
+@pytest.mark.skipif("[never]" in THP.read_text() if THP.exists() else True, reason="the system has no huge pages")
+@pytest.mark.parametrize("design", ["default", "processor", "keep"])
+def test_filled_blocks_get_huge_pages(design: str) -> None:
+    """Of 136 MB behind the first 64 MiB all but a place in 16 MiB, where the system has huge pages left."""
+    found = memory("after 1 2097152 200 1", library(design, checked=False))
+    assert found["huge_kib"] >= 64 * MIB
 
 
 @pytest.mark.parametrize("design", ["default", "processor", "checks", "owner"])

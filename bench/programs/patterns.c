@@ -1,5 +1,5 @@
 /* patterns KIND NUMBER...: asks for memory in one of the patterns of the table below, and writes how many KiB were resident at
- * the peak, while the last blocks were live, and after all were freed. */
+ * the peak, while the last blocks were live, and after all were freed, and what lay on huge pages where a pattern tells. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,13 +9,13 @@
 enum { PAGE = 4096, MOST_NUMBERS = 5, STATUS_BYTES = 1 << 12 };
 
 static long number[MOST_NUMBERS];
-static long live_kib;
+static long live_kib, huge_kib;
 
-/* A line of /proc/self/status, read without malloc. */
-static long kib_of(const char *name)
+/* A line of a file of /proc, read without malloc. */
+static long kib_in(const char *path, const char *name)
 {
     static char text[STATUS_BYTES];
-    FILE *file = fopen("/proc/self/status", "r");
+    FILE *file = fopen(path, "r");
     if (file == NULL)
         exit(3);
     static char buffer[BUFSIZ];
@@ -25,6 +25,11 @@ static long kib_of(const char *name)
     text[used] = '\0';
     const char *line = strstr(text, name);
     return line != NULL ? strtol(line + strlen(name), NULL, 10) : -1;
+}
+
+static long kib_of(const char *name)
+{
+    return kib_in("/proc/self/status", name);
 }
 
 static void *checked(void *block)
@@ -138,6 +143,21 @@ static void replaced(void)
     free_all(block, number[0]);
 }
 
+/* after COUNT BYTES FILLED KEPT: as sparse, after FILLED blocks of 1 MB were filled, which are live until the end if KEPT. */
+static void after(void)
+{
+    enum { MEGABYTE = 1000000 };
+    static char *filled[1 << 12];
+    for (long i = 0; i < number[2]; i++)
+        filled[i] = memset(checked(malloc(MEGABYTE)), 1, MEGABYTE);
+    huge_kib = kib_in("/proc/self/smaps_rollup", "AnonHugePages:");
+    for (long i = 0; i < number[2] && !number[3]; i++)
+        free(filled[i]);
+    sparse();
+    for (long i = 0; i < number[2] && number[3]; i++)
+        free(filled[i]);
+}
+
 /* From least bytes on, so many doublings, all alike likely. */
 static size_t size_between(long least, long most)
 {
@@ -192,7 +212,7 @@ static const struct {
     void (*perform)(void);
 } kinds[] = {
     { "turns", turns }, { "sparse", sparse }, { "zeroed", zeroed }, { "stretched", stretched }, { "replaced", replaced },
-    { "phases", phases },
+    { "phases", phases }, { "after", after },
 };
 
 int main(int count, char **value)
@@ -202,7 +222,8 @@ int main(int count, char **value)
     for (size_t kind = 0; count > 1 && kind < sizeof kinds / sizeof *kinds; kind++)
         if (strcmp(kinds[kind].name, value[1]) == 0) {
             kinds[kind].perform();
-            printf("{\"peak_kib\": %ld, \"live_kib\": %ld, \"end_kib\": %ld}\n", kib_of("VmHWM:"), live_kib, kib_of("VmRSS:"));
+            printf("{\"peak_kib\": %ld, \"live_kib\": %ld, \"end_kib\": %ld, \"huge_kib\": %ld}\n", kib_of("VmHWM:"), live_kib,
+                   kib_of("VmRSS:"), huge_kib);
             return 0;
         }
     fprintf(stderr, "usage: patterns KIND NUMBER...\n");

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 6237f93adab9.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash ab107df8e104.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #pragma once

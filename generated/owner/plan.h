@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash d67ce1adac3e.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 5b66554336d7.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once

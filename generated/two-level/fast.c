@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash ecaf216e97e0.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash a71557685b7a.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */

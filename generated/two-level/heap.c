@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash ecaf216e97e0.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash a71557685b7a.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */

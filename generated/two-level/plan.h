@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash ecaf216e97e0.
+ * Emitted by heapsmith 0.1.0 from design "two-level", content hash a71557685b7a.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
 #pragma once
@@ -49,7 +49,7 @@ enum {
     HUGE_PAGE_BYTES = 2097152,
     THP_ASKED = 1,
     THP_SLABS_FROM_BYTES = 16777216, /* the first bytes of superslabs, on small pages */
-    THP_RUNS_FROM_BYTES = 1099511627776, /* and of the run span */
+    THP_RUNS_FROM_BYTES = 67108864, /* and of the run span */
     THP_BLOCK_BYTES = 4096, /* superslabs for longer blocks lie on small pages */
     THP_NEVER = 0,
 };

@@ -117,8 +117,12 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         int, _doc("thp grown: bytes of superslabs that keep small pages: a multiple of 2097152")
     ] = 16_777_216
     thp_runs_from_bytes: Annotated[
-        int, _doc("thp grown: bytes of the run span that keep small pages: a multiple of 2097152; by default all do")
-    ] = 1 << 40
+        int,
+        _doc(
+            "thp grown: bytes of the run span that keep small pages: a multiple of 2097152. The rest lies on huge "
+            "pages where the program writes what it asks for; with 0 all does"
+        ),
+    ] = 67_108_864
     foreign: Annotated[
         Foreign,
         _doc(

@@ -168,6 +168,7 @@ SCALARS = record_type(
     "table",
     "writable",  # pages of the run span that the library has made writable
     "block_index_at",  # place in a class's row of the number that gives the index of a block
+    "huge_runs",  # 1: pages of the run span from thp_runs_from_bytes on lie on huge pages
     "commit_step",  # bytes by which the committed bytes of a slab and below the top rise
     "slack_bytes",  # what an event may touch for the first time besides its block
     "wanted_bytes",  # room in `listener` that the next event needs

@@ -164,7 +164,7 @@ def raise_top(state: State, top: int) -> None:
     """Raise the top, by whole huge pages or batches if asked for; `full`: the page records may be too few."""
     begin, end = committed_end(state, state.top), committed_end(state, top)
     commit(state, (end - begin) * PAGE)
-    if state.thp_asked == 1:
+    if state.huge_runs == 1:
         ahead = max(state.thp_runs_from_bytes // PAGE, huge_end(state.top))
         if end > ahead:
             on_huge(state.listener, layout.RUNS + ahead * PAGE, (end - ahead) * PAGE)
@@ -176,7 +176,7 @@ def raise_top(state: State, top: int) -> None:
         state.memory_calls += 1 + commit_calls(first, pages, layout.PAGE_BYTES)
         if state.release_delay > 0:
             state.memory_calls += commit_calls(first, pages, layout.WORD)
-        is_huge = state.thp_asked == 1 and state.writable * PAGE > state.thp_runs_from_bytes
+        is_huge = state.huge_runs == 1 and state.writable * PAGE > state.thp_runs_from_bytes
         state.memory_calls += int(is_huge or state.thp_never == 1)
     state.top = top
     if top > state.page_room:

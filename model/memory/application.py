@@ -33,6 +33,8 @@ TOUCHED_FROM = {"touched_64k": 64 << 10, "touched_512k": 512 << 10, "touched_4m"
 FIRST_SIZE, SECOND_SIZE, THIRD_SIZE, FOURTH_SIZE = TOUCHED_FROM.values()
 SHARE_SHIFT = 10
 WHOLE_SHARE = 1 << SHARE_SHIFT
+DENSE = 7 / 8
+"""The share of pages written from which the run span gets huge pages (docs/machine.md, section 6)."""
 
 
 class Application(msgspec.Struct, frozen=True):
@@ -55,6 +57,11 @@ class Application(msgspec.Struct, frozen=True):
     def shares(self) -> list[int]:
         """Return `touched` in whole parts of WHOLE_SHARE."""
         return [round(share * WHOLE_SHARE) for share in self.touched]
+
+    @property
+    def fills(self) -> bool:
+        """Whether the program writes so much of its large blocks that they get huge pages."""
+        return self.births in ("pages", "all") and min(self.touched) >= DENSE
 
 
 PROGRAM = Application()

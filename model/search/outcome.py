@@ -9,6 +9,7 @@ import numpy as np
 from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.simulator import Statistics
+from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.cost import price, releasing_calls, time_kinds
@@ -101,7 +102,7 @@ def outcome_of(
         resident_peak=simulation.touches.resident_peak,
         resident_average=average(statistics, 3, source),
         resident_end=simulation.touches.resident_bytes,
-        huge_ahead=huge_ahead(plan, simulation),
+        huge_ahead=huge_ahead(plan, simulation, source.application),
         committed_peak=simulation.committed_peak,
         committed_peak_event=peak.event,
         committed_average=average(statistics, 2, source),
@@ -154,18 +155,18 @@ def rough_ns(plan: Plan, simulation: Simulation, source: Source, hardware: Hardw
     own = {name: count for name, count in spent.items() if not name.startswith("replay.")}
     totals, peak = simulation.counters.totals, simulation.committed_peak
     committed = max(peak, totals["committed"] + totals["released_bytes"])
-    huge = min(sum(_beyond_small_pages(plan, simulation)), peak)
+    huge = min(sum(_beyond_small_pages(plan, simulation, source.application)), peak)
     own["fault.4k"] = (committed - huge) / PAGE
     own["fault.2m"] = huge / HUGE_PAGE
     return (price(own, hardware.costs) + shot_ns(simulation, source, hardware, cores)) / source.operations
 
 
-def huge_ahead(plan: Plan, simulation: Simulation) -> int:
+def huge_ahead(plan: Plan, simulation: Simulation, application: Application = PROGRAM) -> int:
     """Return half a huge page for slabs, and half for runs, if they have some."""
-    return HUGE_PAGE // 2 * sum(size > 0 for size in _beyond_small_pages(plan, simulation))
+    return HUGE_PAGE // 2 * sum(size > 0 for size in _beyond_small_pages(plan, simulation, application))
 
 
-def _beyond_small_pages(plan: Plan, simulation: Simulation) -> tuple[int, int]:
+def _beyond_small_pages(plan: Plan, simulation: Simulation, application: Application) -> tuple[int, int]:
     """Return the bytes of slabs and of runs beyond the design's bounds for small pages.
 
     A superslab has huge pages if as many bytes as the bound were mapped before it.
@@ -174,8 +175,9 @@ def _beyond_small_pages(plan: Plan, simulation: Simulation) -> tuple[int, int]:
         return 0, 0
     small = -(-plan.thp_slabs_from_bytes // plan.superslab_bytes)
     slabs = (simulation.counters.totals["superslabs"] - small) * plan.superslab_bytes
-    runs = simulation.statistics.run_span_bytes
-    return max(0, slabs), max(0, runs - plan.thp_runs_from_bytes)
+    has_huge_runs = plan.thp_runs_from_bytes == 0 or application.fills
+    runs = (simulation.statistics.run_span_bytes - plan.thp_runs_from_bytes) * has_huge_runs
+    return max(0, slabs), max(0, runs)
 
 
 def average(statistics: Statistics, field: int, source: Source) -> float:
