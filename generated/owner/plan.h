@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash 5b66554336d7.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash 3580df066747.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once
@@ -41,7 +41,7 @@ enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
     MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
-    SHARE_PERCENT = 8, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
+    SHARE_PERCENT = 12, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
     SHARE_SLAB_BYTES = 1048576, /* of empty slabs may wait whatever the share is */
     SHARE_RUN_BYTES = 13631488, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
