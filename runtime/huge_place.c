@@ -30,7 +30,7 @@ static bool grown_into_room(struct huge *block, size_t pages)
 static bool moved_to_room(struct huge *block, size_t pages, size_t room)
 {
     bool narrow = block->narrow;
-    struct place old = { block->pages * PAGE_BYTES, block->room * (size_t)PAGE_BYTES, block->grown * (size_t)PAGE_BYTES };
+    struct huge_place old = { block->pages * PAGE_BYTES, block->room * (size_t)PAGE_BYTES, block->grown * (size_t)PAGE_BYTES };
     char *start = hardening_remap(block->start, old, pages * PAGE_BYTES, room * PAGE_BYTES, &narrow);
     if (start == NULL)
         return false;

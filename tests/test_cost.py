@@ -175,7 +175,7 @@ def test_hardening_costs_instructions(simulated: list[tuple[Design, Simulation]]
     by_name = {
         design.name: price(kinds(make_plan(design), row), load_hardware().instructions) for design, row in simulated
     }
-    assert by_name["default"] < by_name["checks"] < by_name["hardened"]
+    assert by_name["keep"] < by_name["checks"] < by_name["hardened"]
 
 
 def test_hardening_reads_and_clears_the_bytes_of_long_blocks(tmp_path: Path) -> None:

@@ -131,7 +131,7 @@ static void unmap_refused(char *block, size_t bytes, size_t behind, bool narrow)
 
 /* The pages move between two new guards. Those that a shorter block lacks stay, until the others have moved. Pages that were
  * room are a mapping of their own: they are copied, each once in a block's growth. */
-void *hardening_remap(void *start, struct place old, size_t new_bytes, size_t new_room, bool *narrow)
+void *hardening_remap(void *start, struct huge_place old, size_t new_bytes, size_t new_room, bool *narrow)
 {
     bool now_narrow;
     size_t old_guard = guard_of(*narrow), whole = old.bytes - old.grown, moving = whole < new_bytes ? whole : new_bytes;

@@ -14,10 +14,10 @@ void hardening_unfill(const void *block, const void *slack, size_t bytes); /* ar
 size_t hardening_slack(const void *end); /* of the usable bytes before `end`, those that the program did not ask for, where canaries say that */
 /* A huge block's mapping, as os_map, os_remap, os_unmap. narrow: its guards are. */
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow);
-struct place {
+struct huge_place {
     size_t bytes, room, grown; /* of a huge block; as struct huge, in bytes */
 };
-void *hardening_remap(void *start, struct place old, size_t new_bytes, size_t new_room, bool *narrow);
+void *hardening_remap(void *start, struct huge_place old, size_t new_bytes, size_t new_room, bool *narrow);
 bool hardening_grow(void *room, size_t bytes);             /* the first bytes of a block's room become its own */
 void hardening_cut(void *room, size_t bytes, bool narrow); /* a block has no room any more */
 void hardening_unmap(void *start, size_t bytes, bool narrow);

@@ -41,7 +41,7 @@ void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
     return os_map(bytes, alignment);
 }
 
-void *hardening_remap(void *start, struct place old, size_t new_bytes, size_t new_room, bool *narrow)
+void *hardening_remap(void *start, struct huge_place old, size_t new_bytes, size_t new_room, bool *narrow)
 {
     return os_remap(start, old.bytes + old.room, new_bytes + new_room);
 }

@@ -45,6 +45,7 @@ int main(void)
     }
     for (; (next = hs_alloc_64()) != NULL; again++)
         ;
-    printf("%d %d %d %d\n", block != NULL, blocks > 1000, error == ENOMEM, again >= blocks);
+    /* A superslab that was unmapped in between is mapped again whole, and a slab may find no room. */
+    printf("%d %d %d %d\n", block != NULL, blocks > 1000, error == ENOMEM, again >= blocks - blocks / 100);
     return 0;
 }

@@ -79,11 +79,15 @@ class _Ltrace(Text):
 @hit_path
 def clock(state: _Ltrace) -> int:
     """The time of a line, which has microseconds, or -1 if it has none or the day's time goes back."""
+    if state.at + 2 >= len(state.data):
+        return -1
     is_day = state.data[state.at + 2] == COLON
     if is_day:
         seconds = (two_digits(state) * 60 + two_digits(state)) * 60 + two_digits(state)
     else:
         seconds = decimal(state)
+        if state.data[state.at] != POINT:
+            return -1
         state.at += 1
     begin = state.at
     micros = decimal(state)
