@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { HIDDEN_VERSION = 0x8000, WORD_BITS = 64 };
+enum { HIDDEN_VERSION = 0x8000, FILTER_BITS = 64 };
 
 /* Neither exists in a static program: there is nothing to search then. */
 extern struct r_debug _r_debug __attribute__((weak));
@@ -101,8 +101,8 @@ static void search_gnu(struct search *search)
     uint32_t hash = 5381;
     for (const char *byte = search->name; *byte != '\0'; byte++)
         hash = 33 * hash + (unsigned char)*byte;
-    uint64_t word = words > 0 ? filter[hash / WORD_BITS % words] : 0;
-    if (buckets == 0 || (word >> hash % WORD_BITS & word >> (hash >> shift) % WORD_BITS & 1) == 0)
+    uint64_t word = words > 0 ? filter[hash / FILTER_BITS % words] : 0;
+    if (buckets == 0 || (word >> hash % FILTER_BITS & word >> (hash >> shift) % FILTER_BITS & 1) == 0)
         return;
     for (uint32_t index = bucket[hash % buckets]; index >= first && index != 0; index++) {
         uint32_t other = chain[index - first];

@@ -57,7 +57,8 @@ def resident():
     return kilobytes
 
 def work():
-    blocks = [bytearray(size) for size in (8, 1000, 30000, 100000, 3000000) for turn in range(100)]
+    sizes = {8: 100, 1000: 100, 30000: 100, 100000: 10, 3000000: 3}  # no heap that looks whether huge pages pay
+    blocks = [bytearray(size) for size, count in sizes.items() for turn in range(count)]
     blocks[0] += bytes(100000)
 
 threads = [threading.Thread(target=work) for number in range(4)]

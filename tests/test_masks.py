@@ -41,7 +41,7 @@ UNMISSED: dict[tuple[str, str], str] = {
         "bool is_mapped = mincore((void *)((uintptr_t)block), PAGE_BYTES, &resident) == 0;",
     ): "of pointers that are no block, which test_foreign.py has",
     (
-        "huge.c",
+        "huge_table.h",
         "return (((uintptr_t)start / PAGE_BYTES) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & 0;",
     ): "equivalent: every search begins at the same slot, and takes longer",
     (

@@ -118,7 +118,7 @@ def test_the_option(call: Call, tmp_path: Path) -> None:
 
 def design(percent: int) -> Design:
     """A design that keeps all pages, or keeps away from the system's limit."""
-    return msgspec.structs.replace(load("default"), name=f"keeping-{percent}", release=near(percent))
+    return msgspec.structs.replace(load("default"), name=f"keeping-{percent}", release=near(percent), unmapping=None)
 
 
 def test_a_limit_in_the_environment(tmp_path: Path) -> None:

@@ -84,7 +84,7 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "give_to_slab(heap, class, &block, 2, held);",
     ): "looks at the word behind, which is hardly ever another block of the slab",
     (
-        "huge.c",
+        "huge_table.h",
         "if (2 * (entries + 1) > slots)",
         "if (3 * (entries + 1) > slots)",
     ): "equivalent: a wider table gives the same answers",
@@ -98,11 +98,6 @@ UNNOTICED: dict[tuple[str, str, str], str] = {
         "for (unsigned class = 0; class < CLASS_COUNT; class++) {",
         "for (unsigned class = 0; class < CLASS_COUNT; class--) {",
     ): "asserts the equations of the first class only, which hold",
-    (
-        "operators.c",
-        "for (size_t index = 0; index < sizeof library / sizeof library[0]; index++) {",
-        "for (size_t index = 0; index <= sizeof library / sizeof library[0]; index++) {",
-    ): "needs a program with operator new but without a C++ library that runs out of memory",
     (
         "os.c",
         "if (pages.bytes > 0)",

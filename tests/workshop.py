@@ -206,7 +206,7 @@ class AgainstModel:
             self.plan.grain,
             len(expected.counters),
             check_every=CHECK_EVERY,
-            timeout_s=TIMEOUT_S,
+            stall_s=TIMEOUT_S,
         )
         resource.prlimit(driver._process.pid, resource.RLIMIT_CPU, (CPU_S, 2 * CPU_S))
         with driver:
