@@ -65,9 +65,11 @@ class Parameters:
         }
         seen = [getattr(one, field) for field in self._fields for one in relatives]
         self._rows: dict[type, dict[str, list[Any]]] = {}
+        of_base = {type(value): value for value in (getattr(self.base, field) for field in self._fields)}
         for params in (value for field in self._fields for value in choices(field)):
             if isinstance(params, msgspec.Struct):
-                self._rows[type(params)] = _grids(params, [one for one in seen if type(one) is type(params)])
+                of_kind = [one for one in seen if type(one) is type(params)]
+                self._rows[type(params)] = _grids(of_base.get(type(params), params), of_kind)
 
     def design(self, pick: Pick) -> Design:
         """Return the legal design of the values that `pick` returns."""

@@ -51,7 +51,7 @@ RARE = _words("""
     release_delay release_delay_in_milliseconds release_looks limit_mark_bytes freed_code
     counts_everything learn_window huge_kept_bytes
     head_slabs record_extra record_class_bytes pool_swaps pool_claims background_every own_superslabs
-    charging unmap_from site_groups shard_records shard_nodes processor_batch remote_locks
+    charging site_groups shard_records shard_nodes processor_batch remote_locks
 """)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
