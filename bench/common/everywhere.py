@@ -32,7 +32,7 @@ def preloading(start: Start, names: list[str], comment: str = "") -> Iterator[tu
         with _target(), TemporaryDirectory(prefix="heapsmith-", dir=_folder()) as folder:
             seen = [_copy(Path(name), Path(folder)) if "/" in name else name for name in names]
             own = Path(folder) / FILE.name
-            own.write_text("".join(f"{line}\n" for line in [f"#{comment}", *seen]) + FILE.read_text())
+            own.write_bytes(os.fsencode("".join(f"{line}\n" for line in [f"#{comment}", *seen])) + FILE.read_bytes())
             for path, mode in ((folder, 0o755), (own, 0o644)):
                 os.chmod(path, mode)
             yield start._replace(preload_file=str(own)), seen[0]
