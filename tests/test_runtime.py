@@ -70,7 +70,7 @@ def test_a_new_thread_takes_a_fault_a_page(design: str) -> None:
     """A page that is read before it is written takes two, and where threads run an interrupt of their cores."""
     plain = msgspec.structs.replace(load(design), populate=None)  # the system's counts of populated pages differ
     faults, pages = map(int, run([program("run_first_touches")], library_of(plain)).split())
-    assert 10 < faults <= pages
+    assert 10 < faults <= pages + 1  # a page of slab records: whether a slab is sealed is read first
 
 
 def test_threads_free_huge_blocks_at_once() -> None:
