@@ -58,9 +58,13 @@ static void *clear(void *block, size_t bytes)
 
 static void copy_to(void *moved, const void *block, size_t bytes)
 {
-    if (bytes > SMALL_LIMIT)
+#ifndef BOUNDED /* os_copy has a loop over pages, which reads what it copies twice */
+    if (bytes > SMALL_LIMIT) {
         os_copy(moved, block, bytes);
-    else if (LIVE_MAP)
+        return;
+    }
+#endif
+    if (LIVE_MAP)
         hs_copy_any(moved, block, bytes, SIZE_MAX);
     else
         memcpy(moved, block, bytes);

@@ -214,7 +214,15 @@ import ctypes, os
 found, c = (ctypes.c_char_p * 4)(), ctypes.CDLL(None)
 os.write(1, (found[0] if c.dladdr(c.malloc, found) else b"unknown") + b"\\n")
 """
-"""Says what object a program's malloc comes from. The program is Python: it is there also without a compiler."""
+"""Says what object a program's malloc comes from, in Python, which is there also without a compiler."""
+
+
+def _asker() -> list[str]:
+    """The command that prints what object its malloc comes from; without a malloc call where there is a compiler."""
+    try:
+        return [str(replay_driver()), "--malloc"]
+    except Missing:
+        return [sys.executable, "-I", "-S", "-c", _WHOSE_MALLOC]
 
 
 def why_no_malloc(library: Library) -> str:
@@ -224,7 +232,7 @@ def why_no_malloc(library: Library) -> str:
     warning, and glibc would be measured in its place.
     """
     environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": "", **BENCHFAST}
-    command = [sys.executable, "-I", "-S", "-c", _WHOSE_MALLOC]
+    command = _asker()
     try:
         asked = run_limited(command, START_LIMIT_S, env=environment)
     except CheckFailed as error:

@@ -6,6 +6,7 @@
  * Which malloc that is, LD_PRELOAD decides. A replay prints one JSON object to standard output. Needs nothing but
  * libc. Exit status: 0 replayed, 1 the malloc is wrong, 2 bad input. */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>
@@ -180,6 +181,13 @@ static uint64_t spins(const struct replay *r)
     return sum;
 }
 
+static const char *malloc_file(void)
+{
+    Dl_info found;
+    void *address = dlsym(RTLD_DEFAULT, "malloc");
+    return address != NULL && dladdr(address, &found) != 0 ? found.dli_fname : "unknown";
+}
+
 /* The distributions of all threads, or null. tick_ns: nanoseconds of a tick. */
 static int stamps_text(const struct replay *r, double tick_ns, char *text, size_t room)
 {
@@ -267,12 +275,14 @@ static const char *parse(int argc, char **argv, struct replay *r)
             fail(2, "replay: unknown argument '%s'", argv[i]);
     if (path == NULL || (r->checked && r->stamped))
         fail(2, "usage: heapsmith-replay SCRIPT [--touch none|first|all] [--touched N,N,N,N] [--check | --latency] [--bytes] [--resident BYTES] [--unsampled] "
-                "[--started] [--stall-ms MS]");
+                "[--started] [--stall-ms MS] | --malloc");
     return path;
 }
 
 int main(int argc, char **argv)
 {
+    if (argc == 2 && strcmp(argv[1], "--malloc") == 0)
+        return dprintf(1, "%s\n", malloc_file()) < 0;
     struct replay r = {.touch = TOUCH_ALL, .touched = {1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS, 1u << SHARE_BITS}, .resident_limit_bytes = 1ull << 30, .stall_ms = 30000,
                        .pace = {.lock = PTHREAD_MUTEX_INITIALIZER, .raised = PTHREAD_COND_INITIALIZER}};
     prepare(&r, parse(argc, argv, &r));

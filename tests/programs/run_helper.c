@@ -22,19 +22,20 @@ extern void heapsmith_check(void) __attribute__((weak));
 static uint32_t *napped; /* the word that the helper sleeps on: for so long and no longer, as nobody else does */
 static int wakes;        /* of the helper */
 
-/* In front of the C library's, for the program is linked with -rdynamic. The library under test calls it for futex(2) alone. */
+/* In front of the C library's, for the program is linked with -rdynamic. No argument of a
+ * call of the library under test lies behind the fourth, but for unused ones of futex(2). */
 long syscall(long number, ...)
 {
     va_list words;
     va_start(words, number);
     uint32_t *word = va_arg(words, uint32_t *);
-    long operation = va_arg(words, int);
-    long value = va_arg(words, uint32_t);
+    long operation = va_arg(words, long), value = va_arg(words, long);
     register const void *time __asm__("r10") = va_arg(words, const void *);
     va_end(words);
-    if ((operation & FUTEX_CMD_MASK) == FUTEX_WAIT && time != NULL)
+    long futex = number == SYS_futex ? operation & FUTEX_CMD_MASK : -1;
+    if (futex == FUTEX_WAIT && time != NULL)
         napped = word;
-    else if ((operation & FUTEX_CMD_MASK) == FUTEX_WAKE && word == napped)
+    else if (futex == FUTEX_WAKE && word == napped)
         __atomic_add_fetch(&wakes, 1, __ATOMIC_RELAXED);
     long result;
     __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(word), "S"(operation), "d"(value), "r"(time)
