@@ -250,7 +250,7 @@ def test_what_is_worth_a_word() -> None:
     assert not is_other(OTHER_BYTES + 2 * MIB, MIB)
 
     def image(pid: int, resident: int, given: int, has: bool | None = True) -> Image:
-        return Image(pid, f"p{pid % 2}", 0.1, resident, resident, has, "", (resident, given))
+        return Image(pid, f"p{pid % 2}", 0.1, resident, resident, has, "", beside=(resident, given))
 
     few, more = image(1, 20 * MIB, MIB), image(3, 40 * MIB, MIB)
     assert beside_malloc([few, more]) == [OtherMemory(3, "p1", 40 * MIB, MIB)]
