@@ -85,7 +85,7 @@ def test_names_are_told_apart(call: Callable[..., Answer], recorded: tuple[Path,
     names = {row["path"][0]["function"] for row in found}
     assert LONG in names
     shown = call("leaks", recorded[0]).out
-    assert " ..." in shown
+    assert "..." in shown
     assert LONG[:200] not in shown
 
 
