@@ -59,7 +59,7 @@ class HeapsmithBytes:
         self._peaks: list[int] = []
 
     def read(self, pid: int, resident: int) -> int | None:
-        """The bytes now, of a process with so many resident; None if there is no such library, or none can be read."""
+        """The bytes that malloc has now, beside the resident ones; None if no such library is there or can be read."""
         if self._tables == []:
             return None
         try:

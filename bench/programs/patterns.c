@@ -62,7 +62,7 @@ static void free_all(void **block, long count)
     free(block);
 }
 
-/* turns VECTORS STEP END ROUNDS SMALL: vectors grow in turns by STEP bytes, or below 1,000 by so many percent, each byte
+/* turns VECTORS STEP END ROUNDS SMALL: vectors grow in turns by STEP bytes, or by STEP percent where STEP is below 1,000, each byte
  * written; between them SMALL blocks of 100 bytes a turn. */
 static void turns(void)
 {
@@ -116,7 +116,7 @@ static void zeroed(void)
     free_all(block, number[0]);
 }
 
-/* stretched COUNT BYTES TIMES: blocks of which one byte is written, each then twice as long so many times. */
+/* stretched COUNT BYTES TIMES: blocks of which one byte is written, each then made twice as long, TIMES times. */
 static void stretched(void)
 {
     void **block = pointers(number[0]);
@@ -130,7 +130,7 @@ static void stretched(void)
     free_all(block, number[0]);
 }
 
-/* replaced COUNT BYTES TIMES: blocks of calloc of which a byte is written; a random one is replaced, so many times. */
+/* replaced COUNT BYTES TIMES: blocks of calloc of which a byte is written; TIMES times a random block is replaced. */
 static void replaced(void)
 {
     void **block = pointers(number[0]);
@@ -158,7 +158,7 @@ static void after(void)
         free(filled[i]);
 }
 
-/* From least bytes on, so many doublings, all alike likely. */
+/* A size from `least` bytes on; each doubling is equally likely. */
 static size_t size_between(long least, long most)
 {
     long doublings = 0;
@@ -184,7 +184,7 @@ static long drop_newest(void)
     return bytes;
 }
 
-/* phases LEAST MOST BYTES KEPT PHASES: in turn so many bytes are live and, of those, the oldest KEPT; all written. The least
+/* phases LEAST MOST BYTES KEPT PHASES: in turn BYTES and, of those, the oldest KEPT are live; all are written. The least
  * size of a phase is LEAST times 1, 2, 4 or 8. */
 static void phases(void)
 {
