@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+from heapsmith.bench.common.foreground import run_foreground
+from heapsmith.bench.common.start import Start
 from heapsmith.bench.record.record import record
 from heapsmith.model.trace.reader import verify
 
@@ -52,6 +54,14 @@ def test_traces_of_an_earlier_run_are_removed(tmp_path: Path) -> None:
     assert len(again.traces) == 1
     assert not again.interrupted
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "t.hst", *kept])
+
+
+def test_a_limit_ends_what_the_command_started(tmp_path: Path) -> None:
+    """A child that goes on may hold a pipe or a port that the next run waits for."""
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
+        words = ["sh", "-c", "sleep 100 & wait"]
+        assert run_foreground(Start(words, "/bin/sh"), stdout=held.stdin, limit_s=0.5).status == 128 + signal.SIGTERM
+        assert held.communicate(timeout=30)[0] == b""  # it ends when nobody can write to it any more
 
 
 def test_a_driver_that_was_stopped_waits_on(tmp_path: Path) -> None:

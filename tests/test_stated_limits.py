@@ -29,7 +29,8 @@ ROOT = Path(__file__).resolve().parent.parent
 NUMBER = r"(-?\d[\d,]*(?:\.\d+)?)"
 STATED = re.compile(
     rf"expected (?:a multiple of {NUMBER})?[^;:]*?"
-    rf"(?:\b{NUMBER} to (?:the \w+, )?{NUMBER}|from [a-z ]+ to {NUMBER}|at most {NUMBER}|at least {NUMBER}|{NUMBER} or more)"
+    rf"(?:\b{NUMBER} to (?:the \w+, )?{NUMBER}|from [a-z ]+ to {NUMBER}|"
+    rf"at most {NUMBER}|at least {NUMBER}|{NUMBER} or more)"
 )
 LIMITS = re.compile(r"expected[^;:]*?(?:[\d\0] to [\d\0]|(?:at most|at least) [\d\0]|[\d\0] or (?:more|less))")
 ELSEWHERE = {

@@ -228,6 +228,9 @@ def test_who_cannot_be_shown_is_one_line(call: Call, tmp_path: Path, monkeypatch
         run.process.wait()
         assert call("top", run.pid).err == f"heapsmith: {run.pid}: no such process\n"
     assert call("top", os.getpid(), "--lib", "default").status == 2
+    answer = call("top", "--lib", "default", "--", "/sbin/ldconfig", "-p")
+    assert answer.status == 2
+    assert "ldconfig: statically linked" in answer.err
     answer = call("top", "--", "true")
     assert (answer.status, answer.out) == (2, "")
     assert "true ran under no heapsmith library" in answer.err

@@ -5,9 +5,10 @@ import signal
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from heapsmith.bench.common.processes import descendants
 from heapsmith.bench.common.start import Start, Stream, begin
 from heapsmith.bench.common.watch import Watch, watching
 
@@ -39,7 +40,8 @@ def run_foreground(
     """Run the program, and return how it ended. `watch` sees its processes.
 
     Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the program;
-    SIGTERM and SIGHUP are passed on to it. After `limit_s` it gets SIGTERM, and SIGKILL when it goes on.
+    SIGTERM and SIGHUP are passed on to it. After `limit_s` it and its descendants get SIGTERM, and
+    SIGKILL when it goes on.
     Raises BadInput if the system cannot execute it.
     """
     started: list[subprocess.Popen[bytes]] = []
@@ -64,11 +66,21 @@ def run_foreground(
 
 @contextmanager
 def _ended_after(process: "subprocess.Popen[bytes]", limit_s: float | None) -> Iterator[None]:
-    """End the process after `limit_s`, if there is a limit and it runs then."""
+    """End the process and what it started after `limit_s`, if there is a limit and it runs then."""
     if limit_s is None:
         yield
         return
-    timers = [threading.Timer(limit_s, process.terminate), threading.Timer(limit_s + GRACE_S, process.kill)]
+
+    def end(number: int) -> None:
+        for pid in descendants(process.pid):
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        process.send_signal(number)
+
+    timers = [
+        threading.Timer(limit_s, end, (signal.SIGTERM,)),
+        threading.Timer(limit_s + GRACE_S, end, (signal.SIGKILL,)),
+    ]
     for timer in timers:
         timer.daemon = True
         timer.start()

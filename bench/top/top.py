@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.live import Live
 
 from heapsmith.bench.common.memory import Gone
+from heapsmith.bench.common.obstacles import find_program
 from heapsmith.bench.common.start import Start, begin
 from heapsmith.bench.common.tables import PIPED
 from heapsmith.bench.peers.peers import find_library, preload
@@ -58,14 +59,16 @@ def of_process(pid: int, how: Shown) -> int:
 def of_command(command: list[str], library: str | None, how: Shown) -> int:
     """Start a command, under a library if one is named, and look at it until it ends.
 
-    Returns its status, or 0 if the view ends first. BadInput if none of its processes ever has a library.
+    Returns its status, or 0 if the view ends first. BadInput if none of its processes ever has a library, or if
+    no preloaded library can serve it.
     """
-    path = shutil.which(command[0])
-    if path is None:
-        raise BadInput(f"{command[0]}: no such command, or it is not executable")
-    start = Start(command, path)
     if library is not None:
+        start = Start(command, find_program(command))
         start = start._replace(added={"LD_PRELOAD": preload(find_library(library), start.variables())})
+    elif path := shutil.which(command[0]):
+        start = Start(command, path)
+    else:
+        raise BadInput(f"{command[0]}: no such command, or it is not executable")
     with _started(start) as process:
         try:
             seen = _show(Watch(process.pid), how, [], process)
