@@ -9,7 +9,7 @@
 use strict;
 use warnings;
 
-my $lines = $ARGV[0] // 40_000;
+my $lines = $ARGV[0] // 24_000;
 my ( $users, $pages, $patience ) = ( 4_000, 1_500, 900 );
 
 # The generator of ANSI C's example of rand(): the same numbers on every machine.

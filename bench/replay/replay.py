@@ -245,7 +245,7 @@ def replay(
     `libs`: see find_library. The replay writes a byte to each cache line of a new block. `check`:
     one more replay per library, before the rounds, checks alignment and contents of every block.
     `latency`: as many rounds again with a stamp around each operation, whose times are not those of
-    the row. `count_bytes`: one more replay, under glibc, tells what its bytes are for. A warm-up
+    the row; of a time, each kind of rounds has half. `count_bytes`: one more replay, under glibc, tells what its bytes are for. A warm-up
     round is not counted. Without a number of rounds, `stop` also ends them once the intervals of CPU
     time and peak RSS are narrow. `stop.run_limit_s` is the limit of one. Raises BadInput for
     unknown libraries and bad traces, CheckFailed where a library breaks, Missing without
@@ -264,6 +264,8 @@ def replay(
         counted = replay_once(script, glibc, count_bytes=True, limit_s=limit_s).bytes if count_bytes else None
         names = [library.name for library in libraries]
         known = stop if stop.rounds is not None else stop._replace(enough=_is_known)
+        if latency and stop.limit_s is not None:
+            known = known._replace(limit_s=stop.limit_s / 2)
 
         def plain(entry: int) -> Replayed:
             return replay_once(script, libraries[entry], limit_s=limit_s)
@@ -275,7 +277,7 @@ def replay(
             def stamp(entry: int) -> Replayed:
                 return replay_once(script, libraries[entry], latency=True, limit_s=limit_s)
 
-            rounds = Stop(len(runs[0]))
+            rounds = Stop(len(runs[0]), known.limit_s, least=stop.least)
             stamped = interleaved("stamp operations", names, rounds, stamp, progress, resident=resident).runs
     rows = [_row(*each, runs[0], check) for each in zip(libraries, runs, stamped, strict=True)]
     scale = (facts.operations, facts.threads, facts.peak_live_bytes)
