@@ -31,7 +31,7 @@ dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
 	@touch $@ .venv/.heapsmith
 
 demo: venv ## forge an allocator for a perl program, say whether it pays, and what to do next
-	$(BIN)/python -m heapsmith forge --budget 15s -o $(DEMO) -- perl bench/programs/demo_job.pl
+	$(BIN)/python -m heapsmith forge --budget 15s --time 20s -o $(DEMO) -- perl bench/programs/demo_job.pl
 	@printf '\nThe command heapsmith is in the virtual environment: . $(BIN)/activate\n'
 
 test: dev ## the test suite

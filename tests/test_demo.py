@@ -38,7 +38,7 @@ int main(int count, char **argument)
 def test_make_demo_runs_the_program_as_it_is() -> None:
     """No setting of the program stands in the recipe, and it needs nothing that perl-base lacks."""
     (recipe,) = re.findall(r"^demo:.*\n\t(.*)", (ROOT / "Makefile").read_text(), re.M)
-    assert recipe.endswith("forge -o $(DEMO) -- perl bench/programs/demo_job.pl")
+    assert recipe.endswith(" -o $(DEMO) -- perl bench/programs/demo_job.pl")
     assert re.findall(r"^(?:use|require) (\w+)", JOB.read_text(), re.M) == ["strict", "warnings"]
 
 

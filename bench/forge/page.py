@@ -92,12 +92,13 @@ def forged(
     designs: Sequence[Design] = (),
     *,
     hardware: Hardware | None = None,
+    with_reuse: bool = True,
     progress: Progress | None = None,
 ) -> Page:
-    """Return the page of a forge: its base, its design and any others on its trace."""
+    """Return the page of a forge: its base, its design and any others on its trace (see collect)."""
     trace = Path(report.trace.path)
     every = [load(report.base), *([] if report.tuned.kept_base else [report.tuned.design]), *designs]
-    shown: list[Shown] = [collect(trace, every, hardware=hardware, progress=progress)]
+    shown: list[Shown] = [collect(trace, every, hardware=hardware, with_reuse=with_reuse, progress=progress)]
     command = shlex.join(report.command)
     return Page(
         f"{report.name}: an allocator for {command}",

@@ -26,15 +26,22 @@ REUSE_EVENTS = 3_000_000
 
 
 def collect(
-    trace: Path, designs: Sequence[Design], *, hardware: Hardware | None = None, progress: Progress | None = None
+    trace: Path,
+    designs: Sequence[Design],
+    *,
+    hardware: Hardware | None = None,
+    with_reuse: bool = True,
+    progress: Progress | None = None,
 ) -> Shown:
-    """Return what a page shows of a trace under these designs; `hardware` adds resident bytes.
+    """Return what a page shows of a trace under these designs.
+
+    hardware: also resident bytes; with_reuse: also the misses by cache size, unless the trace is long.
 
     Raises BadInput if the trace is empty or damaged.
     """
     info = trace_info(trace) if progress is None else trace_info(trace, progress=progress)
     found = histories(trace, designs, hardware=hardware, progress=progress)
-    curves = reuse(trace, designs, progress=progress) if info.events <= REUSE_EVENTS else None
+    curves = reuse(trace, designs, progress=progress) if with_reuse and info.events <= REUSE_EVENTS else None
     with TraceReader(trace) as reader:
         if not reader.header.has_sites:
             return Shown(trace, info, found, curves)

@@ -245,11 +245,12 @@ def replay(
     `libs`: see find_library. The replay writes a byte to each cache line of a new block. `check`:
     one more replay per library, before the rounds, checks alignment and contents of every block.
     `latency`: as many rounds again with a stamp around each operation, whose times are not those of
-    the row; of a time, each kind of rounds has half. `count_bytes`: one more replay, under glibc, tells what its bytes are for. A warm-up
-    round is not counted. Without a number of rounds, `stop` also ends them once the intervals of CPU
-    time and peak RSS are narrow. `stop.run_limit_s` is the limit of one. Raises BadInput for
-    unknown libraries and bad traces, CheckFailed where a library breaks, Missing without
-    a compiler or room for the script (16 bytes per event, in the temporary directory).
+    the row; of a time, each kind of rounds has half. `count_bytes`: one more replay, under glibc,
+    tells what its bytes are for. A warm-up round is not counted. Without a number of rounds, `stop`
+    also ends them once the intervals of CPU time and peak RSS are narrow. `stop.run_limit_s` is the
+    limit of one. Raises BadInput for unknown libraries and bad traces, CheckFailed where a library
+    breaks, Missing without a compiler or room for the script (16 bytes per event, in the temporary
+    directory).
     """
     stop.check()
     limit_s = stop.run_limit_s

@@ -101,6 +101,21 @@ def _run_with(compiled: bool, absent: tuple[str, ...], **constants: int) -> Any:
     return kernel.specialised(run, **constants) if constants else run
 
 
+_WHOLE: set[tuple[tuple[str, int], ...]] = set()
+"""Constants of listeners for which this process has the loop with the rare choices."""
+
+
+def _loop(compiled: bool, rare: bool, constants: dict[str, int]) -> Any:
+    """Return the event loop. Two compiled loops serve all designs: with the rare choices, and without any of them.
+
+    Where a process has the first, it serves all its designs, as fast: to compile the other takes half a minute.
+    """
+    known_as = tuple(constants.items())
+    if rare and compiled:
+        _WHOLE.add(known_as)
+    return _run_with(compiled, () if rare or known_as in _WHOLE else records.RARE, **constants)
+
+
 def has_rare_choices(plan: Plan) -> bool:
     """Say whether the design has one of the rare choices (RARE of model/heap/records.py)."""
     scalars = arrays.scalars_of(plan, PROGRAM)
@@ -141,9 +156,8 @@ class Simulator:
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
         self.state = arrays.fresh_state(plan, application)
-        # Two compiled loops serve all designs: with the rare choices, and without any of them.
-        absent = () if rare or meter or has_rare_choices(plan) else records.RARE
-        self._run: Any = _run_with(compiled, absent, **(listener.constants() if listener else {}))
+        constants = listener.constants() if listener else {}
+        self._run: Any = _loop(compiled, rare or meter is not None or has_rare_choices(plan), constants)
         if meter:
             self._charge_by(meter)
         if self.state.shard_nodes:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
+from multiprocessing import get_context
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, Self
 
@@ -158,7 +159,20 @@ class Workers:
         yield from self._pool.run(_work, [(task,) for task in tasks])
 
     def _warm(self) -> None:
-        """Compile or load the two loops, so that the processes have them from the start."""
-        plan = make_plan(Design("warm", [16]))
-        for listener in (None, Listener(self._bench.hardware)):
-            Simulator(plan, listener=listener, rare=True).step(Op.MALLOC, 0, 0, 1)
+        """Compile or load the two loops, so that the processes have them from the start.
+
+        Another process compiles one of them meanwhile, and leaves it on disk. If it fails, this process compiles both.
+        """
+        with_caches = Listener(self._bench.hardware)
+        other = get_context("fork").Process(target=_load, args=(with_caches,), daemon=True)
+        if self.jobs > 1:
+            other.start()
+        _load(None)
+        if self.jobs > 1:
+            other.join()
+        _load(with_caches)
+
+
+def _load(listener: Listener | None) -> None:
+    """Have the event loop with the rare choices in this process."""
+    Simulator(make_plan(Design("warm", [16])), listener=listener, rare=True).step(Op.MALLOC, 0, 0, 1)
