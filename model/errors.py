@@ -1,4 +1,6 @@
-"""The three ways in which a command fails; only the command line prints them and exits."""
+"""The three ways in which a command fails, which only the command line prints, and refusals of designs as values."""
+
+import msgspec
 
 
 class HeapsmithError(Exception):
@@ -21,6 +23,16 @@ class Missing(HeapsmithError):
     """The environment lacks what the command needs: a tool, a permission (exit code 3)."""
 
     exit_code = 3
+
+
+class Refusal(msgspec.Struct, frozen=True):
+    """Why a design cannot be. words: for people; fields: the design's fields that the words name."""
+
+    words: str
+    fields: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.words
 
 
 MOST_OF_ERROR = 400

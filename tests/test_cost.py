@@ -1,5 +1,7 @@
 """Cost: every policy option has kinds of its own, counts are the trace's, and a price is the sum of its shares."""
 
+import re
+import types
 from pathlib import Path
 
 import msgspec
@@ -8,14 +10,18 @@ import pytest
 from traces import random_trace
 
 from heapsmith.bench.calibrate.micro_traces import Script
+from heapsmith.model import policy
+from heapsmith.model.compile.dispatch import dispatched
 from heapsmith.model.design.design import ClassFront, Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
+from heapsmith.model.policy.front import fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.hardening import full
-from heapsmith.model.predict.cost import kinds, price, price_of, time_kinds
+from heapsmith.model.predict.cost import instructions_of, instructions_spent, kinds, price, price_of, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 
 EVENTS = 500
@@ -48,8 +54,32 @@ def test_calls_are_counted_once(simulated: list[tuple[Design, Simulation]]) -> N
 def test_every_option_has_its_kinds(simulated: list[tuple[Design, Simulation]]) -> None:
     """There are shipped constants for all kinds that the built-in designs have."""
     together = {name for design, row in simulated for name in kinds(make_plan(design), row)}
-    missing = {name for name in together if name not in load_hardware().instructions}
+    missing = {name for name in together if name not in instructions_of(load_hardware())}
     assert not missing
+
+
+def test_what_nobody_counted_is_refused(simulated: list[tuple[Design, Simulation]], tmp_path: Path) -> None:
+    """A row under a new name has kinds of its own, which would cost nothing."""
+    _, row = simulated[0]
+    machine, plan = load_hardware("epyc"), make_plan(simulated[0][0])
+    known = instructions_of(machine)
+    assert instructions_spent({"start": 2}, known) == 2 * known["start"]
+    spent = kinds(plan, row)
+    for kind in spent:
+        lacking = {name: cost for name, cost in known.items() if name != kind}
+        with pytest.raises(BadInput, match=f"^{re.escape(kind)}: its instructions are unknown"):
+            time_kinds(plan, row, lacking, EVENTS)
+
+
+def test_each_row_ships_the_costs_of_its_kinds() -> None:
+    """By its name, so that a copy under another name has no cost of the row that it was copied from."""
+    shipped = [kind for rows in policy.TABLES.values() for row in rows for kind in getattr(row, "COSTS", {})]
+    assert len(shipped) == len({*shipped} - {*load_hardware().instructions})
+    assert policy.COSTS.keys() == {*shipped}
+    copy = types.ModuleType("heapsmith.model.policy.front.copy")
+    copy.__dict__.update({name: value for name, value in vars(fifo_ring).items() if name != "COSTS"}, NAME="copy")
+    with pytest.raises(TypeError, match="expected COSTS of copy"):
+        dispatched((fifo_ring, copy), "push", "kind")
 
 
 def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Path) -> None:
@@ -58,8 +88,8 @@ def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Pat
     for design, row in simulated:
         plan = make_plan(design)
         found = price_of(plan, row, EVENTS, machine)
-        instructions = price(kinds(plan, row), machine.instructions)
-        spent = time_kinds(plan, row, machine.instructions, EVENTS)
+        instructions = price(kinds(plan, row), instructions_of(machine))
+        spent = time_kinds(plan, row, instructions_of(machine), EVENTS)
         assert found.instructions_per_op == pytest.approx(instructions / EVENTS)
         assert found.ns_per_op == pytest.approx(price(spent, costs) / EVENTS)
         assert sum(found.shares.values()) == pytest.approx(1)
@@ -78,7 +108,7 @@ def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(tmp_path: Path) -> 
         designs = [load("default"), load("ring")]
         table = simulate(tmp_path / f"{name}.hst", designs, hardware=load_hardware())
         for design, row in zip(designs, table.rows, strict=True):
-            spent = time_kinds(make_plan(design), row, {}, table.operations)
+            spent = time_kinds(make_plan(design), row, instructions_of(load_hardware()), table.operations)
             shares.append(spent["miss.branch"] / table.operations)
     assert max(shares[:3]) < 0.1 < 0.8 < shares[3]
 
@@ -144,12 +174,12 @@ def test_whether_a_block_begins_a_page_is_mispredicted_where_free_trusts_it(tmp_
 
 
 def test_a_process_pays_more_for_the_pages_that_it_grows_by(simulated: list[tuple[Design, Simulation]]) -> None:
-    design, row = simulated[0]
+    (design, row), known = simulated[0], instructions_of(load_hardware())
 
     def far(resident: int, faults: int) -> float:
         assert row.touches is not None
         touches = msgspec.structs.replace(row.touches, resident_peak=resident, faults_4k=faults)
-        spent = time_kinds(make_plan(design), msgspec.structs.replace(row, touches=touches), {}, EVENTS)
+        spent = time_kinds(make_plan(design), msgspec.structs.replace(row, touches=touches), known, EVENTS)
         return spent.get("fault.4k.far", 0)
 
     assert far(0, 0) == 0
@@ -161,7 +191,7 @@ def test_a_process_pays_more_for_the_pages_that_it_grows_by(simulated: list[tupl
 def test_time_has_a_kind_for_rows_and_one_for_releases(simulated: list[tuple[Design, Simulation]]) -> None:
     for design, row in simulated:
         plan, of = make_plan(design), row.counters.classes
-        spent = time_kinds(plan, row, {}, EVENTS)
+        spent = time_kinds(plan, row, instructions_of(load_hardware()), EVENTS)
         stacks = [row.index for row in plan.classes if row.stack]
         calls = sum(of[name][i] for name in ("hit0", "hit1", "refill", "push", "direct", "remote") for i in stacks)
         calls -= sum(of["drained"][i] for i in stacks)  # freed by another thread, and counted as remote
@@ -173,7 +203,7 @@ def test_time_has_a_kind_for_rows_and_one_for_releases(simulated: list[tuple[Des
 
 def test_hardening_costs_instructions(simulated: list[tuple[Design, Simulation]]) -> None:
     by_name = {
-        design.name: price(kinds(make_plan(design), row), load_hardware().instructions) for design, row in simulated
+        design.name: price(kinds(make_plan(design), row), instructions_of(load_hardware())) for design, row in simulated
     }
     assert by_name["keep"] < by_name["checks"] < by_name["hardened"]
 
@@ -195,7 +225,7 @@ def test_hardening_reads_and_clears_the_bytes_of_long_blocks(tmp_path: Path) -> 
 
 def test_hits_of_heaps_of_processors_are_counted_in_the_disassembly() -> None:
     """Valgrind runs no restartable sequences; the constants of stacks, beside which these stand, are counted anew."""
-    costs = load_hardware().instructions
+    costs = instructions_of(load_hardware())
     assert costs["alloc.array_stack"] + costs["alloc.restartable"] == pytest.approx(24)
     freed = ("free.array_stack", "free.restartable", "free.class.restartable.page_map")
     assert sum(costs[name] for name in freed) == pytest.approx(24)

@@ -20,6 +20,7 @@ from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.errors import Refusal
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ["-O2", "-pthread", "-Wall", "-Wextra", "-fno-builtin", "-Wno-free-nonheap-object", "-Wno-use-after-free"]
@@ -201,9 +202,8 @@ def test_only_designs_that_look_at_each_block_or_measure_have_another_policy() -
 
 def test_abort_needs_hardening() -> None:
     design = msgspec.structs.replace(load("default"), foreign="abort")
-    assert design.why_not_valid() == (
-        "foreign: 'abort' cannot go with hardening 'off', which stops no program; expected 'next'"
-    )
+    words = "foreign: 'abort' cannot go with hardening 'off', which stops no program; expected 'next'"
+    assert design.why_not_valid() == Refusal(words, ("foreign", "hardening"))
 
 
 def test_trust_serves_benchmarks_alone() -> None:

@@ -125,4 +125,4 @@ def test_bounds() -> None:
     ],
 )
 def test_what_is_refused(front: Front, params: learner_capacities.Params, reason: str) -> None:
-    assert Design("case", [16], front=front, learner=params).why_not_valid() == reason
+    assert str(Design("case", [16], front=front, learner=params).why_not_valid()) == reason

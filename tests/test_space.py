@@ -1,6 +1,8 @@
 """The space of the search: every row and number of the tables is in reach, legally, and nothing fixed changes."""
 
 import random
+import re
+from itertools import permutations, product
 
 import msgspec
 import pytest
@@ -8,6 +10,8 @@ from covering import soon
 
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.errors import Refusal
+from heapsmith.model.search import space
 from heapsmith.model.search.space import (
     FIXED,
     PAGES,
@@ -61,6 +65,29 @@ def test_rows_of_pages_alone_and_together() -> None:
     assert {("keep", "grown"), ("budget", "system"), ("keep", "never")} <= set(found)
     kept = [(one.row("release").NAME, one.thp) for one in paged(DEFAULT, huge_pages=False)]
     assert kept == [("delay", "grown"), ("keep", "grown")]
+
+
+def test_a_refusal_is_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It has the fields that its words name, the first at their begin."""
+    design, seen = load("default"), set[str]()
+    for field, other in permutations([name for name in policy.TABLES if name != "front"], 2):
+        for value, beside in product(space.choices(field), space.choices(other)):
+            refusal = msgspec.structs.replace(design, **{field: value, other: beside}).why_not_valid()
+            if refusal is not None:
+                assert {*refusal.fields} <= {*Design.__struct_fields__}
+                assert re.match(r"\w+", refusal.words)[0] == refusal.fields[0]  # type: ignore[index]
+                seen |= {*refusal.fields}
+    assert len(seen) > 10
+
+    released = design.release
+
+    def refuse(design: Design) -> Refusal | None:
+        return Refusal("remote and ownership: no.", ("release",)) if design.release == released else None
+
+    monkeypatch.setattr(policy.row("foreign", "next"), "why_not_with", refuse, raising=False)
+    found = space.legal(design, thp="never")
+    assert found is not None
+    assert msgspec.structs.replace(found, release=design.release, thp=design.thp) == design
 
 
 def test_numbers_change_one_at_a_time() -> None:

@@ -34,7 +34,6 @@ STATED = re.compile(
 )
 LIMITS = re.compile(r"expected[^;:]*?(?:[\d\0] to [\d\0]|(?:at most|at least) [\d\0]|[\d\0] or (?:more|less))")
 ELSEWHERE = {
-    "model/design/design.py": "test_design.py",
     "model/policy/prewarm/fronts.py": "test_design.py",
     "model/policy/segregation/sites.py": "test_segregation.py",
     "model/predict/times.py": "test_meters.py",
@@ -99,14 +98,18 @@ def numbers_of_designs() -> Iterator[tuple[str, Refuses]]:
 def with_number(design: Design, field: str, part: str, new: Any) -> str | None:
     """What the design says of another number in a field, or in a part of it."""
     value = msgspec.structs.replace(getattr(design, field), **{part: new}) if part else new
-    return msgspec.structs.replace(design, **{field: value}).why_not_valid()
+    return words_of(msgspec.structs.replace(design, **{field: value}))
+
+
+def words_of(design: Design) -> str | None:
+    refusal = design.why_not_valid()
+    return refusal and refusal.words
 
 
 def classes(count: int) -> str | None:
     """What a design says of so many classes."""
-    return msgspec.structs.replace(
-        load("coarse"), sizes=[16 * one for one in range(1, min(count, 999) + 1)]
-    ).why_not_valid()
+    sizes = [16 * one for one in range(1, min(count, 999) + 1)]
+    return words_of(msgspec.structs.replace(load("coarse"), sizes=sizes))
 
 
 def with_machine(path: str, new: Any) -> str | None:

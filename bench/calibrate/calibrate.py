@@ -24,7 +24,7 @@ from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch, write_text
 from heapsmith.model.memory.hardware import SYSTEM, Hardware, here, load_hardware
-from heapsmith.model.predict.cost import kinds
+from heapsmith.model.predict.cost import instructions_of, kinds
 from heapsmith.model.toml_text import schema_line
 
 ROUNDS = 5
@@ -100,7 +100,7 @@ def calibrate(
         if which("valgrind"):
             sample = sampled(list(cells("counted", EVENTS)), len(chosen))
         counted = _counted(sample, progress) if sample else None
-        instructions = counted.costs if counted else load_hardware().instructions
+        instructions = counted.costs if counted else instructions_of(load_hardware())
         single = [cell for cell in cells("timed", TIMED_EVENTS) if cell.facts.threads == 1]
         costs = load_hardware().costs  # any machine's costs will do for the shares of memory
         timing = time_cells(single, instructions, costs, folder, rounds, progress)
@@ -151,7 +151,7 @@ def _counted(cells: Sequence[Cell], progress: Progress) -> Fit:
     """Fit the instructions of replays."""
     counts = in_parallel("count instructions", lambda cell: replay_counts(cell.script, cell.library), cells, progress)
     runs = [kinds(cell.plan, cell.simulation) for cell in cells]
-    return fit(runs, [count.instructions for count in counts], load_hardware().instructions)
+    return fit(runs, [count.instructions for count in counts], instructions_of(load_hardware()))
 
 
 def of_cores() -> dict[str, float]:

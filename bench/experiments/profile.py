@@ -16,7 +16,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.memory.application import REPLAY
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.cost import kinds
+from heapsmith.model.predict.cost import instructions_of, kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 
 Groups: TypeAlias = dict[str, str]
@@ -103,8 +103,9 @@ def _shares(profile: str, of: Recording, arm: Arm, hardware: Hardware) -> list[F
             measured[_group(functions, function)] += costs["Ir"]
     predicted = dict.fromkeys(functions, 0.0)
     if arm.design is not None and words is not None:
+        each = instructions_of(hardware)
         for kind, count in kinds(make_plan(arm.design), _simulated(of, arm.design, hardware)).items():
-            predicted[_group(words, kind.partition(".")[0])] += count * hardware.instructions.get(kind, 0.0)
+            predicted[_group(words, kind.partition(".")[0])] += count * each[kind]
     totals = sum(predicted.values()), sum(measured.values())
     return [
         Figure(group, predicted[group] / totals[0] if totals[0] else None, measured[group] / totals[1])

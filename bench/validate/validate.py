@@ -29,7 +29,7 @@ from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import REPLAY
 from heapsmith.model.memory.hardware import Hardware, Level
 from heapsmith.model.memory.listener import Touches
-from heapsmith.model.predict.cost import kinds, price, system_calls
+from heapsmith.model.predict.cost import instructions_of, instructions_spent, kinds, system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search.outcome import average
@@ -94,7 +94,7 @@ def validate(
         own = [subject.cell for subject in subjects]
         counted = _counted(own, hardware, progress) if which("valgrind") else [None] * len(own)
         calls, refused = _calls(own, progress)
-        timing = time_cells(own, hardware.instructions, hardware.costs, folder, rounds, progress)
+        timing = time_cells(own, instructions_of(hardware), hardware.costs, folder, rounds, progress)
         yards = timing.yards
         speed = Yards(
             yards.core / hardware.fit.get("core_yardstick_ns", yards.core),
@@ -243,7 +243,7 @@ def _compared(
         if calls is not None:
             yield cell("system calls", system_calls(simulation), calls)
     if counted is not None:
-        predicted = price(kinds(plan, simulation), hardware.instructions)
+        predicted = instructions_spent(kinds(plan, simulation), instructions_of(hardware))
         yield cell("instructions per operation", predicted / operations, counted.instructions / operations)
         yield cell("D1 misses", subject.misses.l1_misses, counted.d1_misses)
         yield cell("LL misses", subject.misses.llc_misses, counted.ll_misses)

@@ -34,11 +34,15 @@ def dispatched(
     All rows' functions have the same parameters. code: the expression for the row's code. hit: a
     compiled kernel becomes part of its callers. A row with RARE serves only designs in which
     `state.rare_rows` is 1, so that the event loop of the others is compiled without it. Raises
-    TypeError if a row lacks both the function and a default, or has other parameters.
+    TypeError if a row lacks both the function and a default, or has other parameters, or if it has
+    the function and no COSTS: it would cost nothing.
     """
     room = rows[0].__name__.rsplit(".", 2)[1]
     name = f"{room}_{function}"
     functions = [cast(FunctionType, getattr(row, function, default)) for row in rows]
+    free = [row.NAME for row in rows if hasattr(row, function) and not hasattr(row, "COSTS")]
+    if free:
+        raise TypeError(f"{name}: expected COSTS of {', '.join(free)}")
     signatures = {str(inspect.signature(one).replace(return_annotation=None)) for one in functions if one}
     if None in functions or len(signatures) > 1:
         raise TypeError(f"{name}: expected the same function of every row, found {', '.join(sorted(signatures))}")

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE, TRANSFER_BATCHES, first_bytes
+from heapsmith.model.constants import TRANSFER_BATCHES
 from heapsmith.model.design.choices import (
     Background,
     BlockIndex,
@@ -40,15 +40,13 @@ from heapsmith.model.design.choices import (
     derive_front,
     row_of,
 )
-from heapsmith.model.design.legal import why_not_name, why_not_powers, why_not_steps
+from heapsmith.model.design.legal import why_not_legal
 from heapsmith.model.design.words import hint, in_words
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, Refusal
 from heapsmith.model.policy.front.common import frees_alone_fill
 from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
-MAX_SLABS = 1 << 26
-MAX_CLASSES = 250
 """A class number and its special values fit in a byte of the slab map."""
 
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
@@ -200,16 +198,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _doc("how malloc() finds the class of a size: by tables (one for each heap, or one for all), or computed"),
     ] = None
 
-    def why_not_valid(self) -> str | None:
-        """Return why this design cannot be built, with the field's path, or None."""
-        return (
-            why_not_name(self.name)
-            or why_not_powers(self)
-            or _why_not_sizes(self)
-            or _why_not_geometry(self)
-            or _why_not_fronts(self)
-            or _why_not_numbers(self)
-        )
+    def why_not_valid(self) -> Refusal | None:
+        """Return why this design cannot be built, or None."""
+        return why_not_legal(self)
 
     def row(self, field: str) -> ModuleType:
         """Return the row of the policy that a field names (model/policy)."""
@@ -261,93 +252,6 @@ def stated(design: Design) -> dict[str, Any]:
     return {field: value for field in design.__struct_fields__ if (value := getattr(design, field)) is not None}
 
 
-def _why_not_params(path: str, params: msgspec.Struct) -> str | None:
-    """Return why a policy cannot have these numbers, with the field's path, or None."""
-    check = getattr(row_of(params), "why_not_valid", None)
-    reason = check(params) if check else None
-    return f"{path}.{reason}" if reason else None
-
-
-def _why_not_numbers(design: Design) -> str | None:
-    """Return why a policy cannot have the numbers that the design gives it, with the path, or None."""
-    structs = ((field, getattr(design, field)) for field in policy.TABLES if field != "front")
-    reasons = (_why_not_params(field, one) for field, one in structs if isinstance(one, msgspec.Struct))
-    return next(filter(None, reasons), None)
-
-
-def _why_not_sizes(design: Design) -> str | None:
-    if not 1 <= len(design.classes()) <= MAX_CLASSES:
-        return f"sizes: {len(design.classes())} classes; expected 1 to {MAX_CLASSES}"
-    bias = header_bytes(design) + tail_bytes(design)
-    smallest = 16 * (bias // 16 + 1)
-    has_tiny = design.grain == 8 and not bias
-    expected = "8 or a multiple of 16" if has_tiny else f"a multiple of 16, {smallest} or more"
-    for index, size in enumerate(design.sizes):
-        if has_tiny and size > 8 and size % 16 == 8:
-            return (
-                f"sizes[{index}]: {size} would be 8-aligned, and requests of 16 bytes or more must be 16-aligned; "
-                f"expected {expected}"
-            )
-        if (size < smallest or size % 16) and not (has_tiny and size == 8):
-            return f"sizes[{index}]: {size} is not a block size; expected {expected}"
-        if index and size <= design.sizes[index - 1]:
-            what = "repeats" if size == design.sizes[index - 1] else "is below"
-            return (
-                f"sizes[{index}]: {size} {what} the size before it, {design.sizes[index - 1]}; expected ascending sizes"
-            )
-    header = header_bytes(design)
-    if design.sizes[-1] + first_bytes(header) - header > design.slab_bytes:
-        return f"sizes[{len(design.sizes) - 1}]: {design.sizes[-1]} does not fit a slab of {design.slab_bytes} bytes"
-    return None
-
-
-def _why_not_geometry(design: Design) -> str | None:
-    if design.slab_span_bytes // design.slab_bytes > MAX_SLABS:
-        return f"slab_span_bytes: {design.slab_span_bytes} holds over {MAX_SLABS} slabs; expected a smaller span"
-    if design.huge_bytes % PAGE or not max(PAGE, design.sizes[-1]) <= design.huge_bytes <= 1 << 30:
-        return f"huge_bytes: {design.huge_bytes}; expected a multiple of {PAGE}, from the largest size to {1 << 30}"
-    for row in map(design.row, policy.TABLES):
-        if hasattr(row, "why_not_with") and (reason := row.why_not_with(design)):
-            return str(reason)
-    for field, bytes_of_block in (("classifier", header_bytes(design)), ("hardening", tail_bytes(design))):
-        if design.grain != 16 and bytes_of_block:
-            return f"grain: 8 cannot go with {field} '{design.row(field).NAME}'; expected 16"
-    if design.thp in ("always", "grown") and design.superslab_bytes < HUGE_PAGE:
-        return (
-            f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; expected {HUGE_PAGE} or more"
-        )
-    return why_not_steps(design)
-
-
-def header_bytes(design: Design) -> int:
-    """Return the bytes before each block that the classifier takes."""
-    return int(design.row("classifier").HEADER_BYTES)
-
-
-def tail_bytes(design: Design) -> int:
-    """Return the bytes behind each block that hardening takes."""
-    return int(design.row("hardening").TAIL_BYTES)
-
-
-def _why_not_fronts(design: Design) -> str | None:
-    seen: set[int] = set()
-    for params in (design.front, *(exception.front for exception in design.class_front)):
-        check = getattr(row_of(params), "why_not_with", None)
-        if check and (reason := check(design)):
-            return str(reason)
-    for index, exception in enumerate(design.class_front):
-        path = f"class_front[{index}]"
-        for size in exception.sizes:
-            if size not in design.sizes:
-                return f"{path}.sizes: {size} is none of the design's sizes"
-            if size in seen:
-                return f"{path}.sizes: {size} has a front already"
-            seen.add(size)
-        if reason := _why_not_params(f"{path}.front", exception.front):
-            return reason
-    return _why_not_params("front", design.front)
-
-
 def _in_words(error: str) -> str:
     return in_words(error, (Design, ClassFront), {"thp": THPS, "release.advice": ADVICES})
 
@@ -358,8 +262,8 @@ def parse(text: str, source: str) -> Design:
 
 
 def _legal(design: Design, source: str) -> Design:
-    if reason := design.why_not_valid():
-        raise BadInput(f"{source}: {reason}")
+    if refusal := design.why_not_valid():
+        raise BadInput(f"{source}: {refusal}")
     return design
 
 

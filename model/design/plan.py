@@ -7,7 +7,8 @@ import msgspec
 from heapsmith.model import constants, policy
 from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE, first_bytes
 from heapsmith.model.design.choices import derive_front
-from heapsmith.model.design.design import Design, header_bytes, stated, tail_bytes
+from heapsmith.model.design.design import Design, stated
+from heapsmith.model.design.legal import header_bytes, tail_bytes
 from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
 

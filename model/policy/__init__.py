@@ -13,7 +13,10 @@ the model a field of the class. Rows of one room may share such a name. A furthe
 of call sites has the numbers of the class of its size; with SIZES_ALONE it has 0. A row with RARE is left out of
 the event loop that simulates designs without any rare choice. The search does not offer a row with
 UNPRICED, whose worth the price does not know, and with `--cores` no row with UNFOLLOWED, which has a
-lock that the model's clocks do not know. The place of a row in its table is its code in the state.
+lock that the model's clocks do not know. A row with kernels has COSTS: instructions of libraries that
+GCC 12 builds at -O2 for x86-64, by the kind of event (model/predict/cost.py), counted by `heapsmith
+calibrate` unless a comment says otherwise; a machine's own counts go before. The place of a row in
+its table is its code in the state.
 """
 
 from functools import cache
@@ -89,6 +92,12 @@ NUMBERS, CLASS_NUMBERS = (
     for names in ("NUMBERS", "CLASS_NUMBERS")
 )
 """The names of the numbers that rows add to a Plan, and to each of its classes."""
+
+
+COSTS: dict[str, float] = {
+    kind: cost for rows in TABLES.values() for row in rows for kind, cost in getattr(row, "COSTS", {}).items()
+}
+"""What rows ship of instructions per event of a kind."""
 
 
 def names(field: str) -> list[str]:

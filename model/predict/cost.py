@@ -9,6 +9,7 @@ import msgspec
 from heapsmith.model import policy
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
+from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Counters, Statistics
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
@@ -61,6 +62,19 @@ def kinds(plan: Plan, simulation: Simulated) -> Kinds:
         for name, count in of(plan, simulation):
             found[name] += count
     return {name: count for name, count in sorted(found.items()) if count}
+
+
+def instructions_of(hardware: Hardware) -> Mapping[str, float]:
+    """Return the instructions of each kind: what rows ship, and the machine's own counts before that."""
+    return policy.COSTS | hardware.instructions
+
+
+def instructions_spent(kinds: Mapping[str, float], each: Mapping[str, float]) -> float:
+    """Return the instructions of all kinds together; BadInput for a kind of which nobody says how many it takes."""
+    unknown = next((name for name in kinds if name not in each), None)
+    if unknown is not None:
+        raise BadInput(f"{unknown}: its instructions are unknown; expected them in COSTS of a policy's row, or counted")
+    return price(kinds, each)
 
 
 def price(kinds: Mapping[str, float], costs: Mapping[str, float]) -> float:
@@ -241,20 +255,20 @@ def _others(plan: Plan, simulation: Simulated) -> Counts:
     yield "heap.exit.class", work["exits"] * plan.class_count
 
 
-def time_kinds(plan: Plan, simulation: Simulated, instructions: Mapping[str, float], operations: int) -> Kinds:
+def time_kinds(plan: Plan, simulation: Simulated, each: Mapping[str, float], operations: int) -> Kinds:
     """Return the kinds on which a replay of the simulated trace, of `operations`, spends time.
 
     There are few kinds, because measured times are noisy. `replay.*` are the replay's own (its
     loop, its writes to each line, the ends of its loops over lines that a processor did not guess);
     all others are the library's. Misses and faults are of the
-    simulated caches.
+    simulated caches. each: the instructions of a kind.
     """
     totals, work = simulation.counters.totals, simulation.statistics.work
     happened = kinds(plan, simulation)
     found = {
         "replay.operation": operations,
         "replay.line": work["asked_lines"],
-        "instructions": price(happened, instructions),
+        "instructions": instructions_spent(happened, each),
         # Calls that find the class's stack by its row in a table, not by a predicted jump.
         "dispatch.stack": sum(happened.get(name, 0) for name in BY_ROW) - happened.get("dispatch.missed", 0),
         "byte": work["copied_bytes"] + work["cleared_bytes"],
@@ -329,7 +343,7 @@ class Price(msgspec.Struct, frozen=True):
 
 def price_of(plan: Plan, simulation: Simulated, operations: int, hardware: Hardware) -> Price:
     """Return the price of a simulated design on this hardware, which has calibrated costs."""
-    spent = time_kinds(plan, simulation, hardware.instructions, operations)
+    spent = time_kinds(plan, simulation, instructions_of(hardware), operations)
     ns = {name: count * hardware.costs.get(name, 0.0) for name, count in spent.items()}
     total, per = sum(ns.values()), 1 / max(1, operations)
     own = sum(cost for name, cost in ns.items() if name.startswith("replay."))

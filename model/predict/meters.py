@@ -16,7 +16,7 @@ from heapsmith.model.heap.simulator import Counters, Meter, Peak, Statistics
 from heapsmith.model.memory import words
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
-from heapsmith.model.predict.cost import FAR_BYTES, kinds, price, time_kinds
+from heapsmith.model.predict.cost import FAR_BYTES, instructions_of, kinds, price, time_kinds
 
 LARGE = (
     *("run.reuse", "run.grow", "run.extend", "run.extent", "run.free", "run.spill", "run.link"),
@@ -95,11 +95,11 @@ class _Prices(NamedTuple):
         """Return the price, its instructions under pool and large lock, the price alone, those of shards' locks, and
         the calls that release pages.
         """
-        instructions, costs = self.hardware.instructions, self.hardware.costs
+        instructions, costs = instructions_of(self.hardware), self.hardware.costs
         spent = time_kinds(self.plan, found, instructions, operations)
         happened = kinds(self.plan, found)
         under = (
-            sum(count * instructions.get(name, 0.0) for name, count in happened.items() if _is_of(name, groups))
+            sum(count * instructions[name] for name, count in happened.items() if _is_of(name, groups))
             for groups in (self.pool, LARGE, self.store, self.cache)
         )
         pool, large, *shards = (part * costs.get("instructions", 0.0) for part in under)

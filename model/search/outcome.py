@@ -12,7 +12,7 @@ from heapsmith.model.heap.simulator import Statistics
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.clocks import Timing
-from heapsmith.model.predict.cost import price, releasing_calls, time_kinds
+from heapsmith.model.predict.cost import instructions_of, price, releasing_calls, time_kinds
 from heapsmith.model.predict.simulate import Simulation
 from heapsmith.model.predict.times import wait_costs
 from heapsmith.model.search.pareto import Floats
@@ -151,7 +151,7 @@ def rough_ns(plan: Plan, simulation: Simulation, source: Source, hardware: Hardw
     committed is what was released and what is left; memory beyond the design's bounds for small pages
     lies on huge pages.
     """
-    spent = time_kinds(plan, simulation, hardware.instructions, source.operations)
+    spent = time_kinds(plan, simulation, instructions_of(hardware), source.operations)
     own = {name: count for name, count in spent.items() if not name.startswith("replay.")}
     totals, peak = simulation.counters.totals, simulation.committed_peak
     committed = max(peak, totals["committed"] + totals["released_bytes"])

@@ -5,7 +5,6 @@ Params. `why_not_valid` of the design says which values are legal.
 """
 
 import random
-import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 from itertools import islice, product
@@ -136,12 +135,12 @@ def legal(design: Design, **fields: Any) -> Design | None:
 def repaired(design: Design, kept: set[str], depth: int) -> Design | None:
     """Return the design, or the first legal design with other values of the fields that refuse it.
 
-    The reason of an illegal design names the fields that could be others.
+    A refusal has the fields that could be others.
     """
-    reason = design.why_not_valid()
-    if reason is None or depth == 0:
-        return design if reason is None else None
-    for field in dict.fromkeys(re.findall(r"[a-z_]+", reason)):
+    refusal = design.why_not_valid()
+    if refusal is None or depth == 0:
+        return design if refusal is None else None
+    for field in refusal.fields:
         if field in kept or field not in _REPAIRABLE:
             continue
         now = getattr(design, field)

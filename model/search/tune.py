@@ -11,7 +11,8 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.model.design.design import MAX_CLASSES, Design
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.legal import MAX_CLASSES
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, CheckFailed, printable
 from heapsmith.model.memory.hardware import Hardware, load_hardware
@@ -264,8 +265,8 @@ def check_arguments(base: Design, asked: Asked, name: str) -> None:
         raise BadInput("cores: expected no replays, which run on the cores of this machine")
     if asked.seconds is not None and not 0 < asked.seconds <= 86_400:
         raise BadInput(f"budget: {asked.seconds} s; expected above 0, at most a day")
-    if reason := msgspec.structs.replace(base, name=name).why_not_valid():
-        raise BadInput(reason)
+    if refusal := msgspec.structs.replace(base, name=name).why_not_valid():
+        raise BadInput(refusal.words)
 
 
 def _until(begin: float, asked: Asked, sources: Sequence[Source]) -> float | None:

@@ -1,7 +1,6 @@
 """Worth: what each choice of a design gains, by the design with this one choice put back to the base's."""
 
 import math
-import re
 import time
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
@@ -127,7 +126,8 @@ def _without(design: Design, base: Design, fields: Sequence[str]) -> tuple[list[
             fronts = {size: front_for(base, size) for size in other.sizes}
             other = msgspec.structs.replace(other, front=base.front)
             other = msgspec.structs.replace(other, class_front=class_rows(other, fronts))
-        named = {*re.findall(r"[a-z_]+", other.why_not_valid() or "")}
+        refusal = other.why_not_valid()
+        named = {*refusal.fields} if refusal else {*()}
         more = next((one for one in _differing(other, base) if named & {*one} and not {*one} <= {*gone}), None)
         if more is None:
             return gone, other

@@ -4,11 +4,17 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
+
 NAME = "refill"
 NUMBERS = ("background_every",)
 CLASS_NUMBERS = ("background_low", "background_full")
 MOST_EVERY = 1 << 20
 PERCENT = 100
+COSTS = {
+    "background.block": 5.30,
+    "background.step": 2433.52,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -39,11 +45,13 @@ def why_not_valid(params: Params) -> str | None:
     return None
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why the design has no transfer cache, or None."""
     if any(design.transfer_batches(size) for size in design.sizes):
         return None
-    return "background: no class has a transfer cache that the helper could top up; expected transfer_bytes for a batch"
+    words = "background: no class has a transfer cache that the helper could top up"
+    words += "; expected transfer_bytes for a batch"
+    return Refusal(words, ("background", "transfer_bytes"))
 
 
 def numbers(design: Any) -> dict[str, int]:

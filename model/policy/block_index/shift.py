@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import CLASS_FIRST
 
 NAME = "shift"
@@ -10,10 +11,13 @@ AT = CLASS_FIRST  # the shifts have a table of their own
 CLASS_NUMBERS = ("stride_shift",)
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why a shift cannot divide by the strides, or None."""
     odd = next((size for size in design.sizes if size & (size - 1)), None)
-    return f"sizes: {odd} cannot go with block_index '{NAME}'; expected powers of two" if odd else None
+    if odd is None:
+        return None
+    words = f"sizes: {odd} cannot go with block_index '{NAME}'; expected powers of two"
+    return Refusal(words, ("sizes", "block_index"))
 
 
 def class_numbers(design: Any) -> list[dict[str, int]]:

@@ -14,6 +14,11 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.choice.common import set_next, set_previous
 
 NAME = "address_ordered"
+COSTS = {
+    f"take.visit.{NAME}": 92.34,
+    f"slab.add.{NAME}": 58.58,
+    f"slab.remove.{NAME}": 19.66,
+}
 
 
 @kernel

@@ -12,6 +12,11 @@ from heapsmith.model.policy.choice.common import chain, push, unlink
 
 NAME = "fullest_first"
 RARE = True
+COSTS = {
+    f"take.visit.{NAME}": 90.04,
+    f"slab.add.{NAME}": 0.00,
+    f"slab.remove.{NAME}": 14.90,
+}
 
 add = attach = push
 remove = unlink

@@ -9,6 +9,11 @@ from heapsmith.model.policy.choice.hot import attach, gives, members, remove
 NAME = "hot_index"
 HAS_HOT = True
 DEFAULT = True
+COSTS = {
+    f"take.visit.{NAME}": 90.42,
+    f"slab.add.{NAME}": 0.00,
+    f"slab.remove.{NAME}": 0.00,
+}
 
 __all__ = ["add", "attach", "gives", "lets_go", "members", "remove"]
 

@@ -6,6 +6,7 @@ The policy keeps no list of available slabs: it saves the cost of a list and pay
 from typing import Any
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import record_at, slab_at
 from heapsmith.model.memory.state import State
@@ -13,12 +14,18 @@ from heapsmith.model.memory.touches import touch
 
 NAME = "scan"
 RARE = True
+COSTS = {
+    f"take.visit.{NAME}": 178.60,
+    f"slab.add.{NAME}": 0.00,
+    f"slab.remove.{NAME}": 199.32,
+}
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why a design cannot scan: superslabs must be adjacent."""
     if design.row("classifier").REGIONS:
-        return f"slab_choice: '{NAME}' cannot go with classifier '{design.classifier}', whose superslabs lie apart"
+        words = f"slab_choice: '{NAME}' cannot go with classifier '{design.classifier}', whose superslabs lie apart"
+        return Refusal(words, ("slab_choice", "classifier"))
     return None
 
 

@@ -15,6 +15,11 @@ from heapsmith.model.policy.choice.hot import attach, gives, members, remove
 NAME = "two_active"
 RARE = True
 HAS_HOT = True
+COSTS = {
+    f"take.visit.{NAME}": 79.03,
+    f"slab.add.{NAME}": 80.29,
+    f"slab.remove.{NAME}": 68.62,
+}
 
 __all__ = ["add", "attach", "gives", "lets_go", "members", "remove"]
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from heapsmith.model.compile.kernel import hit_path, kernel
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy import empties
 from heapsmith.model.policy.emitted import Hit, Question
@@ -13,19 +14,28 @@ REGIONS = True
 CLASS_MAP = False
 CODE = Question(Hit(2, 0, 1))
 """Loads: the span's start and end. Branch: is the block in the span?"""
+COSTS = {
+    f"free.class.stack.{NAME}": 0.03,
+    f"free.class.table.{NAME}": 0.00,
+    f"free.class.restartable.{NAME}": 0.03,  # as for stacks
+    f"take.{NAME}": 0.00,
+    f"call.realloc.{NAME}": 0.00,
+}
 
 REGION_SLABS = 512
 """So many records of any table of slabs fill whole pages, so that no page serves two regions."""
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why a design cannot have regions: a slab keeps its class, each needs room."""
     if not design.row("empties").PER_CLASS:
         wanted = next(row.NAME for row in empties.ROWS if row.PER_CLASS)
-        return f"empties: '{design.row('empties').NAME}' cannot go with classifier '{NAME}'; expected '{wanted}'"
+        words = f"empties: '{design.row('empties').NAME}' cannot go with classifier '{NAME}'; expected '{wanted}'"
+        return Refusal(words, ("empties", "classifier"))
     least = max(design.superslab_bytes, REGION_SLABS * design.slab_bytes)
     if design.region_bytes() < least:
-        return f"slab_span_bytes: {design.slab_span_bytes} gives each class less than {least} bytes"
+        words = f"slab_span_bytes: {design.slab_span_bytes} gives each class less than {least} bytes"
+        return Refusal(words, ("slab_span_bytes",))
     return None
 
 

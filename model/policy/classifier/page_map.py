@@ -17,6 +17,13 @@ CLASS_MAP = True
 CODE = Question(Hit(3, 0, 1))
 """Loads: the span's start and end, and the page's byte. Branch: is the block in the span?"""
 NUMBERS = ("map_pages",)
+COSTS = {
+    f"free.class.stack.{NAME}": 1.45,
+    f"free.class.table.{NAME}": 0.89,
+    f"free.class.restartable.{NAME}": 1.45,  # as for stacks
+    f"take.{NAME}": 0.00,
+    f"call.realloc.{NAME}": 3.78,
+}
 
 
 def numbers(design: Any) -> dict[str, int]:

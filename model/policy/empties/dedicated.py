@@ -5,6 +5,9 @@ from heapsmith.model.memory.state import State
 
 NAME = "dedicated"
 PER_CLASS = True
+COSTS = {
+    f"slab.acquire.{NAME}": 277.64,
+}
 
 
 @kernel

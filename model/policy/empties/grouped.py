@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.state import State
 
 NAME = "grouped"
@@ -13,6 +14,9 @@ RARE = True
 PER_CLASS = False
 CLASS_NUMBERS = ("pool",)
 """The first class of the group: its place in the stores holds the group's pool and superslab."""
+COSTS = {
+    f"slab.acquire.{NAME}": 31.11,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -34,11 +38,13 @@ def why_not_valid(params: Params) -> str | None:
     return f"groups: {twice} is in two groups" if twice else None
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why the groups do not fit the design's sizes, or None."""
     sizes = (size for group in design.empties.groups for size in group)
     strange = next((size for size in sizes if size not in design.sizes), None)
-    return f"empties.groups: {strange} is none of the design's sizes" if strange else None
+    if strange is None:
+        return None
+    return Refusal(f"empties.groups: {strange} is none of the design's sizes", ("empties", "sizes"))
 
 
 def class_numbers(design: Any) -> list[dict[str, int]]:

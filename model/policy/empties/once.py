@@ -9,6 +9,9 @@ from heapsmith.model.memory.state import State
 NAME = "once"
 RARE = True
 PER_CLASS = False
+COSTS = {
+    f"slab.acquire.{NAME}": 134.99,
+}
 
 
 @kernel

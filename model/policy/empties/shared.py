@@ -6,6 +6,9 @@ from heapsmith.model.memory.state import State
 NAME = "shared"
 DEFAULT = True
 PER_CLASS = False
+COSTS = {
+    f"slab.acquire.{NAME}": 85.88,
+}
 
 
 @kernel

@@ -5,6 +5,7 @@ Where the next library has blocks, or does not tell, a pointer goes there.
 
 from typing import Any
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.policy.emitted import SPAN_FIRST
 
 NAME = "abort"
@@ -13,9 +14,10 @@ TRUSTS = False
 CODE = SPAN_FIRST
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why a design cannot stop at a foreign pointer: its hardening stops at nothing."""
     hardening = design.row("hardening")
     if hardening.LIVE_MAP:
         return None
-    return f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which stops no program; expected 'next'"
+    words = f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which stops no program; expected 'next'"
+    return Refusal(words, ("foreign", "hardening"))

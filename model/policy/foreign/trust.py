@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.policy.emitted import NOTHING, Question
 
 NAME = "trust"
@@ -21,9 +22,10 @@ def numbers(design: Any) -> dict[str, int]:
     return {"free_paged": 1}
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why a design cannot trust each free: its hardening does not."""
     hardening = design.row("hardening")
     if not hardening.LIVE_MAP:
         return None
-    return f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which looks at each free; expected 'next'"
+    words = f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which looks at each free; expected 'next'"
+    return Refusal(words, ("foreign", "hardening"))

@@ -18,6 +18,7 @@ MARKS = True
 WORD_SHIFT = 5
 WORD_MASK = 31
 """A bitmap keeps 32 marks per int64, because plain Python has no unsigned 64-bit numbers."""
+COSTS: dict[str, float] = {}  # what every design does
 
 
 def words(blocks: int) -> int:

@@ -23,6 +23,11 @@ last level, these lines come from memory, and the price takes them from the last
 NUMBERS = ("freed_list",)
 AT = layout.SLAB_NEWER
 """The place of the head in a slab's record: while the slab is in no pool, the age queue does not need it."""
+COSTS = {
+    f"take.reuse.{NAME}": 0.00,
+    f"give.block.{NAME}": 7.78,
+    f"give.slab.{NAME}": 36.49,
+}
 
 
 def numbers(design: Any) -> dict[str, int]:

@@ -30,6 +30,13 @@ BATCHED = True
 CODE = FrontCode(
     Function("array_stack_refill"), Function("array_stack_flush"), "stack_drain", resize="array_stack_resize"
 )
+COSTS = {
+    f"alloc.{NAME}": 7.51,
+    f"free.{NAME}": 12.65,
+    f"refill.{NAME}": 177.08,
+    f"refill.block.{NAME}": 8.08,
+    f"flush.{NAME}": 80.71,
+}
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

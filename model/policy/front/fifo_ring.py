@@ -14,6 +14,14 @@ LEVELS = 1
 IS_STACK = False
 BATCHED = False
 CODE = ring_code("fifo_ring_refill", "fifo_ring_flush", "fifo_ring_drain", "fifo_ring_lend")
+COSTS = {
+    f"alloc.{NAME}": 2.99,
+    f"free.{NAME}": 17.34,
+    f"refill.{NAME}": 147.97,
+    f"refill.block.{NAME}": 8.18,
+    f"flush.{NAME}": 90.99,
+    f"flush.block.{NAME}": 0.00,
+}
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

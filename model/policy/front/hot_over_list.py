@@ -35,6 +35,14 @@ BATCHED = False
 SINGLE = True
 """Single blocks go between its levels."""
 CODE = FrontCode(Function("hot_over_list_refill"), Function("hot_over_list_spill"), "hot_over_list_drain")
+COSTS = {
+    f"alloc.{NAME}": 11.24,
+    f"free.{NAME}": 8.97,
+    f"refill.{NAME}": 38.58,
+    f"refill.block.{NAME}": 8.59,
+    f"flush.{NAME}": 0.00,
+    f"flush.block.{NAME}": 0.00,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

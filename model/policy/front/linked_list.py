@@ -38,6 +38,14 @@ CODE = FrontCode(
     lend="linked_list_lend",
     resize="linked_list_resize",
 )
+COSTS = {
+    f"alloc.{NAME}": 3.80,
+    f"free.{NAME}": 10.52,
+    f"refill.{NAME}": 128.70,
+    f"refill.block.{NAME}": 6.32,
+    f"flush.{NAME}": 77.11,
+    f"flush.block.{NAME}": 0.00,
+}
 
 
 class Params(OneLevel, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

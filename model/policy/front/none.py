@@ -12,6 +12,12 @@ LEVELS = 0
 IS_STACK = False
 BATCHED = False
 CODE = FrontCode(Function("none_alloc"), Function("none_free"), "NULL", lend="NULL")
+COSTS = {
+    f"free.{NAME}": 36.46,
+    f"refill.{NAME}": 105.94,
+    f"refill.block.{NAME}": 8.87,
+    f"flush.block.{NAME}": 33.55,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -10,6 +10,7 @@ import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import first_bytes
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, slab_at
 from heapsmith.model.memory.state import State
@@ -32,6 +33,12 @@ CODE = FrontCode(
     "NULL",
     lend="NULL",
 )
+COSTS = {
+    f"alloc.{NAME}": 24.27,
+    f"free.{NAME}": 14.05,
+    f"refill.{NAME}": 91.13,
+    f"refill.block.{NAME}": 3.75,
+}
 
 __all__ = ["drain", "drain_lines", "fill", "fill_lines", "overflow_lines"]
 
@@ -45,22 +52,27 @@ def derive(params: Params, stride: int) -> FrontPlan:
     return FrontPlan(NAME)
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why a design's slabs cannot be fronts, or None."""
     choice = design.row("slab_choice")
     if not design.row("remote").OWNED:
-        return f"remote: '{design.row('remote').NAME}' cannot go with front '{NAME}'; expected owners of slabs"
+        words = f"remote: '{design.row('remote').NAME}' cannot go with front '{NAME}'; expected owners of slabs"
+        return Refusal(words, ("remote", "front"))
     if design.row("freed_blocks").MARKS:
-        return f"freed_blocks: a bitmap cannot go with front '{NAME}'; expected 'list'"
+        words = f"freed_blocks: a bitmap cannot go with front '{NAME}'; expected 'list'"
+        return Refusal(words, ("freed_blocks", "front"))
     if not getattr(choice, "HAS_HOT", False):
-        return f"slab_choice: '{choice.NAME}' cannot go with front '{NAME}'; expected a choice with a hot slab"
+        words = f"slab_choice: '{choice.NAME}' cannot go with front '{NAME}'; expected a choice with a hot slab"
+        return Refusal(words, ("slab_choice", "front"))
     if design.row("classifier").HEADER_BYTES and design.row("hardening").TAIL_BYTES:
-        return f"hardening: '{design.row('hardening').NAME}' cannot go with headers and front '{NAME}'"
+        words = f"hardening: '{design.row('hardening').NAME}' cannot go with headers and front '{NAME}'"
+        return Refusal(words, ("hardening", "front"))
     header = design.row("classifier").HEADER_BYTES
     room = design.slab_bytes - first_bytes(header) + header
     alone = [size for size in design.sizes if isinstance(design.front_of(size), Params) and 2 * size > room]
     if alone:
-        return f"slab_bytes: a slab of {design.slab_bytes} has one block of {alone[0]}; front '{NAME}' expects two"
+        words = f"slab_bytes: a slab of {design.slab_bytes} has one block of {alone[0]}; front '{NAME}' expects two"
+        return Refusal(words, ("slab_bytes", "front"))
     return None
 
 

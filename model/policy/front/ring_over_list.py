@@ -35,6 +35,14 @@ LEVELS = 2
 IS_STACK = False
 BATCHED = False
 CODE = ring_code("ring_over_list_refill", "ring_over_list_spill", "ring_over_list_drain", "ring_over_list_lend")
+COSTS = {
+    f"alloc.{NAME}": 1.34,
+    f"free.{NAME}": 19.02,
+    f"refill.{NAME}": 193.65,
+    f"refill.block.{NAME}": 8.76,
+    f"flush.{NAME}": 0.00,
+    f"flush.block.{NAME}": 0.00,
+}
 
 
 class Params(OverList, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -32,6 +32,14 @@ LEVELS = 2
 IS_STACK = True
 BATCHED = False
 CODE = FrontCode(Function("two_level_refill"), Function("two_level_spill"), "two_level_drain")
+COSTS = {
+    f"alloc.{NAME}": 16.12,
+    f"free.{NAME}": 3.89,
+    f"refill.{NAME}": 161.98,
+    f"refill.block.{NAME}": 0.00,
+    f"flush.{NAME}": 33.49,
+    f"flush.block.{NAME}": 4.80,
+}
 
 
 class Params(OverList, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

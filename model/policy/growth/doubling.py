@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
+
 NAME = "doubling"
 NUMBERS = ("growth_first", "growth_most")
 MOST_BYTES = 1 << 30
@@ -30,12 +32,14 @@ def why_not_valid(params: Params) -> str | None:
     return None
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why superslabs of this design cannot become usable together, or None."""
     if design.growth.initial_bytes < design.superslab_bytes:
-        return f"growth.initial_bytes: {design.growth.initial_bytes}; expected a superslab or more"
+        words = f"growth.initial_bytes: {design.growth.initial_bytes}; expected a superslab or more"
+        return Refusal(words, ("growth",))
     if design.row("hardening").GUARDED and design.superslab_bytes > design.slab_bytes:
-        return f"growth: '{NAME}' cannot go with guard slabs, which end each superslab; expected none"
+        words = f"growth: '{NAME}' cannot go with guard slabs, which end each superslab; expected none"
+        return Refusal(words, ("growth",))
     return None
 
 

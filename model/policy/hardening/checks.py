@@ -10,6 +10,12 @@ GUARDED = False
 LIVE_MAP = True
 ENCODES_LINKS = True
 CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}))
+COSTS = {
+    f"alloc.hardening.{NAME}": 7.88,
+    f"alloc.hardening.{NAME}.large": 93.33,
+    f"free.hardening.{NAME}": 8.23,
+    f"call.realloc.{NAME}": 13.10,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -15,6 +15,12 @@ CODE = Guard(
     frozenset({"hs_hand_out_any"}),
     frozenset({"hs_take_back", "hs_heap_of", "hs_exchanged"}),
 )
+COSTS = {
+    f"alloc.hardening.{NAME}": 44.64,
+    f"alloc.hardening.{NAME}.large": 168.18,
+    f"free.hardening.{NAME}": 89.33,
+    f"call.realloc.{NAME}": 37.74,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

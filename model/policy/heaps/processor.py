@@ -6,6 +6,7 @@ program of many threads leaves as many blocks idle as it has processors.
 
 from typing import Any
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import SELF, Hit, total
 from heapsmith.model.policy.front.common import FrontPlan
@@ -18,6 +19,10 @@ HITS = (total(SELF, Hit(4, 2, 1)), total(SELF, Hit(4, 3, 1)))
 
 Allocate reads a slot besides. Free reads the end and writes a slot.
 """
+COSTS = {
+    "alloc.restartable": 16.49,  # by hand: 24 instructions of the emitted malloc, less those of a stack
+    "free.restartable": 9.90,  # by hand: 24 instructions of the emitted free, less those of a stack and its class
+}
 POPS = frozenset({"processor_pop", "processor_popped"})
 PUSHES = frozenset({"processor_push", "processor_pushed"})
 FULL = "!processor_push(row, block)"
@@ -27,24 +32,29 @@ MOST_BATCH = 1024
 """A refill and a flush hold their blocks on the thread's stack meanwhile."""
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why heaps of this design cannot belong to processors, or None."""
     if design.row("remote").OWNED:
-        return f"remote: '{design.row('remote').NAME}' cannot go with heaps '{NAME}': no thread owns a heap"
+        words = f"remote: '{design.row('remote').NAME}' cannot go with heaps '{NAME}': no thread owns a heap"
+        return Refusal(words, ("remote", "heaps"))
     if design.run_cache_bytes:
-        return f"run_cache_bytes: {design.run_cache_bytes} cannot go with heaps '{NAME}'; expected 0"
+        words = f"run_cache_bytes: {design.run_cache_bytes} cannot go with heaps '{NAME}'; expected 0"
+        return Refusal(words, ("run_cache_bytes", "heaps"))
     if getattr(design.hardening, "quarantine", 0):
-        return f"hardening.quarantine: {design.hardening.quarantine} cannot go with heaps '{NAME}'; expected 0"
+        words = f"hardening.quarantine: {design.hardening.quarantine} cannot go with heaps '{NAME}'; expected 0"
+        return Refusal(words, ("hardening", "heaps"))
     if design.row("counting").COUNTS_HITS:
-        return f"counting: '{design.row('counting').NAME}' cannot go with heaps '{NAME}'"
+        words = f"counting: '{design.row('counting').NAME}' cannot go with heaps '{NAME}'"
+        return Refusal(words, ("counting", "heaps"))
     for field in ("prewarm", "rounding", "learner", "segregation"):
         if getattr(design, field) is not None:
-            return f"{field}: '{design.row(field).NAME}' cannot go with heaps '{NAME}'"
+            return Refusal(f"{field}: '{design.row(field).NAME}' cannot go with heaps '{NAME}'", (field, "heaps"))
     rows = [_row_of(own) for own in _fronts(design)]
     if any(not row.IS_STACK or row.LEVELS > 1 for row in rows):
-        return f"heaps: '{NAME}' needs a stack of one level as the front of each class"
+        return Refusal(f"heaps: '{NAME}' needs a stack of one level as the front of each class", ("heaps", "front"))
     if (batch := _batch(design)) > MOST_BATCH:
-        return f"heaps: '{NAME}' cannot go with refills or flushes of {batch} blocks; expected {MOST_BATCH} at most"
+        words = f"heaps: '{NAME}' cannot go with refills or flushes of {batch} blocks; expected {MOST_BATCH} at most"
+        return Refusal(words, ("heaps",))
     return None
 
 

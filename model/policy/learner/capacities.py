@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.policy import front
 from heapsmith.model.policy.front.common import MAX_CAPACITY, FrontPlan
 
@@ -14,6 +15,10 @@ MOST_WINDOW = 1 << 20
 MOST_FACTOR = 64
 STEPS = 1000
 """Factors count in thousandths, so that no capacity depends on how a computer rounds."""
+COSTS = {
+    "learn": 29.31,
+    "learn.class": 61.50,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -47,12 +52,13 @@ def why_not_valid(params: Params) -> str | None:
     return None
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why no class of the design learns, or None."""
     if any(_learns(_row_of(design.front_of(size))) for size in design.sizes):
         return None
     able = " or ".join(f"'{row.NAME}'" for row in front.ROWS if _learns(row))
-    return f"learner: no class has a front whose capacity can change; expected {able} for one of them"
+    words = f"learner: no class has a front whose capacity can change; expected {able} for one of them"
+    return Refusal(words, ("learner", "front"))
 
 
 def numbers(design: Any) -> dict[str, int]:

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import NOTHING
 
@@ -14,6 +15,11 @@ PER_BYTE = False
 CODE = NOTHING
 NUMBERS = ("lookup_steps_log2", "lookup_even_log2")
 MAX_STEPS = 64
+COSTS = {
+    f"lookup.stack.{NAME}": 8.76,
+    f"lookup.table.{NAME}": 5.27,
+    f"lookup.restartable.{NAME}": 5.0,  # by hand: the table by the grain is read without it
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -39,7 +45,7 @@ def size_of(first: int, steps: int, index: int) -> int:
     return (index - steps * doubling + 1) * first << doubling
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why the formula does not give the design's sizes, with the nearest that it gives."""
     steps = design.size_lookup.steps
     if why_not_valid(design.size_lookup):
@@ -52,10 +58,11 @@ def why_not_with(design: Any) -> str | None:
     below = takewhile(lambda size: size < design.sizes[-1], (size_of(first, steps, index) for index in count()))
     nearest = list(below)
     nearest.append(size_of(first, steps, len(nearest)))
-    return (
+    words = (
         f"sizes[{odd}]: {design.sizes[odd]} is not what size_lookup '{NAME}' gives with {steps} steps per doubling; "
         f"expected {', '.join(map(str, nearest))}"
     )
+    return Refusal(words, ("sizes", "size_lookup"))
 
 
 def numbers(design: Any) -> dict[str, int]:

@@ -6,6 +6,7 @@ import msgspec
 
 from heapsmith.model.compile.kernel import hit_path
 from heapsmith.model.constants import PAGE
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import SIZE_CLASS
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
@@ -16,6 +17,11 @@ PER_BYTE = False
 CODE = Hit(1, 0, 0)
 """Load: the entry of the size."""
 NUMBERS = ("lookup_grain", "lookup_shift")
+COSTS = {
+    f"lookup.stack.{NAME}": 3.52,
+    f"lookup.table.{NAME}": 0.78,
+    f"lookup.restartable.{NAME}": 0.0,  # by hand: the table by the grain is read without it
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -36,13 +42,15 @@ def why_not_valid(params: Params) -> str | None:
     return f"granularity: {one}; expected a power of two, 1 to {PAGE}"
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why a valid table cannot tell the design's classes apart, or None."""
     if why_not_valid(design.size_lookup):
         return None
     one = design.size_lookup.granularity
     odd = next((size for size in design.sizes if size % one), None)
-    return f"size_lookup.granularity: {one} does not divide the size {odd}; expected less" if odd else None
+    if odd is None:
+        return None
+    return Refusal(f"size_lookup.granularity: {one} does not divide the size {odd}; expected less", ("size_lookup",))
 
 
 def numbers(design: Any) -> dict[str, int]:

@@ -7,6 +7,7 @@ pool, and the empty slabs of one thread serve no other.
 from typing import Any
 
 from heapsmith.model.constants import PAGE
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import WORD
 
 NAME = "superslab"
@@ -15,17 +16,19 @@ CALLS = frozenset({"owner_of"})
 NUMBERS = ("own_superslabs",)
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why superslabs of this design cannot belong to heaps, or None."""
     remote = design.row("remote")
     if not remote.OWNED:
-        return f"ownership: '{NAME}' cannot go with remote '{remote.NAME}', where no heap owns blocks"
+        words = f"ownership: '{NAME}' cannot go with remote '{remote.NAME}', where no heap owns blocks"
+        return Refusal(words, ("ownership", "remote"))
     least = PAGE // WORD * design.superslab_bytes
     if design.row("classifier").REGIONS and design.region_bytes() < least:
-        return (
+        words = (
             f"slab_span_bytes: {design.slab_span_bytes} cannot go with ownership '{NAME}' and a region per class; "
             f"expected {least} bytes or more for each class"
         )
+        return Refusal(words, ("slab_span_bytes", "ownership"))
     return None
 
 

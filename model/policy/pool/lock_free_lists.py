@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
 NAME = "lock_free_lists"
@@ -10,7 +11,7 @@ LOCKED = MAPPING
 NUMBERS = ("pool_swaps",)
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why slabs of this design cannot change hands without a lock, or None."""
     return why_not_lock_free(design, NAME)
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
 NAME = "one_thread"
@@ -10,10 +11,12 @@ LOCKED = MAPPING
 NUMBERS = ("pool_swaps", "pool_own")
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why the pools of this design are not of one thread each, or None."""
     if design.row("remote").OWNED and design.row("ownership").IN_RECORD:
-        return f"pool: '{NAME}' cannot go with ownership '{design.row('ownership').NAME}', where heaps share the pools"
+        owns = design.row("ownership").NAME
+        words = f"pool: '{NAME}' cannot go with ownership '{owns}', where heaps share the pools"
+        return Refusal(words, ("pool", "ownership"))
     return why_not_lock_free(design, NAME)
 
 

@@ -5,6 +5,8 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
+
 NAME = "fronts"
 NUMBERS = ("prewarm_end",)
 """1 + the last class that is prepared."""
@@ -52,11 +54,13 @@ def why_not_valid(params: Params) -> str | None:
     return None
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why the prepared classes do not fit the design's sizes, or None."""
     sizes = (size for one in design.prewarm.classes for size in one.sizes)
     strange = next((size for size in sizes if size not in design.sizes), None)
-    return f"prewarm.classes: {strange} is none of the design's sizes" if strange else None
+    if strange is None:
+        return None
+    return Refusal(f"prewarm.classes: {strange} is none of the design's sizes", ("prewarm", "sizes"))
 
 
 def numbers(design: Any) -> dict[str, int]:

@@ -4,6 +4,8 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
+
 NAME = "resident_slabs"
 NUMBERS = ("prewarm_superslabs", "prewarm_locks")
 MOST_BYTES = 1 << 30
@@ -27,7 +29,7 @@ def why_not_valid(params: Params) -> str | None:
     return None if 1 <= params.bytes <= MOST_BYTES else f"bytes: {params.bytes}; expected 1 to {MOST_BYTES}"
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why heaps of this design cannot prepare memory, or None."""
     needed = {
         "ownership": "superslab",  # else other heaps take what one prepares
@@ -37,7 +39,8 @@ def why_not_with(design: Any) -> str | None:
     }
     for field, name in needed.items():
         if (chosen := design.row(field).NAME) != name:
-            return f"prewarm: '{NAME}' cannot go with {field} '{chosen}'; expected {field} '{name}'"
+            words = f"prewarm: '{NAME}' cannot go with {field} '{chosen}'; expected {field} '{name}'"
+            return Refusal(words, ("prewarm", field))
     return None
 
 

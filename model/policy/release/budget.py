@@ -22,6 +22,9 @@ BUDGETED = True
 NUMBERS = ("release_looks", "limit_percent", "limit_bytes", "limit_mark_bytes")
 MAX_BUDGET = 1 << 44
 MAX_SHARE = 10_000
+COSTS = {
+    f"slab.retire.{NAME}": 11.52,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -17,6 +17,9 @@ AGES = True
 BUDGETED = False
 NUMBERS = ("release_delay", "release_delay_in_bytes", "release_most", "release_delay_in_milliseconds", "release_looks")
 MAX_DELAY = 1 << 44
+COSTS = {
+    f"slab.retire.{NAME}": 16.12,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

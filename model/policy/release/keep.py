@@ -8,6 +8,9 @@ from heapsmith.model.memory.state import State
 NAME = "keep"
 AGES = False
 BUDGETED = False
+COSTS = {
+    f"slab.retire.{NAME}": 0.00,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

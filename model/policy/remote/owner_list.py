@@ -27,6 +27,11 @@ IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
 NUMBERS = ("drain_interval",)
+COSTS = {
+    f"free.look.{NAME}": 7.90,
+    f"free.remote.{NAME}": 0.82,
+    f"refill.look.{NAME}": 0.00,
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

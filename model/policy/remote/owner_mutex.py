@@ -30,6 +30,11 @@ OWNED = True
 CODE = OWNER_CODE
 NUMBERS = ("drain_interval", "remote_words", "remote_locks")
 """remote_words: the number of the heap's lock. remote_locks: how many there are; fork holds all of them."""
+COSTS = {
+    f"free.look.{NAME}": 7.80,
+    f"free.remote.{NAME}": 34.35,
+    f"refill.look.{NAME}": 0.00,
+}
 
 LOCKS = 64
 UNFOLLOWED = True

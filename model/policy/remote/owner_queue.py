@@ -27,6 +27,11 @@ CODE = OWNER_CODE
 NUMBERS = ("drain_interval", "drain_most", "remote_words", "drains_by_class")
 TAKEN, LAST, FRONT, QUEUE_BYTES = 0, 2 * WORD, 3 * WORD, 4 * WORD
 """Of a queue in struct heap: both ends of a chain of which the owner has taken a part, the newest block, the oldest."""
+COSTS = {
+    f"free.look.{NAME}": 7.91,
+    f"free.remote.{NAME}": 3.80,
+    f"refill.look.{NAME}": 0.00,
+}
 
 OLDEST, NEWEST, HELD, KEPT, TURN = range(5)
 SLOTS = 5

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.policy.shards import striped
 
 NAME = "nodes"
@@ -28,7 +29,7 @@ def why_not_valid(params: Params) -> str | None:
     return striped.why_not_count(params.count)
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why the design has no store that could be divided, or None."""
     return striped.why_not_divided(design, NAME)
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import SLAB_BYTES
 from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_numbers
 
@@ -24,16 +25,17 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     class_numbers: ClassNumbers = "plan"
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why the records leave no slab for blocks, or None."""
     guards = int(design.row("hardening").GUARDED)
     most = design.superslab_bytes // design.slab_bytes - guards
     if numbers(design)["head_slabs"] < most:
         return None
-    return (
+    words = (
         f"superslab_bytes: {design.superslab_bytes} cannot go with slab_record '{NAME}'; expected room for a slab "
         f"beside the records{' and the guard slab' if guards else ''}"
     )
+    return Refusal(words, ("superslab_bytes", "slab_record"))
 
 
 def numbers(design: Any) -> dict[str, int]:

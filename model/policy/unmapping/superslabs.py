@@ -4,9 +4,15 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.errors import Refusal
+
 NAME = "superslabs"
 NUMBERS = ("unmap_from",)
 MOST_KEPT = 1 << 20
+COSTS = {
+    "slab.unpooled": 276.97,
+    "slab.unmap": 45.00,  # an estimate, counted in the disassembly
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -27,11 +33,12 @@ def why_not_valid(params: Params) -> str | None:
     return f"keep: {params.keep} is out of range; expected 0 to {MOST_KEPT}"
 
 
-def why_not_with(design: Any) -> str | None:
+def why_not_with(design: Any) -> Refusal | None:
     """Return why superslabs of this design cannot be unmapped, or None."""
     pool = design.row("pool")
     if pool.SWAPS:
-        return f"unmapping: '{NAME}' cannot go with pool '{pool.NAME}', from whose middle no slab can be taken"
+        words = f"unmapping: '{NAME}' cannot go with pool '{pool.NAME}', from whose middle no slab can be taken"
+        return Refusal(words, ("unmapping", "pool"))
     return None
 
 
