@@ -80,6 +80,7 @@ def search_is_that_of_this_machine(address: str, folder: Path) -> None:
     assert msgspec.structs.replace(there, spent=spent) == here
 
 
+@pytest.mark.big
 def test_a_cluster_loses_nothing_and_counts_nothing_twice(
     tmp_path: Path,
     cluster: tuple[str, dict[str, subprocess.Popen[bytes]]],

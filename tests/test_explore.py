@@ -158,6 +158,7 @@ def test_nothing_to_tune_for(tmp_path: Path) -> None:
         tune(tmp_path / "absent.hst", base=BASE, name="made")
 
 
+@pytest.mark.big
 def test_threads_are_kept_apart_from_the_start(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """A first part of the simulations goes to classes of whole lines, and to other policies for remote frees."""
     explorer = explorer_of(bench)
@@ -171,6 +172,7 @@ def test_threads_are_kept_apart_from_the_start(bench: Bench, monkeypatch: pytest
     assert len({BASE.remote, *(one.remote for one in others)}) == 3
 
 
+@pytest.mark.big
 def test_where_waits_count_other_shards_come_early_and_unknown_locks_never(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

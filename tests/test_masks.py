@@ -101,7 +101,7 @@ def places() -> list[Place]:
 
 
 PLACES = places()
-FIRST = [place for place in PLACES if place.file.startswith("rounding/") or "first) &" in place.before]
+FIRST = [place for place in PLACES if place.file.startswith("rounding/")]
 
 
 @pytest.fixture(scope="module")

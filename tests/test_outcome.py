@@ -133,6 +133,7 @@ def test_a_thread_alone_waits_for_nobody(tmp_path: Path) -> None:
     assert alone == found
 
 
+@pytest.mark.big
 @pytest.mark.usefixtures("own_outcomes")
 def test_where_threads_wait_for_locks_the_choice_waits_less(tmp_path: Path) -> None:
     """And the table says how much of the time they wait. Without cores no wait counts."""

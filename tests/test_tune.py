@@ -162,6 +162,7 @@ def test_ledgers_are_those_of_simulate_and_their_table_has_what_differs(trace: P
     assert list(saved(msgspec.structs.replace(tuned, traces=[same]))) == []
 
 
+@pytest.mark.big
 def test_the_number_of_simulations_decides_the_result(trace: Path, tuned: Tuned) -> None:
     other = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(jobs=2))
     assert (other.design, other.front, other.worth) == (tuned.design, tuned.front, tuned.worth)
@@ -189,6 +190,7 @@ def test_a_second_search_keeps_the_outcomes_of_the_first(tmp_path: Path) -> None
     assert {name: glance.figures[0] for name, glance in held.glances.items()} == {"one": 1.0, "two": 2.0, "both": 2.0}
 
 
+@pytest.mark.big
 def test_favour_and_limits_decide_among_the_front(trace: Path) -> None:
     def found(**asked: Any) -> Tuned:
         return tune(trace, base=DEFAULT, name="made", asked=FEW._replace(resume=True, **asked))
@@ -204,6 +206,7 @@ def test_favour_and_limits_decide_among_the_front(trace: Path) -> None:
         found(limits=Limits(time=0.01))
 
 
+@pytest.mark.big
 def test_p999_is_that_of_simulate_and_bounds_every_trace(trace: Path, tmp_path: Path) -> None:
     asked = FEW._replace(resume=True, latency=True, simulations=16)
     found = tune(trace, base=DEFAULT, name="made", asked=asked, hold_out=[trace])
@@ -270,6 +273,7 @@ def test_capacity_follows_what_is_freed_and_asked_again(tmp_path: Path) -> None:
     assert tuned.after.allocator_ns_per_op < 0.8 * tuned.before.allocator_ns_per_op
 
 
+@pytest.mark.big
 def test_tiny_objects_get_a_class_of_8_bytes_where_the_grain_allows(tmp_path: Path) -> None:
     path = trace_of(tmp_path / "t.hst", [8] * 20_000 + [24] * 5000)
     sizes = {name: tune(path, base=BASES[name], name="made", asked=FEW).design.sizes for name in ("default", "grain_8")}
@@ -278,6 +282,7 @@ def test_tiny_objects_get_a_class_of_8_bytes_where_the_grain_allows(tmp_path: Pa
     assert all(size % 16 == 0 for size in sizes["grain_8"][1:])
 
 
+@pytest.mark.big
 def test_huge_pages_only_where_the_program_is_said_to_touch_all(tmp_path: Path) -> None:
     """Twenty runs of 1 MB lie on huge pages, whose first touches cost less, if they are said to be touched."""
     sizes = [1_000_000] * 20
