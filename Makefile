@@ -98,7 +98,7 @@ hot-paths: venv ## count the hot paths' instructions anew and write them to benc
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 
 check: lint ## lint, types, import law, and generated/ byte for byte
-	@set -e; for name in $(GENERATED); do $(BIN)/python -m heapsmith generate $$name -o generated/$$name --check; done
+	$(BIN)/python -m heapsmith.codegen.committed --check $(GENERATED)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
@@ -109,7 +109,7 @@ man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.man out/man
 
 generated: venv ## write the committed designs, their C and the JSON Schemas anew
-	@set -e; for name in $(GENERATED); do $(BIN)/python -m heapsmith generate $$name -o generated/$$name; done
+	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
 	$(BIN)/python -m heapsmith.schemas
 
 lint: dev ## ruff and mypy --strict

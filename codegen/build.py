@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from heapsmith.codegen.generate import APART, RUNTIME, UNIT, generate
+from heapsmith.codegen.generate import APART, RUNTIME, SLOW, UNIT, generate
 from heapsmith.codegen.toolchain import compile_c, find_gcc, find_tool, links_with_gnu_ld, run_tool
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import Missing
@@ -124,4 +124,6 @@ def _soname(out: Path) -> list[str]:
 
 
 def _sources(emitted: Path) -> list[Path]:
-    return [emitted / "fast.c", emitted / UNIT]
+    """The two units. In a shipped folder (codegen/ship.py), heap.c is both in one."""
+    shipped = emitted / SLOW
+    return [emitted / "fast.c", shipped if shipped.exists() else emitted / UNIT]

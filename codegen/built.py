@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from heapsmith.codegen.build import CHECKED, FLAGS, build
-from heapsmith.codegen.generate import contents
+from heapsmith.codegen.generate import digest
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import Design
 from heapsmith.model.files import cache_dir
@@ -22,5 +22,5 @@ def library_folder(design: Design, flags: Sequence[str] = FLAGS) -> Path:
 
     The key is the hash of the emitted files, the runtime's sources, the flags and gcc's version.
     """
-    parts = [contents(design)["MANIFEST"], find_gcc().version.encode(), *map(str.encode, flags)]
+    parts = [digest(design).encode(), find_gcc().version.encode(), *map(str.encode, flags)]
     return cache_dir() / "libraries" / hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]

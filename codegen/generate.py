@@ -1,7 +1,8 @@
-"""From Plan to C: renders the templates and writes plan.json and MANIFEST, or checks them."""
+"""From Plan to C: renders the templates. codegen/ship.py adds what the C includes, for others."""
 
 import hashlib
 import re
+from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import lru_cache
 from pathlib import Path
@@ -14,7 +15,7 @@ import heapsmith
 from heapsmith.codegen.claims import dispatches, header_sentence, sentences, struct_bytes, struct_fields
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.plan import Plan, make_plan, plan_json
+from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.design.toml import design_text
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import staged
@@ -25,6 +26,8 @@ RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 APART = RUNTIME / "apart.ld"
 
 UNIT, HEADER = "heap.c", "heapsmith.h"
+SLOW = "slow.c"
+"""The name of UNIT in a shipped folder, where heap.c is the whole library."""
 
 PURPOSES = {
     "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
@@ -110,6 +113,11 @@ def _sites(plan: Plan) -> dict[str, Any]:
     return {"site_modules": row.modules(groups), "site_places": row.places(groups)}
 
 
+def banner(plan: Plan, purpose: str) -> str:
+    """The first lines of an emitted file."""
+    return _templates().get_template("banner.j2").render(plan=plan, purpose=purpose, version=heapsmith.__version__)
+
+
 def render(plan: Plan) -> dict[str, str]:
     """The emitted C by file name: the library's files and the header for programs."""
     sources = runtime_sources(plan)
@@ -162,20 +170,22 @@ def contents(design: Design) -> dict[str, bytes]:
     """All files that `generate` writes for a design: content by name."""
     plan = make_plan(design)
     files = {name: text.encode() for name, text in render(plan).items()}
-    files["plan.json"] = plan_json(plan)
     files["design.toml"] = design_text(design).encode()
-    files["MANIFEST"] = _manifest(plan, files)
     return files
 
 
-def _manifest(plan: Plan, files: dict[str, bytes]) -> bytes:
-    """One `sha256  name` line per emitted file, runtime source and linker script (the format of sha256sum)."""
-    sources = runtime_sources(plan)
-    listed = dict(sorted(files.items()))
-    own = [RUNTIME / name for name in INCLUDED.findall(files["plan.h"].decode())]
-    for source in [*sorted({*_headers(sources), *own}), *sources, APART]:
-        listed[f"runtime/{source.relative_to(RUNTIME)}"] = source.read_bytes()
-    return "".join(f"{hashlib.sha256(text).hexdigest()}  {name}\n" for name, text in listed.items()).encode()
+def parts(plan: Plan) -> list[Path]:
+    """The files of the runtime that a design's C includes, directly or not, sorted."""
+    emitted = [name for text in render(plan).values() for name in INCLUDED.findall(text)]
+    own = [path for name in emitted if (path := RUNTIME / name).is_file()]
+    return sorted({*own, *_headers(own)})
+
+
+def digest(design: Design) -> str:
+    """The hash of all that a design's library is compiled of."""
+    texts = [text for _, text in sorted(contents(design).items())]
+    texts += [part.read_bytes() for part in [*parts(make_plan(design)), APART]]
+    return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
 def _headers(sources: list[Path]) -> set[Path]:
@@ -191,15 +201,20 @@ def _headers(sources: list[Path]) -> set[Path]:
 
 
 def generate(design: Design, out: Path, *, check: bool = False) -> Generated:
-    """Write the C of a design to the folder `out`; with `check`, compare it with the files there.
+    """Write the C of a design, without the runtime's, to the folder `out`; check: compare it. Raises as `written`."""
+    return written(design, contents(design), out, check=check)
+
+
+def written(design: Design, files: Mapping[str, bytes], out: Path, *, check: bool) -> Generated:
+    """Write files to the folder `out`; with `check`, compare them with the files there.
 
     Raises CheckFailed for the first file that differs, BadInput if the folder cannot be written.
     """
-    files = contents(design)
     with ExitStack() as stack:  # all files are renamed at its end: a failure leaves the old files
         for name, wanted in sorted(files.items()):
             path = out / name
             if not check:
+                path.parent.mkdir(parents=True, exist_ok=True)
                 stack.enter_context(staged(path)).write_bytes(wanted)
             elif not path.is_file():
                 raise CheckFailed(f"{path}: missing; run: heapsmith generate {out / 'design.toml'} -o {out}")

@@ -53,7 +53,7 @@ GATE void hs_free_large(void *block)
 
 static void *clear(void *block, size_t bytes)
 {
-    return LIVE_MAP ? hs_fill_any(block, 0, bytes, SIZE_MAX) : memset(block, 0, bytes);
+    return LIVE_MAP ? hs_fill_any(block, 0, bytes, hs_any_size()) : memset(block, 0, bytes);
 }
 
 static void copy_to(void *moved, const void *block, size_t bytes)
@@ -65,7 +65,7 @@ static void copy_to(void *moved, const void *block, size_t bytes)
     }
 #endif
     if (LIVE_MAP)
-        hs_copy_any(moved, block, bytes, SIZE_MAX);
+        hs_copy_any(moved, block, bytes, hs_any_size());
     else
         memcpy(moved, block, bytes);
 }

@@ -19,7 +19,7 @@
 enum { HIDDEN_VERSION = 0x8000, FILTER_BITS = 64 };
 
 /* Neither exists in a static program: there is nothing to search then. */
-extern struct r_debug _r_debug __attribute__((weak));
+extern struct r_debug _r_debug __attribute__((weak, visibility("default")));
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
 /* What one object's dynamic section says. */

@@ -8,7 +8,7 @@ struct fork_handlers {
     void (*before)(void), (*in_parent)(void), (*in_child)(void);
 };
 
-extern char __libc_single_threaded __attribute__((weak)); /* the C library's, since glibc 2.32 */
+extern char __libc_single_threaded __attribute__((weak, visibility("default"))); /* the C library's, since glibc 2.32 */
 extern bool hs_fork_watched;
 
 /* pthread_atfork(3) for handlers of the object, past our own definition of what that calls. */

@@ -23,7 +23,7 @@ from heapsmith.bench.record.shares import Shares, name_of, shares
 from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.built import library_of
-from heapsmith.codegen.generate import generate
+from heapsmith.codegen.ship import ship
 from heapsmith.codegen.verify import VerifyReport, verify
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
@@ -128,7 +128,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     say(4, f"simulate {base.name} and {name}")
     found.simulated = simulated = simulate(trace, [base, tuned.design], progress=progress)
     say(5, f"generate the C in {emitted}")
-    generate(tuned.design, emitted)
+    ship(tuned.design, emitted)
     files.append(str(emitted))
     say(6, f"build {library}")
     build_emitted(emitted, library, own=tuned.design.compile_flags)

@@ -39,7 +39,9 @@ Counts = dict[str, dict[str, float]]
 
 def committed() -> list[str]:
     """The designs whose C is committed to generated/."""
-    return sorted(folder.name for folder in files("heapsmith.generated").iterdir() if (folder / "MANIFEST").is_file())
+    return sorted(
+        folder.name for folder in files("heapsmith.generated").iterdir() if (folder / "design.toml").is_file()
+    )
 
 
 def count(names: Sequence[str]) -> Counts:

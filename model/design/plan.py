@@ -7,7 +7,7 @@ import msgspec
 from heapsmith.model import constants, policy
 from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE, first_bytes
 from heapsmith.model.design.choices import derive_front
-from heapsmith.model.design.design import Design, stated
+from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
 from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
 from heapsmith.model.policy.front.common import FrontPlan
@@ -378,12 +378,3 @@ def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
     entries = (classes[-1].usable + bias + grain - 1) // grain + 1
     usable = [row.usable for row in classes]
     return [bisect_left(usable, entry * grain - bias) for entry in range(entries)]
-
-
-def plan_json(plan: Plan) -> bytes:
-    """Return the plan as indented JSON with a newline: for `generate` and `design show --json`."""
-    content = {field: getattr(plan, field) for field in plan.__struct_fields__} | {"design": stated(plan.design)}
-    for field in ("numbers", "bounds"):
-        if not content[field]:
-            del content[field]
-    return msgspec.json.format(msgspec.json.encode(content), indent=2) + b"\n"

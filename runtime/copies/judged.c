@@ -88,23 +88,23 @@ static void judge(const void *at, size_t bytes)
 __attribute__((noinline)) static void *copy_judged(void *to, const void *from, size_t bytes)
 {
     judge(to, bytes);
-    return hs_copy_any(to, from, bytes, SIZE_MAX);
+    return hs_copy_any(to, from, bytes, hs_any_size());
 }
 
 __attribute__((noinline)) static void *fill_judged(void *start, int byte, size_t bytes)
 {
     judge(start, bytes);
-    return hs_fill_any(start, byte, bytes, SIZE_MAX);
+    return hs_fill_any(start, byte, bytes, hs_any_size());
 }
 
 void *copy(void *to, const void *from, size_t bytes)
 {
-    return is_inside(to, bytes) ? hs_copy_any(to, from, bytes, SIZE_MAX) : copy_judged(to, from, bytes);
+    return is_inside(to, bytes) ? hs_copy_any(to, from, bytes, hs_any_size()) : copy_judged(to, from, bytes);
 }
 
 void *fill(void *start, int byte, size_t bytes)
 {
-    return is_inside(start, bytes) ? hs_fill_any(start, byte, bytes, SIZE_MAX) : fill_judged(start, byte, bytes);
+    return is_inside(start, bytes) ? hs_fill_any(start, byte, bytes, hs_any_size()) : fill_judged(start, byte, bytes);
 }
 
 #endif

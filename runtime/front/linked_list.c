@@ -7,7 +7,7 @@
 #include "store.h"
 #include "thread.h"
 
-static void push(struct front *front, void *block)
+static void linked_push(struct front *front, void *block)
 {
     struct block *first = block;
     link_set(first, front->list);
@@ -47,7 +47,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
     if (blocks == 0)
         return hs_alloc_run_for(class);
     for (uint32_t index = 0; index + 1 < blocks; index++)
-        push(front, taken[index]);
+        linked_push(front, taken[index]);
     void *block = taken[blocks - 1];
     learner_missed(heap, class);
     return block;
@@ -65,7 +65,7 @@ void linked_list_flush(struct heap *heap, unsigned class, void *block)
     count_own(&count->flush, 1);
     count_own(&count->flushed, plan->flush);
     give_newest(heap, class, plan->flush);
-    push(&heap->front[class], block);
+    linked_push(&heap->front[class], block);
     count_checked(&count->push);
     learner_flushed(heap, class);
     hs_flushed(heap);

@@ -126,7 +126,7 @@ void *hs_take_back_any(void *block)
     hardening_unseal(block, usable);
     hs_check_before(block, usable);
     hs_dies(block);
-    hs_fill_any(block, 0, usable, SIZE_MAX);
+    hs_fill_any(block, 0, usable, hs_any_size());
     hs_tail_set((char *)block + usable, 0);
     return block;
 }

@@ -8,8 +8,8 @@
 #include <string.h>
 
 /* The C library's registration with the kernel, since glibc 2.35; a size of 0: switched off, or a kernel without it. */
-extern const ptrdiff_t __rseq_offset __attribute__((weak));
-extern const unsigned int __rseq_size __attribute__((weak));
+extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
+extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
 
 enum { LEAST_RSEQ_BYTES = 20 };
 

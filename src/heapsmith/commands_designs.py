@@ -66,11 +66,16 @@ def schema(
 def generate(
     design: take.Name,
     out: take.OutFolder,
+    single: Annotated[bool, typer.Option("--single", help="Write one C file and its header.")] = False,
     check: Annotated[bool, typer.Option("--check", help="Compare with the folder's files; write nothing.")] = False,
     json: take.Json = False,
 ) -> None:
-    """Write the C of a design. heapsmith.h for programs, plan.json and a MANIFEST of hashes stand beside it."""
-    found = heapsmith.generate(design, out, check=check).details
+    """Write the C of a design: a folder that compiles by itself.
+
+    `cc -O2 -shared -fPIC -o libheap.so heap.c` or make in it builds the library, without heapsmith. heapsmith.h is for
+    programs that inline malloc.
+    """
+    found = heapsmith.generate(design, out, single=single, check=check).details
     said = f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}"
     show.emit_json(found) if json else show.line(said)
 

@@ -178,7 +178,7 @@ class Generated(Result):
 
     @property
     def files(self) -> list[str]:
-        """The names of the files: `MANIFEST` has the hash of each and of the runtime's sources."""
+        """The names of the files."""
         return self.details.files
 
     def show(self) -> None:
@@ -189,20 +189,22 @@ class Generated(Result):
 
 
 @typed
-def generate(design: DesignLike, folder: str | os.PathLike[str], *, check: bool = False) -> Generated:
-    """Write the C of a design to a folder, with heapsmith.h for programs, plan.json and a MANIFEST of hashes.
+def generate(
+    design: DesignLike, folder: str | os.PathLike[str], *, single: bool = False, check: bool = False
+) -> Generated:
+    """Write the C of a design to a folder, which compiles without heapsmith; heapsmith.h is for programs.
 
-    check: write nothing, and raise CheckFailed for the first file there that differs. Raises BadInput
-    for an illegal design and a folder that cannot be written.
+    single: all C in one file. check: write nothing, and raise CheckFailed for the first file there that
+    differs. Raises BadInput for an illegal design and a folder that cannot be written.
 
-    >>> generate("lean", "lean-c").files
-    ['MANIFEST', 'design.toml', 'fast.c', 'heap.c', 'heapsmith.h', 'plan.c', 'plan.h', 'plan.json']
+    >>> generate("lean", "lean-c", single=True).files
+    ['heap.c', 'heapsmith.h']
     """
-    from heapsmith.codegen.generate import generate as emit
+    from heapsmith.codegen.ship import ship
     from heapsmith.model.files import writable_folder
 
     out = Path(folder)
-    return Generated(emit(model_of(design), out if check else writable_folder(out), check=check))
+    return Generated(ship(model_of(design), out if check else writable_folder(out), single=single, check=check))
 
 
 @typed

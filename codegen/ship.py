@@ -1,0 +1,186 @@
+"""What `heapsmith generate` writes: a folder that compiles by itself, or one C file and one header.
+
+The C is that of codegen/generate.py, beside the parts of the runtime that it includes; nothing of heapsmith is
+needed to compile it. heap.c is the library in one unit. Two, fast.c and slow.c, are what `heapsmith build` compiles.
+"""
+
+import os
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+from importlib.metadata import distribution
+from pathlib import Path
+
+from heapsmith.codegen.build import FLAGS, WARNINGS
+from heapsmith.codegen.generate import APART, HEADER, RUNTIME, SLOW, UNIT, Generated, banner, parts, render, written
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.design.toml import design_text
+
+INCLUDE = re.compile(r'^#include "([^"]+)"(.*)$', re.MULTILINE)
+SYSTEM = re.compile(r"^#include <([^>]+)>", re.MULTILINE)
+CONDITION = re.compile(r"#\s*(ifdef|ifndef|if|else|elif|endif)\b\s*(\w*)")
+GUARD = re.compile(r"#pragma once\n|#ifndef (\w+_H)\n#define \1\n")
+
+WHOLE = """#define _GNU_SOURCE /* before the first system header */
+{system}
+/* Without the flags of a Makefile: a thread's heap is found by one load, for a call could allocate; and no compiler may
+ * turn a malloc and a memset in here into the calloc that they are part of. */
+#define __thread __thread __attribute__((tls_model("initial-exec")))
+#define malloc hs_called_malloc
+#define calloc hs_called_calloc
+#define realloc hs_called_realloc
+#define free hs_called_free
+void *malloc(size_t bytes) __asm__("malloc");
+void *calloc(size_t count, size_t bytes) __asm__("calloc");
+void *realloc(void *block, size_t bytes) __asm__("realloc");
+void free(void *block) __asm__("free");
+#pragma GCC visibility push(hidden) /* but for malloc and its kin, which say that they are not */
+{parts}
+#pragma GCC visibility pop
+"""
+
+MAKEFILE = """libheap.so: fast.c slow.c $(wildcard *.h runtime/* runtime/*/*)
+	$(or $(CC),cc) {flags} -o $@ fast.c slow.c
+"""
+
+README = """# {name}: a malloc made by heapsmith {version}
+
+{about}
+
+Build it on x86-64 Linux with the GNU C library, by `make` or without it:
+
+    cc -O2 -shared -fPIC -o libheap.so heap.c
+
+Preload it, or link it:
+
+    LD_PRELOAD=$PWD/libheap.so program
+    cc -o program program.c -L. -lheap -Wl,-rpath,$PWD
+
+Options go into the environment: `HEAPSMITH=stats` prints what the heap did, at exit;
+`HEAPSMITH=stats=FILE` writes it to a file, as JSON.
+
+| file | |
+|:--|:--|
+| `design.toml` | the choices that this heap is made of |
+| `heap.c` | the library in one unit |
+| `fast.c`, `slow.c` | the same in two: the hit paths, and all else |
+| `plan.h`, `plan.c` | its numbers and its tables |
+| `runtime/` | the parts that it is made of |
+| `heapsmith.h` | for programs: malloc and free of constant sizes, inlined |
+
+`heapsmith verify design.toml` holds this C against the model, event by event.
+The licence is in LICENSE.
+"""
+
+
+def folder_of(design: Design) -> dict[str, bytes]:
+    """The files of a folder that compiles by itself: content by name."""
+    plan = make_plan(design)
+    emitted = render(plan)
+    emitted[SLOW] = emitted.pop(UNIT)
+    files = {name: _relative(text, name) for name, text in emitted.items()}
+    for part in parts(plan):
+        name = f"runtime/{part.relative_to(RUNTIME).as_posix()}"
+        files[name] = _relative(part.read_text(), name)
+    files["heap.c"] = banner(plan, "The library in one unit.") + _whole(files, '#include "fast.c"\n#include "slow.c"')
+    files["runtime/apart.ld"] = APART.read_text()
+    files["design.toml"] = design_text(design)
+    files["Makefile"] = MAKEFILE.format(flags=" ".join(_flags(design)))
+    files["README.md"] = _readme(design)
+    files["LICENSE"] = _licence()
+    return {name: text.encode() for name, text in sorted(files.items())}
+
+
+def single_of(design: Design) -> dict[str, bytes]:
+    """One C file and its header: content by name."""
+    files = {name: text.decode() for name, text in folder_of(design).items()}
+    stated = "".join(f" * {line}\n".replace(" \n", "\n") for line in files["design.toml"].splitlines())
+    defined = {*re.findall(r"^#define (\w+)", files["plan.h"], re.MULTILINE)}
+    seen: set[str] = set()
+    whole = "".join(_expanded(name, files, defined, seen) for name in ("plan.h", "plan.c", "fast.c", SLOW))
+    text = banner(make_plan(design), "The library in one file: plan, hit paths, slow paths.")
+    text += f"/* {_licence().strip()} */\n\n/* The design:\n *\n{stated} */\n{_whole(files, whole)}"
+    return {"heap.c": text.encode(), HEADER: files[HEADER].encode()}
+
+
+def ship(design: Design, out: Path, *, single: bool = False, check: bool = False) -> Generated:
+    """Write a design's folder, or its one file and header, to the folder `out`; check: compare with the files there.
+
+    Raises CheckFailed for the first file that differs, BadInput if the folder cannot be written.
+    """
+    files = single_of(design) if single else folder_of(design)
+    return written(design, files, out, check=check)
+
+
+def _relative(text: str, name: str) -> str:
+    """A file's text, whose includes begin at its own folder."""
+    folder = posixpath.dirname(name)
+
+    def found(match: re.Match[str]) -> str:
+        target = f"runtime/{match[1]}" if (RUNTIME / match[1]).is_file() else SLOW if match[1] == UNIT else match[1]
+        return f'#include "{os.path.relpath(target, folder or ".")}"{match[2]}'
+
+    return INCLUDE.sub(found, text)
+
+
+def _whole(files: Mapping[str, str], parts: str) -> str:
+    """The library in one unit, made of these parts."""
+    system = {name for file, text in files.items() if file.endswith((".c", ".h")) and file != HEADER
+              for name in SYSTEM.findall(text)}  # fmt: skip
+    return WHOLE.format(system="\n".join(f"#include <{name}>" for name in sorted(system)), parts=parts)
+
+
+def _expanded(name: str, files: Mapping[str, str], defined: set[str], seen: set[str]) -> str:
+    """A file with what it includes in the includes' places, each file once.
+
+    An include under a condition is expanded if the condition holds: all such ask for a macro of plan.h, or for
+    HEAPSMITH_ARCHIVE, which is not defined here.
+    """
+    seen.add(name)
+    text = GUARD.sub("", files[name])
+    if text != files[name] and "#pragma once" not in files[name]:
+        text = text[: text.rindex("#endif")]
+    text = text.replace("#define _GNU_SOURCE /* for all parts, before the first system header */\n", "")
+    lines: list[str] = []
+    holds: list[bool] = []
+    for line in text.splitlines():
+        if match := CONDITION.match(line):
+            _enter(match, holds, defined)
+        if not (include := INCLUDE.match(line)):
+            lines.append(line)
+            continue
+        target = posixpath.normpath(posixpath.join(posixpath.dirname(name), include[1]))
+        if target not in seen and all(holds):
+            lines += _expanded(target, files, defined, seen).splitlines()
+    first = files[name].partition("*/")[0].removeprefix("/*").strip().splitlines()[0]
+    return f"\n/* ---- {name}: {first} ---- */\n" + "\n".join(lines) + "\n"
+
+
+def _enter(match: re.Match[str], holds: list[bool], defined: set[str]) -> None:
+    """Follow a conditional directive; the conditions of expressions are held to be true."""
+    word, macro = match[1], match[2]
+    if word in ("ifdef", "ifndef", "if"):
+        holds.append((macro in defined) == (word == "ifdef") if word != "if" else True)
+    elif word == "else":
+        holds[-1] = not holds[-1]
+    elif word == "endif":
+        holds.pop()
+
+
+def _flags(design: Design) -> Iterator[str]:
+    """The compiler's flags of a build, without its warnings; GNU ld lays what is seldom read apart."""
+    own = [*(design.compile_flags or ()), "-Wl,--gc-sections", "-Wl,-T,runtime/apart.ld"]
+    yield from (
+        flag for flag in [*FLAGS, *own] if (flag not in WARNINGS and not flag.startswith("-W")) or "-Wl" in flag
+    )
+
+
+def _readme(design: Design) -> str:
+    about = design.about or f"The design `{design.name}`."
+    return README.format(name=design.name, version=distribution("heapsmith").version, about=about)
+
+
+def _licence() -> str:
+    found = distribution("heapsmith")
+    return found.read_text("licenses/LICENSE") or found.read_text("LICENSE") or ""

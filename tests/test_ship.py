@@ -1,0 +1,105 @@
+"""What `generate` writes compiles by itself, with any compiler and no flags, and is the model's heap."""
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from covering import soon
+from test_cli import Call
+from traces import random_trace
+
+from heapsmith.bench.common.preload import preloadable
+from heapsmith.codegen.ship import folder_of, ship, single_of
+from heapsmith.codegen.verify import verify
+from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.errors import CheckFailed
+
+SOME = ("default", "hardened", "processor")
+COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
+PERL = ["perl", "-e", 'my %h = map { $_ => "x" x ($_ % 500) } 1 .. 20_000; print length join "", %h']
+
+
+def compiled(folder: Path, compiler: str, *words: str) -> Path:
+    """The library of a folder, by the words of its README, where nothing else is."""
+    library = folder / f"lib{compiler}.so"
+    command = [compiler, "-O2", "-shared", "-fPIC", "-o", library.name, *(words or ("heap.c",))]
+    bare = {"PATH": os.environ["PATH"]}
+    done = subprocess.run(command, cwd=folder, env=bare, check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    return library
+
+
+@pytest.mark.parametrize("compiler", COMPILERS)
+@pytest.mark.parametrize("single", [False, True], ids=["folder", "single"])
+@pytest.mark.parametrize("name", soon(builtin_names(), SOME))
+def test_it_compiles_by_itself_and_is_the_models_heap(name: str, single: bool, compiler: str, tmp_path: Path) -> None:
+    folder = tmp_path / "with space"
+    design = load(name)
+    found = ship(design, folder, single=single)
+    assert sorted(found.files) == sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+    library = compiled(folder, compiler)
+    trace = random_trace(tmp_path / "t.hst", 3000, 3, max_size=200_000)
+    report = verify(design, [trace], audit=False, release=library)
+    assert report.ok, report.runs
+    if design.foreign != "trust":
+        bare = {"PATH": os.environ["PATH"]}
+        plain, under = (
+            subprocess.run(PERL, check=True, capture_output=True, env=bare | more).stdout
+            for more in ({}, {"LD_PRELOAD": preloadable(library)})
+        )
+        assert under == plain
+
+
+def test_make_builds_what_build_builds(tmp_path: Path, call: Call) -> None:
+    """The units, the flags and the linker script are those of `heapsmith build`."""
+    ship(load("default"), tmp_path)
+    done = subprocess.run(["make"], cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert call("build", "default", "-o", tmp_path / "other.so").status == 0
+    assert code(tmp_path / "libheap.so") == code(tmp_path / "other.so")
+
+
+def code(library: Path) -> str:
+    """The machine code of a library, without its name."""
+    shown = subprocess.run(["objdump", "-d", library], check=True, capture_output=True, text=True).stdout
+    return shown.partition("Disassembly")[2]
+
+
+@pytest.mark.parametrize("of", [folder_of, single_of])
+def test_all_words_are_true(of: Callable[..., dict[str, bytes]]) -> None:
+    """Each file says on its first line what is in it; nothing is included that is not there; no path is a machine's."""
+    for name in ("default", "owner", "lean"):
+        files = {name: text.decode() for name, text in of(load(name)).items()}
+        for file, text in files.items():
+            assert str(Path.home()) not in text
+            if file.endswith((".c", ".h")):
+                assert re.match(r"/\* \S", text), file
+            for included in re.findall(r'^#include "(.*?)"', text, re.MULTILINE):
+                assert os.path.normpath(os.path.join(os.path.dirname(file), included)) in files, (file, included)
+    assert single_of(load("lean")).keys() == {"heap.c", "heapsmith.h"}
+
+
+def test_readme_is_one_screen_and_its_files_are_there() -> None:
+    files = folder_of(load("default"))
+    readme = files["README.md"].decode()
+    assert readme.count("\n") < 45
+    named = re.findall(r"`([\w.]+\.[ch]|design\.toml|runtime/)`", readme)
+    assert len(named) > 6
+    assert all(name in files or any(file.startswith(name) for file in files) for name in named)
+    assert "Permission is hereby granted" in files["LICENSE"].decode()
+    assert files["Makefile"].decode().count("\n") <= 3
+
+
+def test_a_changed_file_is_named(tmp_path: Path) -> None:
+    design = load("lean")
+    for single, file in ((False, "runtime/api.c"), (True, "heap.c")):
+        folder = tmp_path / str(single)
+        ship(design, folder, single=single)
+        ship(design, folder, single=single, check=True)
+        (folder / file).write_text("changed")
+        with pytest.raises(CheckFailed, match=f"{file}: differs"):
+            ship(design, folder, single=single, check=True)
