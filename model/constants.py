@@ -29,5 +29,7 @@ BUDGET_GROWTH = 4
 """Bytes by which a release budget grows for each byte needed again: a larger step learns with fewer
 page faults how much a program needs.
 """
+SHRUNK = 2
+"""A heap has shrunk where this many times what it has committed is less than the most that it had."""
 ROOM_SHARE = 4
 """A huge block that moved to grow has room for this share of its pages behind it."""

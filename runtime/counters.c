@@ -3,6 +3,7 @@
 
 struct heap_count hs_count;
 uint64_t hs_huge_committed;
+uint64_t hs_queued_pages;
 
 const char *const hs_heap_counter[] = {
     "superslabs", "slabs", "releases", "released_bytes", "heaps", "adoptions",

@@ -93,6 +93,7 @@ static inline void count_checked(uint64_t *counter)
 }
 
 extern uint64_t hs_huge_committed; /* of the committed bytes, those of huge blocks and of mappings that wait */
+extern uint64_t hs_queued_pages; /* committed ones of the free runs that wait in their age queue */
 
 /* Bytes newly committed, or given back (negative); keeps the peak. */
 void count_committed(int64_t by);

@@ -8,7 +8,11 @@
 
 /* 1 + first page, 0 when the queue is empty; runs are put in at `newest_run` and released from `oldest_run`. */
 static uint32_t oldest_run, newest_run;
-static uint64_t queued_pages; /* committed ones, of all runs in the queue */
+
+static void set_queued(uint64_t pages)
+{
+    __atomic_store_n(&hs_queued_pages, pages, __ATOMIC_RELAXED);
+}
 
 void ages_join(uint32_t first)
 {
@@ -25,7 +29,7 @@ void ages_join(uint32_t first)
     else
         oldest_run = first + 1;
     newest_run = first + 1;
-    queued_pages += run->dirty;
+    set_queued(hs_queued_pages + run->dirty);
 }
 
 void ages_leave(uint32_t first)
@@ -41,7 +45,7 @@ void ages_leave(uint32_t first)
         hs_runs.page[run->older - 1].newer = run->newer;
     else
         oldest_run = run->newer;
-    queued_pages -= run->dirty;
+    set_queued(hs_queued_pages - run->dirty);
 }
 
 /* The run's pages are not committed any more: out of the queue. The bytes. */
@@ -73,7 +77,7 @@ static size_t give_back(uint32_t first, bool lazily)
 static bool oldest_goes(uint32_t gone)
 {
     uint64_t stamp = RUN_STAMP_BYTES > 0 ? hs_runs.stamp[oldest_run - 1] : 0;
-    return release_run_goes(stamp, queued_pages * PAGE_BYTES, gone);
+    return release_run_goes(stamp, hs_queued_pages * PAGE_BYTES, gone);
 }
 
 void ages_release(void)
@@ -121,7 +125,7 @@ void ages_check(void)
         older = run;
     }
     check(newest_run == older, "the newest run ends the age queue");
-    check(pages == queued_pages, "queued_pages == committed pages of the runs in the age queue");
+    check(pages == hs_queued_pages, "queued pages == committed pages of the runs in the age queue");
     for (uint32_t first = 0; first < hs_runs.top; first += hs_runs.page[first].length)
         runs -= run_state(first) == RUN_FREE && hs_runs.page[first].age == AGE_QUEUED;
     check(runs == 0, "every free run that says so is in the age queue");
@@ -130,5 +134,5 @@ void ages_check(void)
 void ages_reset(void)
 {
     oldest_run = newest_run = 0;
-    queued_pages = 0;
+    set_queued(0);
 }

@@ -44,7 +44,13 @@ TURNED = [
 """Programs that filled large blocks, which are live yet, before they have sparse ones."""
 FREED = ["after 600 2097152 200 0", "after 2000 400000 150 0"]
 """The same, after they freed those that they filled."""
-PHASES = ["phases 200 400 138412032 11534336 3", "phases 1024 32768 138412032 11534336 8"]
+PHASES = [
+    "phases 200 400 138412032 11534336 3",
+    "phases 1024 32768 138412032 11534336 8",
+    "phases 40000 200000 138412032 11534336 4",
+    "phases 16 65536 138412032 11534336 5",
+]
+"""Live bytes fall from 132 to 11 MiB, of blocks of slabs, of runs and of both."""
 
 
 @cache

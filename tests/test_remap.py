@@ -45,22 +45,37 @@ def shared(compiled: bool, **numbers: int) -> Program:
 
 
 @plain_and_compiled
-def test_free_runs_keep_their_share_of_the_heap(compiled: bool) -> None:
+def test_free_runs_of_a_shrunk_heap_keep_their_share(compiled: bool) -> None:
     program = shared(compiled, share_percent=50)
-    program.malloc("a b c d e f", 2 * PAGE)
+    program.malloc("a b c d e f g h i j k l", 2 * PAGE)
     program.malloc("huge", 100 * PAGE)  # counts for nothing
-    program.free("a c")
-    assert program.totals("releases") == (0,)  # 4 pages of 12: half of 8
-    program.free("e")
-    # 6 of 12, then 4 of 10: the two oldest go. 2 of 8 may stay.
-    assert program.totals("releases", "released_bytes") == (2, 4 * PAGE)
+    program.free("a c e g i")
+    assert program.totals("releases") == (0,)  # 10 pages wait beside 14 in use, of 22 at the first question
+    program.free("k")
+    assert program.totals("releases") == (0,)  # 12 in use: not less than half
+    program.free("l")
+    # 10 in use: of 14 that wait the oldest five runs go, 4 may stay beside 10 in use. The last two are one run now.
+    assert program.totals("releases", "released_bytes") == (5, 10 * PAGE)
+
+
+@plain_and_compiled
+def test_a_heap_that_stays_keeps_what_its_budget_says(compiled: bool) -> None:
+    program = shared(compiled, share_percent=10)
+    program.malloc("a b c d e f", 2 * PAGE)
+    for _ in range(3):
+        program.free("a c e")
+        program.malloc("a c e", 2 * PAGE)
+    assert program.totals("releases") == (0,)
 
 
 @plain_and_compiled
 def test_a_share_leaves_its_least(compiled: bool) -> None:
-    program = shared(compiled, share_percent=50, share_run_bytes=6 * PAGE)
-    program.malloc("a b c d e f g h", 2 * PAGE)
+    program = shared(compiled, share_percent=10, share_run_bytes=6 * PAGE)
+    program.malloc("a b c d e f g h i j k l", 2 * PAGE)
     program.free("a c e")
-    assert program.totals("releases") == (0,)
     program.free("g")
-    assert program.totals("releases", "released_bytes") == (1, 2 * PAGE)
+    assert program.totals("releases") == (0,)  # the first question, at 16 pages in use
+    program.free("i k l j h")
+    # 6 pages stay whatever the share is.
+    assert program.totals("releases")[0] > 0
+    assert program.simulator.state.aged_run_bytes <= 6 * PAGE

@@ -41,7 +41,8 @@ enum {
     SLAB_BUDGET_BYTES = 4194304,
     RUN_BUDGET_BYTES = 1048576,
     MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
-    SHARE_PERCENT = 0, /* of the other committed bytes, as much as may wait in a queue; 0: no bound */
+    SHARE_PERCENT = 0, /* of a shrunk heap's bytes in use may wait in a queue; 0: no bound */
+    SHRUNK = 2, /* times those bytes are less than they have been at most */
     SHARE_SLAB_BYTES = 0, /* of empty slabs may wait whatever the share is */
     SHARE_RUN_BYTES = 0, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */

@@ -126,6 +126,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     run_cache_slots: int = constants.RUN_CACHE_SLOTS
     release_lazily: int
     budget_growth: int = constants.BUDGET_GROWTH
+    shrunk: int = constants.SHRUNK
     thp_asked: int
     thp_slabs_from_bytes: int
     thp_runs_from_bytes: int

@@ -139,6 +139,7 @@ SCALARS = record_type(
     "kept_mappings",  # mappings and pages in it
     "kept_pages",
     "empty_superslabs",  # where superslabs are unmapped: those whose slabs are all in pools
+    "share_peak",  # the most committed bytes in use that were seen
     "aged_slab_bytes",  # committed bytes in the age queue of empty slabs
     "aged_run_bytes",  # the same for free runs
     "huge_committed",  # committed bytes of huge blocks, and of mappings that wait

@@ -15,14 +15,21 @@ static void grow(size_t *budget, size_t needed_again)
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
 
-/* Does more wait than the design's share of the other committed bytes of both spans? Threads may read them late. */
+static uint64_t share_peak; /* the most committed bytes in use that were seen; one of two at once may be lost */
+
+/* Has the heap shrunk, and does more wait than the design's share of what both spans have committed and in use? Threads may
+ * read that late. */
 static bool exceeds_share(size_t bytes, size_t least)
 {
     if (SHARE_PERCENT == 0 || bytes <= least)
         return false;
     uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
-    uint64_t others = __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED) + bytes;
-    return committed < others || 100 * (uint64_t)bytes > SHARE_PERCENT * (committed - others);
+    uint64_t others = PAGE_BYTES * __atomic_load_n(&hs_queued_pages, __ATOMIC_RELAXED);
+    others += __atomic_load_n(&aging_bytes, __ATOMIC_RELAXED) + __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED);
+    uint64_t used = committed > others ? committed - others : 0, peak = __atomic_load_n(&share_peak, __ATOMIC_RELAXED);
+    if (used > peak)
+        __atomic_store_n(&share_peak, peak = used, __ATOMIC_RELAXED);
+    return SHRUNK * used < peak && 100 * (uint64_t)bytes > SHARE_PERCENT * used;
 }
 
 /* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */
@@ -74,4 +81,5 @@ void release_reset(void)
     queue_reset();
     slab_budget = SLAB_BUDGET_BYTES;
     run_budget = RUN_BUDGET_BYTES;
+    share_peak = 0;
 }

@@ -6,7 +6,12 @@
 
 static struct slab *oldest_slab; /* NULL: the queue is empty */
 static struct slab *newest_slab;
-static size_t aging_bytes; /* sum of `committed` over its slabs */
+static size_t aging_bytes; /* sum of `committed` over its slabs; also read without the lock */
+
+static void set_aging(size_t bytes)
+{
+    __atomic_store_n(&aging_bytes, bytes, __ATOMIC_RELAXED);
+}
 
 static void queue_join(struct slab *slab)
 {
@@ -18,7 +23,7 @@ static void queue_join(struct slab *slab)
     else
         oldest_slab = slab;
     newest_slab = slab;
-    aging_bytes += slab->committed;
+    set_aging(aging_bytes + slab->committed);
 }
 
 static void queue_leave(struct slab *slab)
@@ -26,7 +31,7 @@ static void queue_leave(struct slab *slab)
     slab->aging = false;
     *(slab->older != NULL ? &slab->older->newer : &oldest_slab) = slab->newer;
     *(slab->newer != NULL ? &slab->newer->older : &newest_slab) = slab->older;
-    aging_bytes -= slab->committed;
+    set_aging(aging_bytes - slab->committed);
 }
 
 static void check_queue(void)

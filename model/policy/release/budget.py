@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE
+from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE, SHRUNK
 from heapsmith.model.memory.layout import TOTAL_COMMITTED
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
@@ -36,8 +36,9 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     pages when it wants (MADV_FREE). limit_percent: where committed bytes exceed this share of the
     limit on memory, all of these pages go back as needed, and freed runs and mappings too that wait
     in caches; 0: never. limit_bytes: the limit; 0: in a program that of its control group, in the
-    model none. share_percent: neither empty slabs nor free runs keep more than this share of the
-    other committed bytes, however large their budget has grown; 0: no such bound. share_slab_bytes,
+    model none. share_percent: in a heap that has shrunk to less than half,
+    neither empty slabs nor free runs keep more than this share of the committed bytes in use, however
+    large their budget has grown; 0: no such bound. share_slab_bytes,
     share_run_bytes: so much they keep whatever the share is.
     """
 
@@ -90,13 +91,14 @@ def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
 
 @kernel
 def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, stamp: int, gone: int) -> bool:
-    """Return whether the age queue exceeds its budget, which is 0 near the limit, or its share of the heap."""
+    """Return whether the age queue exceeds its budget, which is 0 near the limit, or its share of a shrunk heap."""
     if aged_bytes > budget_bytes:
         return True
     if state.share_percent > 0 and aged_bytes > least_bytes:
         touch(state.listener, TOTAL_COMMITTED, 0)
-        others = state.committed - state.huge_committed - aged_bytes
-        if 100 * aged_bytes > state.share_percent * others:
+        others = state.committed - state.huge_committed - state.aged_slab_bytes - state.aged_run_bytes
+        state.share_peak = max(int(state.share_peak), others)
+        if SHRUNK * others < state.share_peak and 100 * aged_bytes > state.share_percent * others:
             return True
     if aged_bytes == 0 or state.limit_mark_bytes == 0:
         return False
