@@ -24,21 +24,28 @@ GUARD = re.compile(r"#pragma once\n|#ifndef (\w+_H)\n#define \1\n")
 
 WHOLE = """#define _GNU_SOURCE /* before the first system header */
 {system}
-/* Without the flags of a Makefile: a thread's heap is found by one load, for a call could allocate; and no compiler may
- * turn a malloc and a memset in here into the calloc that they are part of. */
+/* Without the flags of the Makefile: a thread's heap is found by one load, for a call could allocate; no compiler may
+ * turn a malloc and a memset in here into the calloc that they are part of; calls of malloc in here are of this one. */
 #define __thread __thread __attribute__((tls_model("initial-exec")))
-#define malloc hs_called_malloc
-#define calloc hs_called_calloc
-#define realloc hs_called_realloc
-#define free hs_called_free
-void *malloc(size_t bytes) __asm__("malloc");
-void *calloc(size_t count, size_t bytes) __asm__("calloc");
-void *realloc(void *block, size_t bytes) __asm__("realloc");
-void free(void *block) __asm__("free");
+{own}
 #pragma GCC visibility push(hidden) /* but for malloc and its kin, which say that they are not */
 {parts}
 #pragma GCC visibility pop
+
+/* malloc and its kin, for everybody else */
+{exported}
 """
+
+CALLED = {
+    "malloc": "void *{}(size_t bytes)",
+    "calloc": "void *{}(size_t count, size_t bytes)",
+    "realloc": "void *{}(void *block, size_t bytes)",
+    "free": "void {}(void *block)",
+    "aligned_alloc": "void *{}(size_t alignment, size_t bytes)",
+    "memalign": "void *{}(size_t alignment, size_t bytes)",
+    "posix_memalign": "int {}(void **block, size_t alignment, size_t bytes)",
+}
+"""The functions that the library calls itself."""
 
 MAKEFILE = """libheap.so: fast.c slow.c $(wildcard *.h runtime/* runtime/*/*)
 	$(or $(CC),cc) {flags} -o $@ fast.c slow.c
@@ -128,7 +135,14 @@ def _whole(files: Mapping[str, str], parts: str) -> str:
     """The library in one unit, made of these parts."""
     system = {name for file, text in files.items() if file.endswith((".c", ".h")) and file != HEADER
               for name in SYSTEM.findall(text)}  # fmt: skip
-    return WHOLE.format(system="\n".join(f"#include <{name}>" for name in sorted(system)), parts=parts)
+    own = [f"#define {name} hs_own_{name}\n{call.format(name)} HIDDEN;" for name, call in CALLED.items()]
+    exported = [f"#undef {name}\n{call.format(name)} AS(hs_own_{name});" for name, call in CALLED.items()]
+    return WHOLE.format(
+        system="\n".join(f"#include <{name}>" for name in sorted(system)),
+        own="\n".join(['#define HIDDEN __attribute__((visibility("hidden")))', *own]),
+        exported="\n".join(['#define AS(name) __attribute__((alias(#name), visibility("default")))', *exported]),
+        parts=parts,
+    )
 
 
 def _expanded(name: str, files: Mapping[str, str], defined: set[str], seen: set[str]) -> str:

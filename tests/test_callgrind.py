@@ -18,7 +18,7 @@ from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import Level, load_hardware
-from heapsmith.model.predict.cost import kinds, price
+from heapsmith.model.predict.cost import instructions_of, instructions_spent, kinds
 from heapsmith.model.predict.simulate import simulate
 
 PROFILE = """\
@@ -116,7 +116,7 @@ def test_the_shipped_constants_are_of_the_library_of_today(name: str, tmp_path: 
     script.write(trace)
     write_script(trace, tmp_path / "script")
     (row,) = simulate(trace, [design]).rows
-    predicted = price(kinds(make_plan(design), row), load_hardware().instructions)
+    predicted = instructions_spent(kinds(make_plan(design), row), instructions_of(load_hardware()))
     assert predicted == pytest.approx(replay_counts(tmp_path / "script", library_of(design)).instructions, rel=0.1)
 
 

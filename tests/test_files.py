@@ -71,7 +71,7 @@ def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)); "
     start = limit + "from heapsmith.__main__ import main; sys.exit(main())"
     commands = {
-        f"generate default -o {tmp_path / 'c'}": tmp_path / "c" / "MANIFEST",
+        f"generate default -o {tmp_path / 'c'}": tmp_path / "c" / "LICENSE",
         f"build default -o {tmp_path / 'a.so'}": Path(tempfile.gettempdir()),
         f"bench --quick --only gawk -o {tmp_path / 'a.json'}": Path(tempfile.gettempdir()),
         f"trace cat {trace} {trace} -o {tmp_path / 'b.hst'}": tmp_path / "b.hst",

@@ -24,7 +24,8 @@ CALLS: dict[str, dict[str, Any]] = {
     "compare": {"command": ["true"], "libraries": ["glibc"]},
     "report": {"sources": "a.hst", "out": "a.html"},
 }
-TRUTHS = {"only", "everywhere", "latency", "resume", "replay", "huge_pages", "check", "checked", "static", "glibc"}
+TRUTHS = {"only", "single", "everywhere", "latency", "resume", "replay", "huge_pages", "check", "checked", "static"}
+TRUTHS |= {"glibc"}
 """Parameters that take any value, as true or false."""
 
 

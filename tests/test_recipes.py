@@ -56,7 +56,7 @@ def test_the_shell_blocks_run(tmp_path: Path) -> None:
             complaints = [line for line in done.stderr.splitlines() if "systemd" not in title or "job" in line]
             assert (done.returncode, complaints) == (0, []), title
             said[title] = done.stdout
-    assert len(said) == 6
+    assert len(said) == 7
     first, unit, container, machine, servers, environment_of_python = said.values()
     assert first.splitlines()[:2] == ["libheap.so", "True"]
     assert "sleep 5\ndefault " in first

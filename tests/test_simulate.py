@@ -12,6 +12,7 @@ from traces import random_trace
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
+from heapsmith.model.heap import simulator as simulators
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import BUILTIN, load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
@@ -160,13 +161,16 @@ def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], 
     assert "this machine has no costs" in call(*command[:-1], uncalibrated, "--cores", "2").err
 
 
-def test_one_rare_choice_takes_the_loop_with_all_of_them(tmp_path: Path) -> None:
+def test_one_rare_choice_takes_the_loop_with_all_of_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And a process that has this loop uses it for all designs."""
+    monkeypatch.setattr(simulators, "_WHOLE", set())
     trace = random_trace(tmp_path / "t.hst", 3000, 5)
     default = load("default")
     prewarmed = msgspec.structs.replace(default, prewarm=load("prewarm").prewarm)
     loops = {design.name: Simulator(make_plan(design))._run for design in map(load, ("default", "lean", "owner"))}
     assert loops["default"] is loops["lean"]
     assert loops["default"] is not loops["owner"]
+    assert Simulator(make_plan(default))._run is loops["owner"]
     assert Simulator(make_plan(prewarmed))._run is loops["owner"]
     assert Simulator(make_plan(default), rare=True)._run is loops["owner"]
     for design in (default, prewarmed):

@@ -26,10 +26,10 @@ size_t hardening_vacate(void);                           /* address space that i
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
 /* The C library's memmove and memset, where this library's own judge the program's copies (copies/judged.c). */
-#pragma GCC visibility push(default)
-void *hs_copy_any(void *to, const void *from, size_t bytes, size_t room) __asm__("__memmove_chk");
-void *hs_fill_any(void *start, int byte, size_t bytes, size_t room) __asm__("__memset_chk");
-#pragma GCC visibility pop
+void *hs_copy_any(void *to, const void *from, size_t bytes, size_t room) __asm__("__memmove_chk")
+    __attribute__((visibility("default")));
+void *hs_fill_any(void *start, int byte, size_t bytes, size_t room) __asm__("__memset_chk")
+    __attribute__((visibility("default")));
 
 /* As much room as may be. LLVM turns a call with this constant into one of memmove, which is the library's. */
 static inline size_t hs_any_size(void)

@@ -13,6 +13,8 @@ IS_STACK = False
 BATCHED = False
 CODE = FrontCode(Function("none_alloc"), Function("none_free"), "NULL", lend="NULL")
 COSTS = {
+    f"alloc.{NAME}": 0.0,  # no block is ever in it
+    f"flush.{NAME}": 0.0,
     f"free.{NAME}": 36.46,
     f"refill.{NAME}": 105.94,
     f"refill.block.{NAME}": 8.87,

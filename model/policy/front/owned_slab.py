@@ -34,6 +34,8 @@ CODE = FrontCode(
     lend="NULL",
 )
 COSTS = {
+    f"flush.{NAME}": 0.0,  # it is never full
+    f"flush.block.{NAME}": 0.0,
     f"alloc.{NAME}": 24.27,
     f"free.{NAME}": 14.05,
     f"refill.{NAME}": 91.13,

@@ -11,7 +11,7 @@ OWNED = False
 LOCKED = ("refill", "flush", "transfer", "take", "give", "slab", "background", "heap.exit")
 """The groups of the price's kinds whose time passes under the pool lock, which guards the store."""
 CODE = Question(NOTHING)
-COSTS: dict[str, float] = {}  # what every design does
+COSTS = {f"free.remote.{NAME}": 0.0}  # no block has an owner
 
 
 @kernel
