@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 99e022a9d77b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */

@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash f48090a0c0f9.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash f48090a0c0f9.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */

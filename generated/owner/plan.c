@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash f48090a0c0f9.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #include "front/array_stack.h"
@@ -58,7 +58,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "owner f48090a0c0f9";
+const char hs_design[] = "owner dc44d90fd7fa";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 1024 blocks a slab, 0 bytes over */
@@ -372,7 +372,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_f48090a0c0f9_a8745c __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_dc44d90fd7fa_fe934d __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash f48090a0c0f9.
+ * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
 #pragma once
@@ -43,8 +43,8 @@ enum {
     MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
     SHARE_PERCENT = 12, /* of a shrunk heap's bytes in use may wait in a queue; 0: no bound */
     SHRUNK = 2, /* times those bytes are less than they have been at most */
-    SHARE_SLAB_BYTES = 8388608, /* of empty slabs may wait whatever the share is */
-    SHARE_RUN_BYTES = 4194304, /* and of free runs */
+    SHARE_SLAB_BYTES = 4194304, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 7340032, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
