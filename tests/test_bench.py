@@ -14,7 +14,6 @@ from conftest import Answer
 
 from heapsmith.bench.common.ratios import Ratio, ratio
 from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.gates import results
 from heapsmith.bench.peers import peers
 from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.programs.micro_programs import HERE
@@ -123,23 +122,6 @@ def test_means_are_over_rows_that_all_ran() -> None:
     assert means["glibc"] == (1.0, 1.0, 1.0, 2)
     assert means["default"] == (pytest.approx(0.5), pytest.approx(0.9), pytest.approx(0.9), 2)
     assert means["stack"] == (None, None, None, 2)
-
-
-def test_the_page_of_results_counts_rows_and_lists_those_that_miss() -> None:
-    slow = FIGURES | {"default": (800, 300, 130)}
-    every = report_of(FIGURES, slow, FIGURES)
-    whole = results.joined([msgspec.structs.replace(every, rows=[row]) for row in every.rows])
-    assert [column.rows for column in whole.columns] == [3] * (len(ACROSS) - 1)
-    text = " ".join(results.made(whole).split())
-    assert "Geometric means over the 3 rows that ran under every malloc" in text
-    assert "`default` takes at most 1.02 of the best peer's CPU time in 2 of 3 rows" in text
-    assert "It takes at most 1.00 of the leanest peer's peak in 2 of 3 rows (67%; the goal is three in four)" in text
-    assert "its whole interval above 1: `row1` 2.00 (quick)." in text
-    assert "Its peak is above 1.00: `row1` 1.08." in text
-    assert "bump" not in text
-    other = msgspec.structs.replace(whole, columns=whole.columns[1:])
-    with pytest.raises(BadInput, match="expected the same libraries in each"):
-        results.joined([whole, other])
 
 
 def test_the_tables() -> None:
