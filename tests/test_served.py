@@ -113,7 +113,7 @@ SPAWNS = "import subprocess, sys; [subprocess.run([sys.argv[1]], env={}) for _ i
 @pytest.mark.parametrize("wrapper", SCRUBBED)
 def test_no_verdict_on_a_program_behind_a_scrubbed_environment(folder: Path, wrapper: str, tmp_path: Path) -> None:
     command = SCRUBBED[wrapper](folder)
-    refusal = r"^no verdict: default does not serve what \S+ runs: churn \(.* by (env|nice|sh|python)"
+    refusal = r"^no verdict: default does not serve what .+ runs: churn \(.* by (env|nice|sh|python)"
     with pytest.raises(CheckFailed, match=refusal):
         measure(command, [GLIBC, "default"], stop=Stop(3))
     recorded = record(command, tmp_path / "t.hst")
