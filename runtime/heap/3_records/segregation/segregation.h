@@ -4,7 +4,6 @@
  * asks for it misses, and the caller then tells the row. So malloc of other sizes does not look at its caller. */
 #pragma once
 
-#include "3_records/api.h"
 #include "3_records/heap.h"
 
 #ifdef SITE_GROUPS
@@ -35,6 +34,8 @@ static inline const struct class_plan *hs_sized_plan(const struct class_plan *pl
     return &hs_class[size_to_class(plan->usable)];
 }
 #else
+#include <stdlib.h>
+
 enum { SIZED_CLASSES = CLASS_COUNT };
 
 static inline void *hs_malloc_from(size_t bytes, const void *caller)
