@@ -1,0 +1,1 @@
+"""Parts that several packages of bench/ use: cached libraries, commands, rounds, units, tables."""
