@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from traces import random_chunk, random_trace
 
 from heapsmith.bench.common.command import run
-from heapsmith.bench.gates.ageing import AGES, GROWTH, LEAST_PASSES, Ageing, Segment, age, main, read
+from heapsmith.bench.soak.ageing import AGES, GROWTH, LEAST_PASSES, Ageing, Segment, age, main, read
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import BIRTHS, DEATHS, Op

@@ -12,14 +12,9 @@ import pytest
 from bench_rows import ACROSS, FIGURES, calls_of, nothing, sample
 from conftest import Answer
 
-from heapsmith.bench.common.ratios import Ratio, ratio
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.peers import peers
-from heapsmith.bench.peers.peers import Library, find_library
 from heapsmith.bench.programs.micro_programs import HERE
 from heapsmith.bench.programs.micro_rows import CEILINGS, MICRO, THREADS
-from heapsmith.bench.report import benchmark
-from heapsmith.bench.suite import columns, suite
+from heapsmith.bench.suite import benchmark, columns, suite
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, Extra, geometric_mean, make_column, make_row
 from heapsmith.bench.suite.rows import SUITES, Row, Runner, Sample, environment, rows
@@ -27,6 +22,10 @@ from heapsmith.bench.suite.suite import Request, bench, run_rounds
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.tools.common.ratios import Ratio, ratio
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.peers import peers
+from heapsmith.tools.peers.peers import Library, find_library
 
 Call = Callable[..., Answer]
 

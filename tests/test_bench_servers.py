@@ -5,15 +5,14 @@ from pathlib import Path
 import pytest
 from bench_rows import ACROSS, FIGURES, calls_of, nothing, sample
 
-from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import Program
-from heapsmith.bench.report import benchmark
-from heapsmith.bench.suite import suite
+from heapsmith.bench.suite import benchmark, suite
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, Extra, make_column, make_row
 from heapsmith.bench.suite.rows import Calls, Row, Runner, Sample, Stamper
 from heapsmith.bench.suite.suite import Request, bench
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.peers.peers import Library
 
 
 def test_what_stays_after_the_peak() -> None:

@@ -15,7 +15,7 @@ import typer
 from conftest import PROGRAM, Answer
 
 from heapsmith import cli
-from heapsmith.bench.common.preload import preloadable
+from heapsmith.tools.common.preload import preloadable
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from heapsmith import results
-from heapsmith.bench.report import doctor as examination
-from heapsmith.bench.report.doctor import DoctorReport, doctor
+from heapsmith.tools.report import doctor as examination
+from heapsmith.tools.report.doctor import DoctorReport, doctor
 
 ESSENTIAL = {
     "kernel",

@@ -9,7 +9,6 @@ from conftest import Answer
 from test_cli import Call
 from traces import random_trace
 
-from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.experiments import mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
 from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, designs_of, faults
@@ -23,6 +22,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.cost import instructions_of, kinds
 from heapsmith.model.predict.simulate import simulate
+from heapsmith.tools.common.ratios import Ratio
 
 BOOK = book()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from replay_events import Event, write_trace
 
-from heapsmith.bench.gates.floor import roundings
+from heapsmith.bench.studies.floor import roundings
 from heapsmith.model.trace.reader import Op
 
 

@@ -18,27 +18,47 @@ from heapsmith.model import policy
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = {"templates", "runtime", "generated"}
-MAY_IMPORT = {"model": {"model"}, "codegen": {"model", "codegen"} | DATA, "bench": {"model", "codegen", "bench"} | DATA}
+PRODUCT = ("model", "codegen", "tools")
+"""The parts of the product, leftmost first; the command line and the Python interface stand on them."""
+LABORATORY = "bench"
+"""Stands on all, and nothing of the product imports it: it is in no wheel."""
+SRC = {path.stem for path in (ROOT / "src/heapsmith").iterdir() if not path.is_symlink()}
+MAY_IMPORT = {
+    "model": {"model"},
+    "codegen": {"model", "codegen"} | DATA,
+    "tools": {"model", "codegen", "tools"} | DATA,
+    "src": {*PRODUCT, *SRC} | DATA,
+    "bench": {*PRODUCT, *SRC, "bench"} | DATA,
+}
 ORDER = {
     "model": ["compile", "trace", "memory", "policy", "design", "heap", "predict", "search", "knobs"],
-    "bench": [
+    "tools": [
         "common",
         "peers",
         "record",
         "sites",
-        "programs",
+        "compare",
         "knobs",
         "top",
         "replay",
         "calibrate",
-        "validate",
         "sweep",
-        "suite",
-        "experiments",
         "report",
         "page",
         "forge",
+    ],
+    "bench": [
+        "common",
+        "peers",
+        "programs",
+        "validate",
+        "suite",
+        "experiments",
+        "attacks",
+        "soak",
+        "studies",
         "gates",
+        "commands",
     ],
 }
 """The packages of a part, leftmost first: each imports itself and packages to its left.

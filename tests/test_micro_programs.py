@@ -5,15 +5,15 @@ from pathlib import Path
 import pytest
 from covering import soon
 
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.programs.measure import run_once
 from heapsmith.bench.programs.micro_programs import HERE, MICRO_FOLDER, ceiling, program, took
 from heapsmith.bench.programs.micro_rows import CEILINGS, MICRO, SERVERS, THREADS
 from heapsmith.bench.suite.rows import environment
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.common.start import Start
+from heapsmith.tools.compare.measure import run_once
+from heapsmith.tools.peers.peers import Library
 
 GLIBC = Library("glibc", None)
 WORK = {

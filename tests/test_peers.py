@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from heapsmith.bench.peers import builds as peer_builds
-from heapsmith.bench.peers import peers
 from heapsmith.bench.peers.builds import BUILDS, Build, Crate, main
 from heapsmith.bench.peers.older_glibc import bind_to_older
-from heapsmith.bench.peers.peers import (
+from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.errors import BadInput
+from heapsmith.tools.peers import peers
+from heapsmith.tools.peers.peers import (
     PEERS,
     Library,
     find_libraries,
@@ -21,8 +23,6 @@ from heapsmith.bench.peers.peers import (
     require_malloc_of,
     version_of,
 )
-from heapsmith.codegen.toolchain import compile_c
-from heapsmith.model.errors import BadInput
 
 SHARED = ("-std=gnu11", "-O1", "-fPIC", "-shared", "-fno-builtin")
 BUMP = """

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 from test_bench import ACROSS, FIGURES, report_of
 
-from heapsmith.bench.gates import results
+from heapsmith.bench.studies import results
 from heapsmith.model.errors import BadInput
 
 

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from traces import random_trace
 
-from heapsmith.bench.gates import samplers
-from heapsmith.bench.gates.parameters import Parameters
-from heapsmith.bench.gates.samplers import Run, compared, explorer_of, row, sampled
+from heapsmith.bench.studies import samplers
+from heapsmith.bench.studies.parameters import Parameters
+from heapsmith.bench.studies.samplers import Run, compared, explorer_of, row, sampled
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.search.exact import Exact

@@ -9,10 +9,10 @@ import pytest
 from sanitized import STRESS
 
 from heapsmith.bench.common.command import run
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.gates.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, main, parse
+from heapsmith.bench.soak.soak import FLAGS, GROWTH, LEAST_CYCLES, PHASES, PROGRAM, Soak, main, parse
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.tools.common.preload import preloadable
 
 MIB = 1 << 20
 
@@ -94,7 +94,7 @@ def test_mistakes(words: list[str], says: str) -> None:
 
 
 def test_a_mistake_is_one_line_and_status_2() -> None:
-    command = [sys.executable, "-m", "heapsmith.bench.gates.soak", "--minutes", "x"]
+    command = [sys.executable, "-m", "heapsmith.bench.soak.soak", "--minutes", "x"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("heapsmith: ")

@@ -14,11 +14,11 @@ from conftest import PROGRAM
 from loaded import FAST_TO_BUILD
 from test_top import Stepped
 
-from heapsmith.bench.top.watch import Watch
 from heapsmith.codegen.build import build
 from heapsmith.codegen.generate import RUNTIME, generate
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
+from heapsmith.tools.top.watch import Watch
 
 PROGRAMS = Path(__file__).parent / "programs"
 DESIGN = load("default")

@@ -9,12 +9,10 @@ import numpy as np
 import pytest
 from conftest import Answer
 
-from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.programs.programs import Program, programs
-from heapsmith.bench.report import benchmark
+from heapsmith.bench.suite import benchmark, suite, training
 from heapsmith.bench.suite import rows as suite_rows
-from heapsmith.bench.suite import suite, training
 from heapsmith.bench.suite.columns import TUNED, Column
 from heapsmith.bench.suite.results import BenchReport
 from heapsmith.bench.suite.suite import Request, bench
@@ -24,6 +22,7 @@ from heapsmith.model.search.choice import NO_LIMITS, parse_limits
 from heapsmith.model.search.source import Source
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.reader import TraceReader
+from heapsmith.tools.peers.peers import Library
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 

@@ -9,14 +9,14 @@ import pytest
 from conftest import Answer
 from traces import random_trace
 
-from heapsmith.bench.calibrate.bad_designs import bad_designs
-from heapsmith.bench.calibrate.calibrate import write_machine
-from heapsmith.bench.report.scatter import write_scatter
+from heapsmith.bench.validate.scatter import write_scatter
 from heapsmith.bench.validate.validate import Validation, validate
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.tools.calibrate.bad_designs import bad_designs
+from heapsmith.tools.calibrate.calibrate import write_machine
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,6 @@
 """Small attacks on the heap: how many each malloc stops.
 
-python -m heapsmith.bench.gates.attacks [--lib glibc]..., or make attacks LIBS="--lib glibc --lib hardened"
+python -m heapsmith.bench.attacks.attacks [--lib glibc]..., or make attacks LIBS="--lib glibc --lib hardened"
 
 Each attack is a process of its own. A signal stops it; or it goes on and has no effect; or it goes
 through. As in public suites, it counts as caught unless it goes through.
@@ -17,9 +17,9 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.peers.peers import GLIBC, Library, find_libraries, preload
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.peers.peers import GLIBC, Library, find_libraries, preload
 
 PROGRAMS = {"suite": "attacks_suite.cc", "attacks": "attacks.cc"}
 FLAGS = ["-x", "c++", "-std=c++17", "-O1", "-fno-builtin", "-w", "-lstdc++"]

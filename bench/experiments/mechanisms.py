@@ -11,12 +11,12 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.experiments.book import book
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import from_toml, read_text
+from heapsmith.tools.common.tables import Words, section
 
 FILE = Path(__file__).with_name("mechanisms.toml")
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,11 +5,11 @@ from collections import Counter
 from pathlib import Path
 from textwrap import fill
 
-from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.experiments.book import FILE, Book, Experiment, book
 from heapsmith.bench.experiments.run import Change, Result, Results
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.toml_text import read_text
+from heapsmith.tools.common.tables import Words, section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/experiments.md"
 

@@ -20,9 +20,9 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, section
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_json
+from heapsmith.tools.common.tables import Words, section
 
 LOG = Path("out/bigcheck.json")
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "-m", "big or not big")

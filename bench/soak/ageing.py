@@ -1,6 +1,6 @@
 """The ageing gate: a server's trace again and again, with blocks that outlive passes; RSS must not grow.
 
-python -m heapsmith.bench.gates.ageing [--events N] [--design D] [--trace FILE], or make ageing
+python -m heapsmith.bench.soak.ageing [--events N] [--design D] [--trace FILE], or make ageing
 
 A pass performs all events of the trace. One in SHARE of its blocks outlives its pass: it is freed
 where its trace frees it, but 1, 2, 4 or 8 passes later, so that blocks of different ages lie side by
@@ -25,8 +25,6 @@ import numpy.typing as npt
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.common.units import amount
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.difference import Difference, counted
@@ -38,6 +36,8 @@ from heapsmith.model.files import scratch, write_json
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.events import BIRTHS, CHUNK_EVENTS, DEATHS, WITH_BLOCK, Chunk, Op, join, op_mask
 from heapsmith.model.trace.reader import TraceReader
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.units import amount
 
 I64 = npt.NDArray[np.int64]
 

@@ -1,6 +1,6 @@
 """The soak: a load of repeating phases, under designs and glibc; fragmentation must not grow.
 
-python -m heapsmith.bench.gates.soak [--minutes 30] [--design default]... [--json FILE], or make soak
+python -m heapsmith.bench.soak.soak [--minutes 30] [--design default]... [--json FILE], or make soak
 
 Fragmentation is RSS / live bytes: RSS beyond the program's own tables, and requested live bytes. It
 is compared at the ends of phases, when the load is the same as in other cycles and the program is
@@ -19,14 +19,14 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.common.units import amount
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch, write_json
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.units import amount
 
 PROGRAM = Path(__file__).with_name("soak.c")
 FLAGS = ["-std=gnu17", "-O2", "-g", "-Wall", "-Wextra", "-pthread"]

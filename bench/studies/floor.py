@@ -14,11 +14,6 @@ from statistics import geometric_mean
 import msgspec
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.rounds import Stop, quiet
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.forge.share import malloc_share
-from heapsmith.bench.peers.peers import GLIBC
-from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.programs.programs import Program, programs, trace_of
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
@@ -30,6 +25,11 @@ from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.ledgers import with_ledgers
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Op, TraceReader
+from heapsmith.tools.common.rounds import Stop, quiet
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.compare.measure import measure
+from heapsmith.tools.forge.share import malloc_share
+from heapsmith.tools.peers.peers import GLIBC
 
 DESIGN = "default"
 ROUNDS = 7

@@ -5,15 +5,15 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.instructions import FORMS, per_operation
-from heapsmith.bench.programs.measure import measure
 from heapsmith.bench.programs.programs import programs
 from heapsmith.codegen.built import library_of
 from heapsmith.model import policy
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.compare.measure import measure
 
 PROGRAM = "python"
 ROUNDS = 7

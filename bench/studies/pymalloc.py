@@ -1,6 +1,6 @@
 """What pymalloc hides: Python jobs as they are and with PYTHONMALLOC=malloc, under glibc and a design.
 
-python -m heapsmith.bench.gates.pymalloc [--rounds N] [--json]
+python -m heapsmith.bench.studies.pymalloc [--rounds N] [--json]
 
 docs/recipes.md has the table. The first job makes small objects, which pymalloc serves; the second
 keeps bodies of 600 to 20,000 bytes, which go to malloc in any case (pymalloc serves up to 512).
@@ -16,16 +16,16 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.ratios import ratio
-from heapsmith.bench.common.rounds import Stop, interleaved, quiet
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.peers.peers import GLIBC, Library, find_library
-from heapsmith.bench.programs.launched import Launched
-from heapsmith.bench.programs.measure import run_once
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.ratios import ratio
+from heapsmith.tools.common.rounds import Stop, interleaved, quiet
+from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.compare.launched import Launched
+from heapsmith.tools.compare.measure import run_once
+from heapsmith.tools.peers.peers import GLIBC, Library, find_library
 
 BODIES = """
 import random

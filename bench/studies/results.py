@@ -1,6 +1,6 @@
 """The measured part of docs/results.md, made of the reports of `heapsmith bench --json`, one row or more in each.
 
-python -m heapsmith.bench.gates.results REPORT.json... writes it into the page, from the line MADE to the next MADE.
+python -m heapsmith.bench.studies.results REPORT.json... writes it into the page, from the line MADE to the next MADE.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,15 +11,15 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.tables import Words, fold, section
-from heapsmith.bench.report.benchmark import PAGE, tables
+from heapsmith.bench.suite.benchmark import PAGE, tables
 from heapsmith.bench.suite.results import BenchReport, geometric_mean
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_text
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.tables import Words, fold, section
 
 RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results.md"
-MADE = "<!-- made by bench/gates/results.py -->"
+MADE = "<!-- made by bench/studies/results.py -->"
 GOAL_TIME, GOAL_MEMORY = 1.02, 1.0
 GOALS = (
     f"The goals are at most {GOAL_TIME:.2f} of the best peer's time in every row, and at most the memory of the "

@@ -13,8 +13,7 @@ import numpy as np
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.gates.parameters import Parameters
+from heapsmith.bench.studies.parameters import Parameters
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import write_json
@@ -30,6 +29,7 @@ from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import needs_time
 from heapsmith.model.search.store import model_version
 from heapsmith.model.search.workers import Bench, Workers
+from heapsmith.tools.common.tables import Words, draw
 
 if TYPE_CHECKING:
     from optuna.samplers import BaseSampler

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.tables import Words, fold, section
-from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.suite.columns import TUNED
 from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, geometric_mean
 from heapsmith.model.files import write_json, write_text
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.tables import Words, fold, section
+from heapsmith.tools.common.units import amount, duration
 
 OURS = ("library", "tuned")
 PAGE = 98

@@ -4,12 +4,12 @@ import re
 from functools import cache
 from pathlib import Path
 
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.peers.peers import replay_driver
-from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.limited import run_limited
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.peers.peers import replay_driver
+from heapsmith.tools.replay.script import script_of_nothing
 
 CALLS = "mmap,munmap,mremap,mprotect,madvise,mincore,mbind"
 LIMIT_S = 120.0

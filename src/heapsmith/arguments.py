@@ -17,8 +17,8 @@ from heapsmith.model.files import writable_file as writable_file
 from heapsmith.model.files import writable_folder as writable_folder
 
 if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
-    from heapsmith.bench.common.rounds import Stop
     from heapsmith.model.memory.application import Application
+    from heapsmith.tools.common.rounds import Stop
 
 Part = Literal["none", "ends", "pages", "all"]
 """As in model/memory/application.py."""
@@ -363,7 +363,7 @@ def round_seconds(rounds: int | None, time: str | None) -> float | None:
 
 def stop(rounds: int | None, time: str | None, default_s: float) -> "Stop":
     """When rounds end, from --rounds and --time; BadInput as round_seconds."""
-    from heapsmith.bench.common.rounds import Stop
+    from heapsmith.tools.common.rounds import Stop
 
     limit_s = round_seconds(rounds, time)
     return Stop(rounds) if rounds is not None else Stop(limit_s=default_s if limit_s is None else limit_s)

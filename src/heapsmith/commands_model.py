@@ -181,12 +181,12 @@ def tune(
     last bytes, it takes the one that --favour and the limits want, after replays of the best. Ctrl-C ends it with the
     best so far.
     """
-    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name, write_design
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import choice
     from heapsmith.model.search import tune as search
+    from heapsmith.tools.replay.finalists import replays
 
     path, limits = take.writable_file(out), choice.parse_limits(max_time, max_rss, max_p999)
     usual = simulations is None and machine == "default" and cores is None
@@ -218,8 +218,8 @@ def _hired(scheduler: str | None) -> Iterator["Hire | None"]:
     if scheduler is None:
         yield None
         return
-    from heapsmith.bench.sweep.cluster import Cluster
-    from heapsmith.bench.sweep.search import ClusterRunner
+    from heapsmith.tools.sweep.cluster import Cluster
+    from heapsmith.tools.sweep.search import ClusterRunner
 
     with Cluster(scheduler) as cluster:
         yield partial(ClusterRunner, cluster)
@@ -264,8 +264,8 @@ def policies(
 @app.command(epilog=take.example("calibrate -o machine.toml"))
 def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
     """Measure the cost of each kind of event here. Instructions come from valgrind, nanoseconds from replays."""
-    from heapsmith.bench.calibrate.calibrate import calibrate as measure
-    from heapsmith.bench.calibrate.calibrate import write_machine
+    from heapsmith.tools.calibrate.calibrate import calibrate as measure
+    from heapsmith.tools.calibrate.calibrate import write_machine
 
     path = take.writable_file(out)
     with show.progress() as progress:
@@ -290,13 +290,13 @@ def validate(
     The tables show predicted beside measured figures, for good and bad designs. Default: traces of real programs,
     recorded now; all built-in designs, and deliberately bad designs.
     """
-    from heapsmith.bench.calibrate.bad_designs import bad_designs
-    from heapsmith.bench.report.scatter import write_scatter
     from heapsmith.bench.validate import validate as bench
+    from heapsmith.bench.validate.scatter import write_scatter
     from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.files import scratch
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.times import priced
+    from heapsmith.tools.calibrate.bad_designs import bad_designs
 
     page = take.writable_file(out) if out is not None else None
     hardware = priced(load_hardware(machine))

@@ -32,9 +32,9 @@ def run(
     everywhere: standard.Everywhere = False,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
-    from heapsmith.bench.programs.measure import run_under
     from heapsmith.codegen.built import library_of
     from heapsmith.model.design.design import load
+    from heapsmith.tools.compare.measure import run_under
 
     words = take.command_words(command)
     path = take.library_file(library) or library_of(load(library))
@@ -66,8 +66,8 @@ def stats(
 
     Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`.
     """
-    from heapsmith.bench.common.counts import as_csv, read_report, tables
-    from heapsmith.bench.common.tables import draw
+    from heapsmith.tools.common.counts import as_csv, read_report, tables
+    from heapsmith.tools.common.tables import draw
 
     found = read_report(report)
     if csv:
@@ -99,7 +99,7 @@ def top(
     stop. CMD reads nothing, and its outputs go to /dev/null. It ends with the view; Ctrl-C ends both. The exit status
     is that of CMD if it ends first.
     """
-    from heapsmith.bench.top.top import Shown, of_command, of_process
+    from heapsmith.tools.top.top import Shown, of_command, of_process
 
     how = Shown(take.seconds("--interval", interval), once, json)
     if len(target) == 1 and target[0].isdecimal():
@@ -126,8 +126,8 @@ def replay(
     json: take.Json = False,
 ) -> None:
     """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
-    from heapsmith.bench.common.rounds import Stop
-    from heapsmith.bench.replay.replay import replay as run_replay
+    from heapsmith.tools.common.rounds import Stop
+    from heapsmith.tools.replay.replay import replay as run_replay
 
     with show.progress() as progress:
         found = run_replay(
@@ -220,11 +220,11 @@ def forge(
     --rounds says otherwise, or 5 rounds take longer. The verdict says which malloc to use, and the last lines what to
     type next. Ctrl-C leaves a report on what is done.
     """
-    from heapsmith.bench.forge import forge as smithy
-    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name
     from heapsmith.model.search.tune import Asked
+    from heapsmith.tools.forge import forge as smithy
+    from heapsmith.tools.replay.finalists import replays
 
     words, design = take.command_words(command), load(base)
     stop = take.stop(rounds, time, 30.0)
@@ -277,11 +277,11 @@ def bench(
     The tables show time, peak RSS, and their ratios to glibc and to the best peer. See docs/bench.md. The exit status
     is 1 if a library that is no peer fails a row or changes its output.
     """
-    from heapsmith.bench.replay.finalists import replays
-    from heapsmith.bench.report import benchmark
+    from heapsmith.bench.suite import benchmark
     from heapsmith.bench.suite import suite as suites
     from heapsmith.model.search.choice import parse_limits
     from heapsmith.model.search.tune import Asked
+    from heapsmith.tools.replay.finalists import replays
 
     search = Asked(favour=favour, limits=parse_limits(max_time, max_rss))
     if search != Asked() and not tune:
@@ -311,7 +311,7 @@ def bench(
 @app.command(epilog=take.example("doctor", "doctor --json"))
 def doctor(json: take.Json = False) -> int:
     """Say which tools this machine has and lacks. The exit status is 3 if an essential tool is absent."""
-    from heapsmith.bench.report.doctor import doctor as examine
+    from heapsmith.tools.report.doctor import doctor as examine
 
     found = examine()
     show.emit_json(found) if json else results.doctor(found)

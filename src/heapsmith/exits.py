@@ -9,8 +9,8 @@ import sys
 import typer
 
 from heapsmith import show
-from heapsmith.bench.common.given import closed_streams
 from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing
+from heapsmith.tools.common.given import closed_streams
 
 _OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors that are standard output's if they name no file: model/files.py writes all others, and names them."""

@@ -10,15 +10,6 @@ from statistics import median
 import msgspec
 import tomlkit
 
-from heapsmith.bench.calibrate.bad_designs import bad_designs
-from heapsmith.bench.calibrate.cells import Cell, Timing, cells_of, libraries_of, stamp_cells, time_cells
-from heapsmith.bench.calibrate.fit import Errors, Fit, fit
-from heapsmith.bench.calibrate.micro_traces import EVENTS, PROGRAMS, Program, write_programs
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Progress, quiet
-from heapsmith.bench.common.stamps import Stamped
-from heapsmith.bench.replay.callgrind import is_countable, replay_counts
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import CheckFailed
@@ -26,6 +17,15 @@ from heapsmith.model.files import scratch, write_text
 from heapsmith.model.memory.hardware import SYSTEM, Hardware, here, load_hardware
 from heapsmith.model.predict.cost import instructions_of, kinds
 from heapsmith.model.toml_text import schema_line
+from heapsmith.tools.calibrate.bad_designs import bad_designs
+from heapsmith.tools.calibrate.cells import Cell, Timing, cells_of, libraries_of, stamp_cells, time_cells
+from heapsmith.tools.calibrate.fit import Errors, Fit, fit
+from heapsmith.tools.calibrate.micro_traces import EVENTS, PROGRAMS, Program, write_programs
+from heapsmith.tools.common.limited import run_limited
+from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.rounds import Progress, quiet
+from heapsmith.tools.common.stamps import Stamped
+from heapsmith.tools.replay.callgrind import is_countable, replay_counts
 
 ROUNDS = 5
 STAMPED = 3

@@ -4,13 +4,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.bench.calibrate.weather import Replay, Timed, Yards, times, yardsticks
-from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
-from heapsmith.bench.common.stamps import Stamped
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay.replay import replay_once
-from heapsmith.bench.replay.script import ScriptFacts, write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
@@ -19,6 +12,13 @@ from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import Kinds, memory_share, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 from heapsmith.model.predict.times import timed
+from heapsmith.tools.calibrate.weather import Replay, Timed, Yards, times, yardsticks
+from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.rounds import Progress, Stop, interleaved, quiet
+from heapsmith.tools.common.stamps import Stamped
+from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.replay.replay import replay_once
+from heapsmith.tools.replay.script import ScriptFacts, write_script
 
 
 class Cell(NamedTuple):

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
-from heapsmith.bench.common.backing import resident
-from heapsmith.bench.common.rounds import Figure, Progress, Stop, interleaved
-from heapsmith.bench.peers.peers import Library, find_library
-from heapsmith.bench.replay.replay import Replayed, replay_once
-from heapsmith.bench.replay.script import write_script
+from heapsmith.tools.calibrate.micro_traces import PROGRAMS, write_programs
+from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.rounds import Figure, Progress, Stop, interleaved
+from heapsmith.tools.peers.peers import Library, find_library
+from heapsmith.tools.replay.replay import Replayed, replay_once
+from heapsmith.tools.replay.script import write_script
 
 YARDSTICK_EVENTS = 600_000
 FIRST_TOUCHES = {"GLIBC_TUNABLES": "glibc.malloc.mmap_threshold=131072"}

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.tables import Words
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import JSON_FAULTS
 from heapsmith.model.toml_text import read_text
+from heapsmith.tools.common.tables import Words
 
 GAUGES = ("committed", "committed_peak", "released_bytes")
 """Counters of bytes, which have no rate."""

@@ -8,9 +8,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
-from heapsmith.bench.common.preload import SPECIAL, preload
-from heapsmith.bench.common.start import Start
 from heapsmith.model.errors import Missing
+from heapsmith.tools.common.preload import SPECIAL, preload
+from heapsmith.tools.common.start import Start
 
 FILE = Path("/etc/ld.so.preload")
 """The loader preloads what it names to every program, whatever its environment and rights."""

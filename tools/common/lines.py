@@ -7,10 +7,10 @@ from collections.abc import Sequence
 
 from elftools.common.exceptions import DWARFError, ELFError
 
-from heapsmith.bench.common.inlined import expanded
-from heapsmith.bench.common.place import Place, place_at
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.tools.common.inlined import expanded
+from heapsmith.tools.common.place import Place, place_at
 
 _ADDR2LINE = ("addr2line", "-a", "-f", "-i")
 _SYMBOLIZER = ("llvm-symbolizer", "--output-style=GNU", "--addresses", "--inlining", "--no-demangle")

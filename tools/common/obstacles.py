@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from heapsmith.bench.common.elf import Image, image_of
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.tools.common.elf import Image, image_of
 
 _MOST_SCRIPTS = 5
 """Scripts whose interpreter is a script: the kernel allows as many."""

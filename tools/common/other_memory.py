@@ -4,9 +4,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from heapsmith.bench.common.memory import MOST_HEAPS, Gone, Memory, chain, names, table, views
-from heapsmith.bench.common.units import amount
 from heapsmith.model.errors import Missing
+from heapsmith.tools.common.memory import MOST_HEAPS, Gone, Memory, chain, names, table, views
+from heapsmith.tools.common.units import amount
 
 OTHER_BYTES, OTHER_TIMES = 8 << 20, 2
 """Resident bytes beyond this many times malloc's, and that many more, are worth a word."""

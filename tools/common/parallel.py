@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from heapsmith.bench.common.rounds import Progress
+from heapsmith.tools.common.rounds import Progress
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

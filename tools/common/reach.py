@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.other_memory import OtherMemory, is_other, largest
+from heapsmith.tools.common.other_memory import OtherMemory, is_other, largest
 
 CHANGED = "it was started"
 NOT_LOADED = "its loader could not read the library"

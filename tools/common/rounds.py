@@ -8,8 +8,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import msgspec
 
-from heapsmith.bench.common.backing import fetch
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.backing import fetch
 
 Run = TypeVar("Run")
 

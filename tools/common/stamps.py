@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from heapsmith.bench.common.rounds import Figure
+from heapsmith.tools.common.rounds import Figure
 
 
 class Stamped(msgspec.Struct, frozen=True):

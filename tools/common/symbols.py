@@ -10,13 +10,13 @@ import numpy as np
 from elftools.common.exceptions import ELFError
 from elftools.elf.elffile import ELFFile
 
-from heapsmith.bench.common.debug_files import debug_file
-from heapsmith.bench.common.lines import lines
-from heapsmith.bench.common.place import Place
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.trace.elf import build_id, functions
 from heapsmith.model.trace.stacks import CallTree, Module
+from heapsmith.tools.common.debug_files import debug_file
+from heapsmith.tools.common.lines import lines
+from heapsmith.tools.common.place import Place
 
 
 class Named(NamedTuple):

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from heapsmith.bench.common.elf import loader
-from heapsmith.bench.common.given import environment
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.tools.common.elf import loader
+from heapsmith.tools.common.given import environment
+from heapsmith.tools.common.limited import run_limited
+from heapsmith.tools.common.preload import preloadable
 
 
 def callgrind(

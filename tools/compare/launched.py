@@ -5,12 +5,12 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.limited import Output, too_long
-from heapsmith.bench.common.processes import end_below
-from heapsmith.bench.common.start import Start, not_started
-from heapsmith.bench.common.tools import runtime_tool
-from heapsmith.bench.common.watch import Watch, watching
 from heapsmith.model.errors import Missing
+from heapsmith.tools.common.limited import Output, too_long
+from heapsmith.tools.common.processes import end_below
+from heapsmith.tools.common.start import Start, not_started
+from heapsmith.tools.common.tools import runtime_tool
+from heapsmith.tools.common.watch import Watch, watching
 
 PERIOD_US = 5000
 """The time between two samples of RSS; docs/bench.md has what they cost."""

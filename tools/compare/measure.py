@@ -12,17 +12,23 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.backing import resident
-from heapsmith.bench.common.everywhere import preloading
-from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.other_memory import OTHER_BYTES, OtherMemory
-from heapsmith.bench.common.ratios import Ratio, are_known, ratio
-from heapsmith.bench.common.reach import Image, apart, beside_malloc, sentences
-from heapsmith.bench.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.watch import Watch
-from heapsmith.bench.peers.peers import (
+from heapsmith.model.constants import BENCHFAST
+from heapsmith.model.errors import CheckFailed, HeapsmithError
+from heapsmith.model.files import scratch
+from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.everywhere import preloading
+from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory
+from heapsmith.tools.common.ratios import Ratio, are_known, ratio
+from heapsmith.tools.common.reach import Image, apart, beside_malloc, sentences
+from heapsmith.tools.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
+from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.watch import Watch
+from heapsmith.tools.compare.launched import Launched, launch
+from heapsmith.tools.compare.own_malloc import OwnMalloc, own_malloc
+from heapsmith.tools.compare.served import Served
+from heapsmith.tools.peers.peers import (
     Library,
     find_libraries,
     find_library,
@@ -30,12 +36,6 @@ from heapsmith.bench.peers.peers import (
     placed_anew,
     require_malloc_of,
 )
-from heapsmith.bench.programs.launched import Launched, launch
-from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
-from heapsmith.bench.programs.served import Served
-from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.errors import CheckFailed, HeapsmithError
-from heapsmith.model.files import scratch
 
 if TYPE_CHECKING:
     from heapsmith.model.design.design import Design

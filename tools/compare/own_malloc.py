@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.tools import runtime_tool
-from heapsmith.bench.peers.peers import GLIBC, Library, find_library, is_c_library
-from heapsmith.bench.programs.launched import launch
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.tools import runtime_tool
+from heapsmith.tools.compare.launched import launch
+from heapsmith.tools.peers.peers import GLIBC, Library, find_library, is_c_library
 
 VARIABLE = "HEAPSMITH_WHOSE_MALLOC"
 """Names the file that the probe writes to (`runtime/replay/whose_malloc.c`)."""

@@ -1,8 +1,8 @@
 """Whether a library serves a command that is measured under it: looks at its first runs, and refuses their figures."""
 
-from heapsmith.bench.common.reach import Image, apart, did_the_work, sentences
-from heapsmith.bench.peers.peers import Library
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.common.reach import Image, apart, did_the_work, sentences
+from heapsmith.tools.peers.peers import Library
 
 _MOST_RUNS = 10
 _PART = 0.5

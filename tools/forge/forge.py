@@ -8,19 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.bench.common.ratios import LEAST_ROUNDS
-from heapsmith.bench.common.reach import did_the_work, sentences
-from heapsmith.bench.common.rounds import Progress, Stop
-from heapsmith.bench.forge.page import forged
-from heapsmith.bench.forge.report import ForgeReport, Found, Unfinished, markdown, unfinished_markdown
-from heapsmith.bench.forge.share import malloc_share
-from heapsmith.bench.forge.verdict import verdict
-from heapsmith.bench.page.page import write_page
-from heapsmith.bench.peers.peers import GLIBC, Library, why_no_malloc
-from heapsmith.bench.programs.measure import limit_of, measure
-from heapsmith.bench.record.record import Processes, RecordResult, record
-from heapsmith.bench.record.shares import Shares, name_of, shares
-from heapsmith.bench.replay.replay import replay
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.ship import ship
@@ -33,6 +20,19 @@ from heapsmith.model.memory.hardware import here
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search.tune import Asked, check_arguments, tune
 from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.common.ratios import LEAST_ROUNDS
+from heapsmith.tools.common.reach import did_the_work, sentences
+from heapsmith.tools.common.rounds import Progress, Stop
+from heapsmith.tools.compare.measure import limit_of, measure
+from heapsmith.tools.forge.page import forged
+from heapsmith.tools.forge.report import ForgeReport, Found, Unfinished, markdown, unfinished_markdown
+from heapsmith.tools.forge.share import malloc_share
+from heapsmith.tools.forge.verdict import verdict
+from heapsmith.tools.page.page import write_page
+from heapsmith.tools.peers.peers import GLIBC, Library, why_no_malloc
+from heapsmith.tools.record.record import Processes, RecordResult, record
+from heapsmith.tools.record.shares import Shares, name_of, shares
+from heapsmith.tools.replay.replay import replay
 
 STEPS = 9
 

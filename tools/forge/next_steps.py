@@ -5,12 +5,12 @@ import shlex
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.bench.common.preload import SPECIAL
-from heapsmith.bench.common.ratios import LEAST_ROUNDS
-from heapsmith.bench.forge.verdict import Verdict
-from heapsmith.bench.peers.peers import GLIBC
-from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.model.design.design import builtin_names
+from heapsmith.tools.common.preload import SPECIAL
+from heapsmith.tools.common.ratios import LEAST_ROUNDS
+from heapsmith.tools.compare.measure import MeasureTable
+from heapsmith.tools.forge.verdict import Verdict
+from heapsmith.tools.peers.peers import GLIBC
 
 MORE_ROUNDS = 20
 

@@ -7,19 +7,19 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.tables import Words
-from heapsmith.bench.forge.report import ForgeReport, Unfinished, conclusion, measured_bytes
-from heapsmith.bench.page.collect import collect, predicted
-from heapsmith.bench.page.contents import Shown
-from heapsmith.bench.page.page import Page, write_page
-from heapsmith.bench.page.series import write_series
-from heapsmith.bench.replay.replay import glibc_bytes
-from heapsmith.bench.report import measurements, predictions
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import JSON_FAULTS
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Progress
+from heapsmith.tools.common.tables import Words
+from heapsmith.tools.forge.report import ForgeReport, Unfinished, conclusion, measured_bytes
+from heapsmith.tools.page.collect import collect, predicted
+from heapsmith.tools.page.contents import Shown
+from heapsmith.tools.page.page import Page, write_page
+from heapsmith.tools.page.series import write_series
+from heapsmith.tools.replay.replay import glibc_bytes
+from heapsmith.tools.report import measurements, predictions
 
 DESIGNS = ("default", "lean")
 """The designs of a page on traces where none are asked for."""

@@ -5,20 +5,20 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from heapsmith.bench.common.other_memory import OtherMemory
-from heapsmith.bench.common.tables import Words, code, section
-from heapsmith.bench.common.units import amount
-from heapsmith.bench.forge.next_steps import Next, next_steps
-from heapsmith.bench.forge.share import Share
-from heapsmith.bench.forge.verdict import Verdict
-from heapsmith.bench.programs.measure import MeasureTable
-from heapsmith.bench.replay.replay import ReplayTable
-from heapsmith.bench.report import measurements, predictions, searched
 from heapsmith.codegen.verify import VerifyReport
 from heapsmith.model.errors import printable
 from heapsmith.model.predict.simulate import SimulationTable
 from heapsmith.model.search.tune import Tuned
 from heapsmith.model.trace.stats import TraceInfo
+from heapsmith.tools.common.other_memory import OtherMemory
+from heapsmith.tools.common.tables import Words, code, section
+from heapsmith.tools.common.units import amount
+from heapsmith.tools.compare.measure import MeasureTable
+from heapsmith.tools.forge.next_steps import Next, next_steps
+from heapsmith.tools.forge.share import Share
+from heapsmith.tools.forge.verdict import Verdict
+from heapsmith.tools.replay.replay import ReplayTable
+from heapsmith.tools.report import measurements, predictions, searched
 
 
 class ForgeReport(msgspec.Struct, frozen=True):

@@ -6,15 +6,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.preload import preload, preloadable
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Progress, Stop, interleaved
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.tools import runtime_tool
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.programs.measure import run_once
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.preload import preload, preloadable
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Progress, Stop, interleaved
+from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.tools import runtime_tool
+from heapsmith.tools.compare.measure import run_once
+from heapsmith.tools.peers.peers import Library
 
 VARIABLE = "HEAPSMITH_MALLOC_SHARE"
 """Names the file that the sampler writes to (`runtime/replay/malloc_share.c`)."""

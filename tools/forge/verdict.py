@@ -4,9 +4,9 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio
-from heapsmith.bench.programs.measure import MeasureRow, MeasureTable, Ratios, ratios
-from heapsmith.bench.report.measurements import against
+from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
+from heapsmith.tools.compare.measure import MeasureRow, MeasureTable, Ratios, ratios
+from heapsmith.tools.report.measurements import against
 
 NOTHING = 0.01
 """A difference of less than this is no reason to change a malloc."""

@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.knobs import glibc, gperftools, jemalloc, mimalloc
-from heapsmith.bench.knobs.knob import Asked, Favour, Knob
 from heapsmith.model.errors import BadInput
 from heapsmith.model.knobs.evidence import gather
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.simulate import Progress
+from heapsmith.tools.knobs import glibc, gperftools, jemalloc, mimalloc
+from heapsmith.tools.knobs.knob import Asked, Favour, Knob
 
 
 class Adviser(NamedTuple):

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from heapsmith.bench.knobs.knob import Asked, Favour, percent
+from heapsmith.tools.knobs.knob import Asked, Favour, percent
 
 MOST_WAITS: dict[Favour, float] = {"balanced": 0.01, "time": 0.0, "memory": 0.1}
 """The share of the time in the allocator that waits may take at most."""

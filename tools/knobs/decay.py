@@ -2,10 +2,10 @@
 
 from typing import NamedTuple
 
-from heapsmith.bench.common.units import amount
-from heapsmith.bench.knobs.knob import MATERIAL, Asked
 from heapsmith.model.knobs.evidence import DELAYS_MS
 from heapsmith.model.knobs.series import Kept
+from heapsmith.tools.common.units import amount
+from heapsmith.tools.knobs.knob import MATERIAL, Asked
 
 LEAST_KEPT = 1 << 20
 """Bytes that are kept in vain from which on a shorter delay is worth a setting."""

@@ -1,12 +1,12 @@
 """Settings of glibc's malloc (GLIBC_TUNABLES) for traces. Source: glibc 2.36, its manual and malloc/malloc.c."""
 
-from heapsmith.bench.common.units import amount
-from heapsmith.bench.knobs import arenas
-from heapsmith.bench.knobs.knob import MISS_NS, Asked, Cached, Knob, cached, percent
 from heapsmith.model.knobs import classes
 from heapsmith.model.knobs.arena import NEVER, TOP_PAD, Used
 from heapsmith.model.knobs.evidence import GLIBC
 from heapsmith.model.search.capacities import CAPACITIES
+from heapsmith.tools.common.units import amount
+from heapsmith.tools.knobs import arenas
+from heapsmith.tools.knobs.knob import MISS_NS, Asked, Cached, Knob, cached, percent
 
 TCACHE_COUNT = 7
 ARENAS_PER_CORE = 8

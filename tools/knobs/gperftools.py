@@ -1,9 +1,9 @@
 """Settings of gperftools' tcmalloc (environment) for traces. Source: gperftools 2.18, docs/tcmalloc.adoc."""
 
-from heapsmith.bench.common.units import amount
-from heapsmith.bench.knobs.knob import MISS_NS, Asked, Knob, cached, percent
 from heapsmith.model.knobs import classes
 from heapsmith.model.search.capacities import LEVELS
+from heapsmith.tools.common.units import amount
+from heapsmith.tools.knobs.knob import MISS_NS, Asked, Knob, cached, percent
 
 THREAD_CACHES = 32 << 20
 RELEASE_RATE = "1.0"

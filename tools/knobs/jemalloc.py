@@ -1,11 +1,11 @@
 """Settings of jemalloc (MALLOC_CONF) for traces. Source: jemalloc 5.3.1, its manual, TUNING.md and src/."""
 
-from heapsmith.bench.common.units import amount
-from heapsmith.bench.knobs import arenas, decay
-from heapsmith.bench.knobs.glibc import huge_page_reason
-from heapsmith.bench.knobs.knob import MISS_NS, Asked, Cached, Knob, cached, percent
 from heapsmith.model.knobs import classes
 from heapsmith.model.search.capacities import LEVELS
+from heapsmith.tools.common.units import amount
+from heapsmith.tools.knobs import arenas, decay
+from heapsmith.tools.knobs.glibc import huge_page_reason
+from heapsmith.tools.knobs.knob import MISS_NS, Asked, Cached, Knob, cached, percent
 
 SMALL_MAX = 200
 TCACHE_MAX = 32 << 10

@@ -6,12 +6,12 @@ from typing import Literal
 
 import msgspec
 
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Progress, Stop, quiet
-from heapsmith.bench.knobs.advice import Advice, adviser, merged
-from heapsmith.bench.knobs.knob import Knob
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.programs.measure import MeasureTable, Ratios, measure, ratios
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Progress, Stop, quiet
+from heapsmith.tools.compare.measure import MeasureTable, Ratios, measure, ratios
+from heapsmith.tools.knobs.advice import Advice, adviser, merged
+from heapsmith.tools.knobs.knob import Knob
+from heapsmith.tools.peers.peers import Library
 
 Verdict = Literal["gains", "loses", "trades", "gains nothing"]
 

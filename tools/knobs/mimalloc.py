@@ -1,8 +1,8 @@
 """Settings of mimalloc (environment) for traces. Source: mimalloc 2.5.2 and 3.6.0, src/options.c and readme.md."""
 
-from heapsmith.bench.knobs import decay
-from heapsmith.bench.knobs.glibc import huge_page_reason
-from heapsmith.bench.knobs.knob import Asked, Knob
+from heapsmith.tools.knobs import decay
+from heapsmith.tools.knobs.glibc import huge_page_reason
+from heapsmith.tools.knobs.knob import Asked, Knob
 
 DELAY_MS = {"mimalloc2": 100, "mimalloc3": 4000}
 """What pages of arenas wait by default: purge_delay times arena_purge_mult, 10 x 10 and 1000 x 4."""

@@ -6,12 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from heapsmith.bench.common.tables import Words
-from heapsmith.bench.common.units import amount
-from heapsmith.bench.page.contents import Births, Shown
-from heapsmith.bench.page.page import Page
-from heapsmith.bench.page.paths import paths_of
-from heapsmith.bench.sites.grouping import Groups, group_sites
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.history import Histories, histories
@@ -20,6 +14,12 @@ from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import sites_at
 from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.common.tables import Words
+from heapsmith.tools.common.units import amount
+from heapsmith.tools.page.contents import Births, Shown
+from heapsmith.tools.page.page import Page
+from heapsmith.tools.page.paths import paths_of
+from heapsmith.tools.sites.grouping import Groups, group_sites
 
 REUSE_EVENTS = 3_000_000
 """The longest trace whose misses by cache size are counted: they take ten times as long as the rest."""

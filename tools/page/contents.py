@@ -7,9 +7,6 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.bench.page.paths import Paths, paths_data
-from heapsmith.bench.page.payload import Payload
-from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.model.design.toml import design_text
 from heapsmith.model.heap.ledger import ITEMS
 from heapsmith.model.predict.history import Band, Histories, History
@@ -17,6 +14,9 @@ from heapsmith.model.predict.reuse import ReuseTable
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.tune import Tuned
 from heapsmith.model.trace.stats import TraceInfo
+from heapsmith.tools.compare.measure import MeasureTable
+from heapsmith.tools.page.paths import Paths, paths_data
+from heapsmith.tools.page.payload import Payload
 
 
 class Births(msgspec.Struct, frozen=True):

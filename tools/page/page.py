@@ -9,14 +9,14 @@ import jinja2
 import markupsafe
 import msgspec
 
-from heapsmith.bench.common.tables import Words
-from heapsmith.bench.common.tables import shown as plain
-from heapsmith.bench.page.contents import Shown, contents
-from heapsmith.bench.page.payload import Payload
-from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.model.errors import printable
 from heapsmith.model.files import write_text
 from heapsmith.model.search.tune import Tuned
+from heapsmith.tools.common.tables import Words
+from heapsmith.tools.common.tables import shown as plain
+from heapsmith.tools.compare.measure import MeasureTable
+from heapsmith.tools.page.contents import Shown, contents
+from heapsmith.tools.page.payload import Payload
 
 SCRIPTS = ("core", "timeline", "map", "tables", "lives", "sites", "search", "main")
 VIEWS = {

@@ -7,15 +7,15 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from heapsmith.bench.page.payload import Payload
-from heapsmith.bench.sites.grouping import Groups, group_sites
-from heapsmith.bench.sites.leaks import LeakTable, leak_table
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.moments import moments, pieces
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import SiteLives
+from heapsmith.tools.page.payload import Payload
+from heapsmith.tools.sites.grouping import Groups, group_sites
+from heapsmith.tools.sites.leaks import LeakTable, leak_table
 
 I64 = npt.NDArray[np.int64]
 

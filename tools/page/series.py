@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from heapsmith.bench.page.contents import Shown
-from heapsmith.bench.sweep.table import require_parquet
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import staged, write_json
+from heapsmith.tools.page.contents import Shown
+from heapsmith.tools.sweep.table import require_parquet
 
 SUFFIXES = (".json", ".parquet")
 

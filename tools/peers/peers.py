@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from heapsmith.bench.common.elf import is_tied_to_its_place
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.preload import SPECIAL, preloadable
-from heapsmith.bench.common.preload import preload as preload_names
-from heapsmith.bench.common.tools import runtime_tool
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import cache_dir
+from heapsmith.tools.common.elf import is_tied_to_its_place
+from heapsmith.tools.common.limited import run_limited
+from heapsmith.tools.common.preload import SPECIAL, preloadable
+from heapsmith.tools.common.preload import preload as preload_names
+from heapsmith.tools.common.tools import runtime_tool
 
 if TYPE_CHECKING:
     from heapsmith.model.design.design import Design

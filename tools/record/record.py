@@ -16,21 +16,21 @@ from typing import IO, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.bench.common.everywhere import preloading
-from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.other_memory import OtherMemory, largest
-from heapsmith.bench.common.perf_map import generated_code
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.reach import HELP, Apart, apart, helps, sentences
-from heapsmith.bench.common.rounds import Progress, quiet
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.watch import Watch
-from heapsmith.bench.record.spool import FIRST_BYTES, Spool
-from heapsmith.bench.record.unseen import RecordedTrace, only_recorded, other_memory
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
+from heapsmith.tools.common.everywhere import preloading
+from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.other_memory import OtherMemory, largest
+from heapsmith.tools.common.perf_map import generated_code
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.reach import HELP, Apart, apart, helps, sentences
+from heapsmith.tools.common.rounds import Progress, quiet
+from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.watch import Watch
+from heapsmith.tools.record.spool import FIRST_BYTES, Spool
+from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
 
 SOURCE = "recorder"
 """What a trace of the recorder names as its origin."""

@@ -3,9 +3,9 @@
 from collections import defaultdict
 from pathlib import Path
 
-from heapsmith.bench.record.record import RecordResult
-from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.record.record import RecordResult
+from heapsmith.tools.record.unseen import RecordedTrace
 
 Shares = list[tuple[Path, float]]
 """The traces to tune on, and what they count."""

@@ -10,8 +10,6 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from heapsmith.bench.record import spool_merge as m
-from heapsmith.bench.record.spool_stacks import forest
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
@@ -19,6 +17,8 @@ from heapsmith.model.trace.addresses import grown_table, new_table
 from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
+from heapsmith.tools.record import spool_merge as m
+from heapsmith.tools.record.spool_stacks import forest
 
 VERSION = 4
 SPOOL_MAGIC = 0x314C4F4F50535348

@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heapsmith.bench.record.spool_merge import WINDOW_WORDS
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.trace.elf import build_id
 from heapsmith.model.trace.stacks import CallTree, Module
+from heapsmith.tools.record.spool_merge import WINDOW_WORDS
 
 FRAMES, MAPPING = 1, 2  # kinds of records, in runtime/recorder/spool.h
 _KIND_MASK, _COUNT_SHIFT, _COUNT_MASK, _NUMBER_SHIFT = 255, 8, 0xFFFFFF, 32

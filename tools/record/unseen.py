@@ -5,9 +5,9 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.other_memory import OTHER_BYTES, OtherMemory, is_other
-from heapsmith.bench.common.reach import NO_EVENT, Image
 from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory, is_other
+from heapsmith.tools.common.reach import NO_EVENT, Image
 
 OTHER_EVENTS = 20_000_000
 """The live bytes of a larger trace are not looked for."""

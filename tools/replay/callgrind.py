@@ -9,13 +9,13 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.valgrind import callgrind
-from heapsmith.bench.peers.peers import replay_driver
-from heapsmith.bench.replay.script import script_of_nothing
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.hardware import Level
+from heapsmith.tools.common.valgrind import callgrind
+from heapsmith.tools.peers.peers import replay_driver
+from heapsmith.tools.replay.script import script_of_nothing
 
 LIMIT_S = 600.0
 MOVERS = re.compile("mem(set|cpy|move|cmp|chr)")

@@ -7,13 +7,6 @@ from pathlib import Path
 
 import numpy as np
 
-from heapsmith.bench.common.backing import resident
-from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.ratios import LEAST_ROUNDS, RESAMPLES, SEED
-from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay.replay import Replayed, replay_once
-from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import Design
@@ -22,6 +15,13 @@ from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import program_of
 from heapsmith.model.search.confirm import Replays, Shift, base_runs
 from heapsmith.model.search.outcome import PROCESS_BYTES
+from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.ratios import LEAST_ROUNDS, RESAMPLES, SEED
+from heapsmith.tools.common.rounds import Progress, Stop, interleaved, quiet
+from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.replay.replay import Replayed, replay_once
+from heapsmith.tools.replay.script import write_script
 
 NARROW = 0.0025
 """The standard error of CPU time, in parts of the base's, from which on further rounds would tell little."""

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.backing import resident
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.ratios import Ratio, are_known, ratio
-from heapsmith.bench.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.bench.common.stamps import LatencyFigures, Stamped
-from heapsmith.bench.peers.peers import (
+from heapsmith.model.constants import BENCHFAST
+from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.model.files import scratch
+from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.limited import run_limited
+from heapsmith.tools.common.ratios import Ratio, are_known, ratio
+from heapsmith.tools.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
+from heapsmith.tools.common.stamps import LatencyFigures, Stamped
+from heapsmith.tools.peers.peers import (
     GLIBC,
     Library,
     find_libraries,
@@ -21,10 +24,7 @@ from heapsmith.bench.peers.peers import (
     replay_driver,
     require_malloc_of,
 )
-from heapsmith.bench.replay.script import write_script
-from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.files import scratch
+from heapsmith.tools.replay.script import write_script
 
 NOT_LOADED = "cannot be preloaded"
 """What the loader says of a library that it goes on without (ld.so(8)): in a folder mounted noexec, for example."""

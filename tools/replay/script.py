@@ -13,8 +13,6 @@ import numpy as np
 import numpy.typing as npt
 from numpy.lib.recfunctions import unstructured_to_structured
 
-from heapsmith.bench.common.rounds import Progress, quiet
-from heapsmith.bench.replay.instants import Instants
 from heapsmith.model.compile.kernel import (
     Arrays,
     Bytes,
@@ -29,6 +27,8 @@ from heapsmith.model.compile.kernel import (
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 from heapsmith.model.trace.writer import TraceWriter
+from heapsmith.tools.common.rounds import Progress, quiet
+from heapsmith.tools.replay.instants import Instants
 
 Array = npt.NDArray[Any]
 

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.peers.peers import PEERS, find_peer
 from heapsmith.codegen.toolchain import compile_c, find_gcc
 from heapsmith.model.errors import HeapsmithError, Missing
 from heapsmith.model.files import cache_dir, scratch
+from heapsmith.tools.peers.peers import PEERS, find_peer
 
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 OVERCOMMIT = Path("/proc/sys/vm/overcommit_memory")

@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from heapsmith.bench.common.tables import Words
 from heapsmith.model.heap.ledger import ITEMS, Ledger
 from heapsmith.model.predict.ledgers import Ledgers, LedgerTable
+from heapsmith.tools.common.tables import Words
 
 
 def ledgers(table: LedgerTable) -> Iterator[Words]:

@@ -6,14 +6,14 @@ from typing import Protocol
 
 import msgspec
 
-from heapsmith.bench.common.other_memory import OtherMemory
-from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio
-from heapsmith.bench.common.rounds import Ended, Figure
-from heapsmith.bench.common.tables import Words
-from heapsmith.bench.common.units import amount, duration
-from heapsmith.bench.programs.measure import MeasureTable, Ratios
-from heapsmith.bench.replay.replay import GlibcBytes, ReplayTable
 from heapsmith.codegen.verify import VerifyReport
+from heapsmith.tools.common.other_memory import OtherMemory
+from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
+from heapsmith.tools.common.rounds import Ended, Figure
+from heapsmith.tools.common.tables import Words
+from heapsmith.tools.common.units import amount, duration
+from heapsmith.tools.compare.measure import MeasureTable, Ratios
+from heapsmith.tools.replay.replay import GlibcBytes, ReplayTable
 
 
 class HasOtherMemory(Protocol):

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterator
 
-from heapsmith.bench.common.tables import Words
-from heapsmith.bench.common.units import amount, duration
-from heapsmith.bench.report import ledgers
 from heapsmith.model.search.findings import Member
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.tune import Tuned
 from heapsmith.model.search.worth import Worth
+from heapsmith.tools.common.tables import Words
+from heapsmith.tools.common.units import amount, duration
+from heapsmith.tools.report import ledgers
 
 
 def tables(found: Tuned) -> Iterator[Words]:

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator
 
-from heapsmith.bench.common.tables import Words
-from heapsmith.bench.common.units import duration
 from heapsmith.model.predict.clock_state import LOCKS
 from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.simulate import SimulationTable
+from heapsmith.tools.common.tables import Words
+from heapsmith.tools.common.units import duration
 
 
 def _timings(table: SimulationTable) -> Iterator[tuple[str, Timing, Timing]]:

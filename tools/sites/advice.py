@@ -4,16 +4,16 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from heapsmith.bench.common.units import amount, duration
-from heapsmith.bench.sites.grouping import Groups
-from heapsmith.bench.sites.leaks import LeakTable, leaks_of
-from heapsmith.bench.sites.sites import Advice, Kept, Site, SiteTable
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.apart import Held, apart
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.without import peaks_without
 from heapsmith.model.trace.site_lives import SiteLives
+from heapsmith.tools.common.units import amount, duration
+from heapsmith.tools.sites.grouping import Groups
+from heapsmith.tools.sites.leaks import LeakTable, leaks_of
+from heapsmith.tools.sites.sites import Advice, Kept, Site, SiteTable
 
 MOST_PINS, MOST_BURSTS, MOST_LEAKS = 3, 2, 3
 """The most pieces of advice of a kind; of pins under each design."""

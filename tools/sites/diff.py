@@ -7,11 +7,11 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from heapsmith.bench.sites.grouping import By, Groups
 from heapsmith.model.predict.moments import site_lives
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stats import Figures, Quantiles
+from heapsmith.tools.sites.grouping import By, Groups
 
 Order = Literal["peak", "allocated", "requests", "life", "end"]
 

@@ -5,8 +5,6 @@ from typing import Any
 
 import numpy as np
 
-from heapsmith.bench.sites.functions import WRAPPERS
-from heapsmith.bench.sites.grouping import callers, spots_of
 from heapsmith.model.predict.moments import Grouped, site_lives
 from heapsmith.model.trace.exports.format import Exported, Progress, metadata
 from heapsmith.model.trace.exports.formats import format_of
@@ -14,6 +12,8 @@ from heapsmith.model.trace.exports.tables import write_table
 from heapsmith.model.trace.imports.columns import arrow
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import SiteLives, call_tree
+from heapsmith.tools.sites.functions import WRAPPERS
+from heapsmith.tools.sites.grouping import callers, spots_of
 
 _COUNTS = ("requests", "bytes", "most_bytes", "most_event", "peak_blocks", "peak_bytes", "live_blocks", "live_bytes")
 _CALLED = {"live_blocks": "end_blocks", "live_bytes": "end_bytes"}

@@ -8,13 +8,13 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from heapsmith.bench.common.perf_map import covering, of_footer
-from heapsmith.bench.common.symbols import frame_names
-from heapsmith.bench.sites.functions import WRAPPERS, plain
 from heapsmith.model.errors import BadInput
 from heapsmith.model.predict.moments import Grouped
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import call_tree
+from heapsmith.tools.common.perf_map import covering, of_footer
+from heapsmith.tools.common.symbols import frame_names
+from heapsmith.tools.sites.functions import WRAPPERS, plain
 
 By = Literal["site", "path", "function", "module"]
 

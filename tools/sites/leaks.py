@@ -5,10 +5,10 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from heapsmith.bench.sites.grouping import By, Groups, Spot
 from heapsmith.model.predict.moments import site_lives
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.site_lives import BYTES, EVENT, GROUP_OF, I64, SiteLives
+from heapsmith.tools.sites.grouping import By, Groups, Spot
 
 PARTS = 10
 """Equal parts of the events in which births are counted."""

@@ -8,9 +8,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Self
 
-from heapsmith.bench.sweep.tasks import Found
-from heapsmith.bench.sweep.work import Job, run_bytes
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.tools.sweep.tasks import Found
+from heapsmith.tools.sweep.work import Job, run_bytes
 
 AHEAD = 3
 """Calls that wait or run on the cluster, per thread of its workers."""

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from heapsmith.bench.sweep.tasks import Found
-from heapsmith.bench.sweep.work import Job, run_file
 from heapsmith.model.errors import Missing
 from heapsmith.model.predict.pool import Pool
+from heapsmith.tools.sweep.tasks import Found
+from heapsmith.tools.sweep.work import Job, run_file
 
 
 class Processes:

@@ -8,18 +8,18 @@ from typing import Protocol
 
 import msgspec
 
-from heapsmith.bench.sweep.cluster import Cluster
-from heapsmith.bench.sweep.grid import Skipped, Variant
-from heapsmith.bench.sweep.local import Processes
-from heapsmith.bench.sweep.table import require_parquet, write_table
-from heapsmith.bench.sweep.tasks import Found, Recording, Store, machine_hash, model_version, recording
-from heapsmith.bench.sweep.work import Job
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import design_text
 from heapsmith.model.heap.simulator import has_rare_choices
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Progress
+from heapsmith.tools.sweep.cluster import Cluster
+from heapsmith.tools.sweep.grid import Skipped, Variant
+from heapsmith.tools.sweep.local import Processes
+from heapsmith.tools.sweep.table import require_parquet, write_table
+from heapsmith.tools.sweep.tasks import Found, Recording, Store, machine_hash, model_version, recording
+from heapsmith.tools.sweep.work import Job
 
 MOST_TOGETHER = 8
 """Designs of one job, which share the reading of a trace: more would save little and lose more."""

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 
 import heapsmith
-from heapsmith.bench.sweep.grid import Variant
-from heapsmith.bench.sweep.tasks import Found, Recording, Store, machine_hash, model_version
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import staged
 from heapsmith.model.memory.hardware import Hardware
+from heapsmith.tools.sweep.grid import Variant
+from heapsmith.tools.sweep.tasks import Found, Recording, Store, machine_hash, model_version
 
 
 def require_parquet() -> None:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.sweep.tasks import Found, found_in, model_version
 from heapsmith.model.design.design import parse
 from heapsmith.model.errors import CheckFailed, HeapsmithError, Missing
 from heapsmith.model.files import scratch, write_whole
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import simulate
+from heapsmith.tools.sweep.tasks import Found, found_in, model_version
 
 
 class Job(msgspec.Struct, frozen=True):

@@ -7,9 +7,9 @@ from rich.segment import Segment
 from rich.table import Table
 from rich.text import Text
 
-from heapsmith.bench.common.units import amount
-from heapsmith.bench.top.watch import ClassSight, Sight
 from heapsmith.model.errors import printable
+from heapsmith.tools.common.units import amount
+from heapsmith.tools.top.watch import ClassSight, Sight
 
 UNCOUNTED = (
     "This library does not count hits of fronts: the rates are those of the slow paths. "

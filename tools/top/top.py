@@ -11,16 +11,16 @@ import msgspec
 from rich.console import Console
 from rich.live import Live
 
-from heapsmith.bench.common.memory import Gone
-from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.start import Start, begin
-from heapsmith.bench.common.tables import PIPED
-from heapsmith.bench.peers.peers import find_library, preload
-from heapsmith.bench.top.process import facts
-from heapsmith.bench.top.screen import WIDE, Screen, picture
-from heapsmith.bench.top.watch import Sight, Watch
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import json_text
+from heapsmith.tools.common.memory import Gone
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.start import Start, begin
+from heapsmith.tools.common.tables import PIPED
+from heapsmith.tools.peers.peers import find_library, preload
+from heapsmith.tools.top.process import facts
+from heapsmith.tools.top.screen import WIDE, Screen, picture
+from heapsmith.tools.top.watch import Sight, Watch
 
 PATIENCE_S = 3.0
 """What a command that was started here gets to end when the view does."""

@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.counts import GAUGES, LARGE
-from heapsmith.bench.common.memory import Gone, Memory, views
-from heapsmith.bench.top.process import Facts, command, facts, family, image
-from heapsmith.bench.top.view import Class, Picture, View
 from heapsmith.model.errors import Missing
+from heapsmith.tools.common.counts import GAUGES, LARGE
+from heapsmith.tools.common.memory import Gone, Memory, views
+from heapsmith.tools.top.process import Facts, command, facts, family, image
+from heapsmith.tools.top.view import Class, Picture, View
 
 UNITS = ("hit0", "hit1", "refill")
 """Counters of a class whose sum is its allocations."""
