@@ -75,7 +75,7 @@ floor: dev ## what a malloc of no cost and no waste would take in the programs o
 	$(BIN)/python -m heapsmith.bench.studies.floor
 
 latency: venv ## the time of single calls: p99 and p99.9 of malloc and free, of every malloc: make latency LIBS="--lib default --lib steady"
-	$(BIN)/python -m heapsmith bench --only 'calls*' --latency $(or $(LIBS),--lib peers --lib default --lib steady)
+	$(BIN)/python -m heapsmith.bench run --only 'calls*' --latency $(or $(LIBS),--lib peers --lib default --lib steady)
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.studies.hardening
@@ -88,11 +88,11 @@ peers: venv ## build the mallocs to compare with at their current releases (need
 
 bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
 	@mkdir -p out
-	$(BIN)/python -m heapsmith bench -o out/bench.json $(BENCH)
+	$(BIN)/python -m heapsmith.bench run -o out/bench.json $(BENCH)
 
 bench-large: venv ## micro, threads and servers with single calls, for a machine of many cores: out/large.md and .json
 	@mkdir -p out
-	$(BIN)/python -m heapsmith bench --suite micro --suite threads --suite servers --latency --lib peers --lib default --lib owner-batch -o out/large.md --json $(BENCH) > out/large.json
+	$(BIN)/python -m heapsmith.bench run --suite micro --suite threads --suite servers --latency --lib peers --lib default --lib owner-batch -o out/large.md --json $(BENCH) > out/large.json
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths

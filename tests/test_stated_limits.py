@@ -50,7 +50,7 @@ ELSEWHERE = {
     "model/trace/imports/source.py": "test_imports.py",
     "model/trace/reader.py": "test_bytes.py",
     "tools/common/rounds.py": "test_measure.py",
-    "bench/soak/soak.py": "test_soak.py",
+    "bench/soak/soak.py": "bench/test_soak.py",
     "tools/knobs/tcmalloc_classes.py": "test_knobs.py",
     "src/heapsmith/commands_trace_tools.py": "test_trace_tool_commands.py",
 }
@@ -200,7 +200,7 @@ def test_a_limit_is_where_its_message_says(name: str) -> None:
 
 def stated_in_sources() -> Iterator[tuple[str, str]]:
     """Each message of the sources that says what is expected with a limit: its file, and a pattern of it."""
-    for folder in ("model", "codegen", "bench", "src/heapsmith"):
+    for folder in ("model", "codegen", "tools", "bench", "src/heapsmith"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             tree = ast.parse(path.read_text())
             parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}

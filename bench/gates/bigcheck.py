@@ -94,7 +94,7 @@ def main(
         print("\n".join(section(table(outcomes))))
         return 0
     at = commit()
-    wanted = files or sorted(map(str, Path("tests").glob("test_*.py")))
+    wanted = files or sorted(map(str, Path("tests").rglob("test_*.py")))
     for file in wanted:
         if again or is_due(outcomes.get(file), at):
             print(f"{file} at {at}", flush=True)

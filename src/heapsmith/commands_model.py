@@ -1,9 +1,8 @@
-"""The commands of the model: simulate designs on a trace, tune a design, calibrate costs, validate predictions."""
+"""The commands of the model: simulate designs on a trace, tune a design, calibrate costs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -272,38 +271,3 @@ def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = Fals
         found = measure(rounds=rounds, progress=progress)
     write_machine(path, found.hardware)
     show.emit_json(found) if json else results.calibrated(found, path)
-
-
-@app.command(
-    epilog=take.example("validate --machine machine.toml", "validate --machine machine.toml --traces traces --json")
-)
-def validate(
-    machine: take.Machine = "default",
-    traces: take.Traces = None,
-    design: take.Designs = None,
-    rounds: take.Rounds = 15,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write scatter plots (HTML).")] = None,
-    json: take.Json = False,
-) -> None:
-    """Measure how wrong the model is.
-
-    The tables show predicted beside measured figures, for good and bad designs. Default: traces of real programs,
-    recorded now; all built-in designs, and deliberately bad designs.
-    """
-    from heapsmith.bench.validate import validate as bench
-    from heapsmith.bench.validate.scatter import write_scatter
-    from heapsmith.model.design.design import builtin_names, load
-    from heapsmith.model.files import scratch
-    from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.predict.times import priced
-    from heapsmith.tools.calibrate.bad_designs import bad_designs
-
-    page = take.writable_file(out) if out is not None else None
-    hardware = priced(load_hardware(machine))
-    designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
-    with show.progress() as progress, scratch() as folder:
-        files = take.trace_files(traces) if traces else bench.recorded(folder, progress)
-        found = bench.validate(files, designs, hardware, rounds=rounds, progress=progress)
-    if page is not None:
-        write_scatter(page, found)
-    show.emit_json(found) if json else results.validated(found)

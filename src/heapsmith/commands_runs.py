@@ -1,9 +1,8 @@
-"""The commands that run programs and replays, and report: run, replay, report, forge, bench, doctor."""
+"""The commands that run programs and replays, and report: run, replay, report, forge, doctor."""
 
 import glob
 import os
 import time as clock
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -246,66 +245,6 @@ def forge(
             progress=progress,
         )
     show.emit_json(report) if json else results.forged(report)
-
-
-@app.command(
-    epilog=take.example("bench --quick --tune", "bench --only 'mixed*' --tuned libpy.so='a recording of x.py'")
-)
-def bench(
-    suite: take.Suites = None,
-    only: take.Rows = None,
-    lib: take.Beside = None,
-    tuned: take.Tuned = None,
-    tune: take.Tune = False,
-    favour: take.Favour = "balanced",
-    max_time: take.MaxTime = None,
-    max_rss: take.MaxRss = None,
-    rounds: take.BenchRounds = None,
-    time: take.RowTime = None,
-    quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rows: under two minutes.")] = False,
-    instructions: Annotated[bool, typer.Option("--instructions", help="Count instructions too (valgrind).")] = False,
-    latency: Annotated[
-        bool, typer.Option("--latency", help="Stamp single calls too: p99 and p99.9 of malloc and of free.")
-    ] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write JSON, or a page (.md).")
-    ] = None,
-    json: take.Json = False,
-) -> int:
-    """Compare every malloc on benchmarks, replays and real programs.
-
-    The tables show time, peak RSS, and their ratios to glibc and to the best peer. See docs/bench.md. The exit status
-    is 1 if a library that is no peer fails a row or changes its output.
-    """
-    from heapsmith.bench.suite import benchmark
-    from heapsmith.bench.suite import suite as suites
-    from heapsmith.model.search.choice import parse_limits
-    from heapsmith.model.search.tune import Asked
-    from heapsmith.tools.replay.finalists import replays
-
-    search = Asked(favour=favour, limits=parse_limits(max_time, max_rss))
-    if search != Asked() and not tune:
-        raise BadInput("--favour, --max-time, --max-rss: expected with --tune")
-    path = take.writable_file(out) if out is not None else None
-    with show.progress() as progress:
-        if tune and not quick:
-            search = search._replace(replays=replays(True, progress=progress))
-        asked = suites.Request(
-            suites=suite or [],
-            only=only or [],
-            libs=lib or [],
-            tuned=tuned or [],
-            rounds=rounds,
-            time_s=take.round_seconds(rounds, time),
-            quick=quick,
-            instructions=instructions,
-            latency=latency,
-            tune=tune,
-            search=search,
-        )
-        found = suites.bench(asked, progress, partial(benchmark.write, path) if path else lambda _: None)
-    show.emit_json(found) if json else results.benched(found)
-    return 1 if benchmark.broken(found) else 0
 
 
 @app.command(epilog=take.example("doctor", "doctor --json"))

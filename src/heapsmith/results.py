@@ -7,8 +7,6 @@ from heapsmith import show
 from heapsmith.tools.common.tables import draw
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.bench.suite.results import BenchReport
-    from heapsmith.bench.validate.validate import Validation
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design.design import Design
     from heapsmith.model.design.plan import Plan
@@ -246,17 +244,6 @@ def compared(table: "MeasureTable") -> None:
         show.prose(line)
 
 
-def benched(report: "BenchReport") -> None:
-    """Time, memory and instructions of every row under every malloc, then the notes."""
-    from heapsmith.bench.suite import benchmark
-
-    for table in benchmark.tables(report):
-        draw(table)
-    show.line()
-    for note in benchmark.notes(report):
-        show.prose(note)
-
-
 def forged(report: "ForgeReport") -> None:
     """All tables of a forge, its verdict, and the files that it wrote."""
     from heapsmith.tools.forge.report import conclusion, summary
@@ -313,14 +300,3 @@ def calibrated(found: "Calibration", path: Path) -> None:
     alone_ns = found.hardware.alone
     rows = [(name, f"{cost:,.2f}", f"{alone_ns[name]:,.2f}") for name, cost in found.hardware.costs.items()]
     show.table("nanoseconds each, among other operations and alone", ("kind", "cost", "alone"), rows)
-
-
-def validated(found: "Validation") -> None:
-    """How wrong each quantity is, and the worst cases."""
-    from heapsmith.bench.validate.tables import predicted, signed, worst
-
-    for line in found.notes:
-        show.note(f"heapsmith: {line}")
-    draw(predicted(found))
-    draw(worst(found))
-    draw(signed(found))

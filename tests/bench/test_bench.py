@@ -232,12 +232,12 @@ def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("short_limits")
-def test_hung_and_crashed_libraries_are_named(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hung_and_crashed_libraries_are_named(lab: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")  # one table, whatever other mallocs there are
     flaws = [("hangs", "pause()"), ("crashes", "__builtin_trap()"), ("leaves", "_exit(1)")]
     libraries = [word for name, flaw in flaws for word in ("--lib", flawed(tmp_path, name, flaw))]
     options = ["--suite", "micro", "--only", "pair-32", "--quick", "--rounds", "1", *libraries]
-    answer = call("bench", *options)
+    answer = lab("run", *options)
     assert answer.status == 1
     assert "pair-32 under hangs: killed: it had not ended after 1 s\n" in answer.out
     assert "pair-32 under crashes: killed by SIGILL\n" in answer.out
@@ -256,14 +256,14 @@ def test_what_glibc_cannot_run_is_left_out(monkeypatch: pytest.MonkeyPatch) -> N
     assert benchmark.notes(report)[1:] == ["one: left out: the recorder failed"]
 
 
-def test_an_interrupt_loses_no_finished_row(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_interrupt_loses_no_finished_row(lab: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(_: Path) -> Runner:
         raise KeyboardInterrupt
 
     first = rows(["micro"], ["pair-32"], tmp_path, quick=True)
     monkeypatch.setattr(suite, "rows", lambda *_, **__: [*first, Row("two", "replay", "it", interrupted)])
     out = tmp_path / "out.json"
-    assert call("bench", "--lib", "glibc", "--rounds", "1", "-o", out).status == 130
+    assert lab("run", "--lib", "glibc", "--rounds", "1", "-o", out).status == 130
     assert [row["name"] for row in json.loads(out.read_text())["rows"]] == ["pair-32"]
 
 
@@ -340,10 +340,10 @@ def test_the_environment_sets_up_no_malloc(monkeypatch: pytest.MonkeyPatch) -> N
     assert environment()["PATH"] == os.environ["PATH"]
 
 
-def test_the_json_is_the_report(call: Call, tmp_path: Path) -> None:
+def test_the_json_is_the_report(lab: Call, tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     options = ["--suite", "micro", "--only", "start-up", "--quick", "--rounds", "1", "--lib", "glibc"]
-    answer = call("bench", *options, "--json", "-o", file)
+    answer = lab("run", *options, "--json", "-o", file)
     assert answer.status == 0
     assert json.loads(answer.out) == json.loads(file.read_text())
     report = msgspec.json.decode(file.read_bytes(), type=BenchReport)
@@ -380,8 +380,8 @@ def test_the_json_is_the_report(call: Call, tmp_path: Path) -> None:
         (["-o", "/proc/none/x.json"], "/proc/none/x.json: cannot be written: there is no folder /proc/none"),
     ],
 )
-def test_mistakes(call: Call, options: list[str], words: str) -> None:
-    answer = call("bench", "--suite", "micro", *options)
+def test_mistakes(lab: Call, options: list[str], words: str) -> None:
+    answer = lab("run", "--suite", "micro", *options)
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.startswith("heapsmith: ")
     assert answer.err.count("\n") == 1

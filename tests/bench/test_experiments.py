@@ -180,12 +180,12 @@ def test_the_committed_page_has_the_experiments_of_the_file() -> None:
     page.check()
 
 
-def test_commands(call: Call) -> None:
-    assert "E12" in call("experiments", "list").out
-    shown: Answer = call("experiments", "show", "E12")
+def test_commands(lab: Call) -> None:
+    assert "E12" in lab("experiments", "list").out
+    shown: Answer = lab("experiments", "show", "E12")
     assert (shown.status, "empties" in shown.out) == (0, True)
-    assert call("experiments", "run", "E99").status == 2
-    assert call("experiments", "run", "E12", "-o", "x.txt").status == 2
+    assert lab("experiments", "run", "E99").status == 2
+    assert lab("experiments", "run", "E12", "-o", "x.txt").status == 2
 
 
 def test_every_arm_has_a_name_of_its_own() -> None:

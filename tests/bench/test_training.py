@@ -42,9 +42,9 @@ def tiny_rows(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.big
 @pytest.mark.usefixtures("tiny_rows")
-def test_rows_tuned_on_another_input(call: Call, tmp_path: Path) -> None:
+def test_rows_tuned_on_another_input(lab: Call, tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
-    answer = call("bench", "--suite", "micro", "--rounds", "1", "--lib", "default", "--tune", "-o", file)
+    answer = lab("run", "--suite", "micro", "--rounds", "1", "--lib", "default", "--tune", "-o", file)
     assert answer.status == 0
     report = msgspec.json.decode(file.read_bytes(), type=BenchReport)
     made, kept, none = (row.tuning for row in report.rows)

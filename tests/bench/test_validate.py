@@ -58,10 +58,10 @@ def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
     assert all(one.quantity in text for one in found.qualities)
 
 
-def test_a_machine_without_costs_is_refused(call: Callable[..., Answer], tmp_path: Path) -> None:
+def test_a_machine_without_costs_is_refused(lab: Callable[..., Answer], tmp_path: Path) -> None:
     trace, machine = random_trace(tmp_path / "t.hst", 100, 1), tmp_path / "machine.toml"
     write_machine(machine, msgspec.structs.replace(load_hardware(), costs={}))
-    answer = call("validate", "--traces", trace, "--design", "default", "--machine", machine)
+    answer = lab("validate", "--traces", trace, "--design", "default", "--machine", machine)
     assert answer.status == 2
     assert "heapsmith calibrate -o machine.toml" in answer.err
 

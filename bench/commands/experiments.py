@@ -7,6 +7,7 @@ import typer
 
 from heapsmith import arguments as take
 from heapsmith import show
+from heapsmith.bench.common.command import example
 from heapsmith.model.errors import BadInput
 
 app = typer.Typer(rich_markup_mode=None)
@@ -20,7 +21,7 @@ Names = Annotated[
 ]
 
 
-@experiments.command("list", epilog=take.example("experiments list"))
+@experiments.command("list", epilog=example("experiments list"))
 def list_experiments(json: take.Json = False) -> None:
     """List the experiments and the log's claims."""
     from heapsmith.bench.experiments.book import book
@@ -33,7 +34,7 @@ def list_experiments(json: take.Json = False) -> None:
     show.table("", ["name", "<compares", "<the log's claim"], lines)
 
 
-@experiments.command("show", epilog=take.example("experiments show E12"))
+@experiments.command("show", epilog=example("experiments show E12"))
 def show_experiment(
     name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Such as E12.", show_default=False)],
     json: take.Json = False,
@@ -59,7 +60,7 @@ def show_experiment(
         raise CheckFailed("; ".join(wrong))
 
 
-@experiments.command(epilog=take.example("experiments run E7 E12", "experiments run all --quick -o experiments.md"))
+@experiments.command(epilog=example("experiments run E7 E12", "experiments run all --quick -o experiments.md"))
 def run(
     name: Names = None,
     machine: take.Machine = "default",
