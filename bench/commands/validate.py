@@ -35,14 +35,17 @@ def validate(
     recorded now; all built-in designs, and deliberately bad designs.
     """
     from heapsmith.bench.validate import validate as bench
-    from heapsmith.bench.validate.scatter import write_scatter
     from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.files import scratch
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.times import priced
     from heapsmith.tools.calibrate.bad_designs import bad_designs
 
-    page = take.writable_file(out) if out is not None else None
+    page = None
+    if out is not None:
+        from heapsmith.bench.validate.scatter import write_scatter
+
+        page = take.writable_file(out)
     hardware = priced(load_hardware(machine))
     designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
     with show.progress() as progress, scratch() as folder:

@@ -25,7 +25,8 @@ HEAD = """# Mechanisms
 
 The mechanisms that a design can state. `make check` holds this page to
 `bench/experiments/mechanisms.toml`, and each row to its design, its experiments and its test. The
-numbers up to M41 are those of the log book whose claims `heapsmith experiments` measures.
+numbers up to M41 are those of the log book whose claims `python -m heapsmith.bench experiments`
+measures.
 
 Two mechanisms have no row. `limit_percent` of release `budget` keeps a heap away from a limit on
 memory ([machine.md](machine.md), section 6), but no built-in design states it. Meshing is simulated

@@ -1,4 +1,4 @@
-"""The measured part of docs/results.md, made of the reports of `heapsmith bench --json`, one row or more in each.
+"""The measured part of docs/results.md, made of the reports of `run --json`, one row or more in each.
 
 python -m heapsmith.bench.studies.results REPORT.json... writes it into the page, from the line MADE to the next MADE.
 """

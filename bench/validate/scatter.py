@@ -2,11 +2,15 @@
 
 from pathlib import Path
 
-import plotly.graph_objects as go
-from plotly.subplots import make_subplots
-
 from heapsmith.bench.validate.validate import Validation
+from heapsmith.model.errors import Missing
 from heapsmith.model.files import write_text
+
+try:
+    import plotly.graph_objects as go
+    from plotly.subplots import make_subplots
+except ImportError:
+    raise Missing("-o: no package plotly, which draws the plots: make dev") from None
 
 COLUMNS = 2
 HEIGHT = 480

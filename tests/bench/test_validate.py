@@ -1,6 +1,7 @@
 """validate: predicted beside measured on one tiny trace, two designs; the page of plots; what is refused."""
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -56,6 +57,15 @@ def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
     text = page.read_text()
     assert "Plotly.newPlot" in text
     assert all(one.quantity in text for one in found.qualities)
+
+
+def test_plots_without_plotly_are_refused_at_once(
+    lab: Callable[..., Answer], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "plotly.graph_objects", None)
+    monkeypatch.delitem(sys.modules, "heapsmith.bench.validate.scatter")
+    answer = lab("validate", "--traces", tmp_path, "-o", tmp_path / "out.html")
+    assert (answer.status, answer.err) == (3, "heapsmith: -o: no package plotly, which draws the plots: make dev\n")
 
 
 def test_a_machine_without_costs_is_refused(lab: Callable[..., Answer], tmp_path: Path) -> None:

@@ -173,8 +173,7 @@ def doctor() -> DoctorReport:
         _tool("objcopy", "build --static", "binutils"),
         _tool("addr2line", "sites, leaks, diff, report: lines of the source", "binutils"),
         _tool("clang", "verify: its warnings too, in the audit"),
-        _tool("valgrind", "bench, calibrate, validate: instruction counts that repeat exactly"),
-        _tool("strace", "validate: system calls"),
+        _tool("valgrind", "calibrate: instruction counts that repeat exactly"),
         *_processor_and_kernel(),
         _peers(),
     ]
