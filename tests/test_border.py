@@ -9,9 +9,9 @@ import pytest
 from covering import soon
 from preloaded import PROGRAMS, library, program, shim, start
 
-from heapsmith.bench.record.record import build_recorder
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.tools.record.record import build_recorder
 
 SYSTEM_CALLS = """
     close fcntl fstat getpid getrlimit getrusage madvise mmap mprotect mremap munmap open pthread_sigmask read rename

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from preloaded import library, program, run, start
 
-from heapsmith.bench.peers.peers import find_library
 from heapsmith.bench.suite.rows import rows
 from heapsmith.codegen import build as build_module
 from heapsmith.codegen.bounds import BOUNDED, GATES, audit_bounds
@@ -19,6 +18,7 @@ from heapsmith.codegen.flow import Function, Mark, components, longest
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import load
+from heapsmith.tools.peers.peers import find_library
 
 KILLED = 128 + 31
 """The exit status of env(1) after SIGSYS, in a shell's form; subprocess says -31."""

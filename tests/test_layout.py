@@ -21,34 +21,54 @@ from heapsmith.model.design.plan import make_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = {"templates", "runtime", "generated"}
-MAY_IMPORT = {"model": {"model"}, "codegen": {"model", "codegen"} | DATA, "bench": {"model", "codegen", "bench"} | DATA}
+PRODUCT = ("model", "codegen", "tools")
+"""The parts of the product, leftmost first; the command line and the Python interface stand on them."""
+LABORATORY = "bench"
+"""Stands on all, and nothing of the product imports it: it is in no wheel."""
+SRC = {path.stem for path in (ROOT / "src/heapsmith").iterdir() if not path.is_symlink()}
+MAY_IMPORT = {
+    "model": {"model"},
+    "codegen": {"model", "codegen"} | DATA,
+    "tools": {"model", "codegen", "tools"} | DATA,
+    "src": {*PRODUCT, *SRC} | DATA,
+    "bench": {*PRODUCT, *SRC, "bench"} | DATA,
+}
 ORDER = {
     "model": ["compile", "trace", "memory", "policy", "design", "heap", "predict", "search", "knobs"],
-    "bench": [
+    "tools": [
         "common",
         "peers",
         "record",
         "sites",
-        "programs",
+        "compare",
         "knobs",
         "top",
         "replay",
         "calibrate",
-        "validate",
         "sweep",
-        "suite",
-        "experiments",
         "report",
         "page",
         "forge",
+    ],
+    "bench": [
+        "common",
+        "peers",
+        "programs",
+        "validate",
+        "suite",
+        "experiments",
+        "attacks",
+        "soak",
+        "studies",
         "gates",
+        "commands",
     ],
 }
 """The packages of a part, leftmost first: each imports itself and packages to its left.
 
-A part's modules outside its packages stand leftmost of all."""
+A part's modules outside its packages stand leftmost of all, and the begin of its command line rightmost."""
 KERNELS = {"kernel", "hit_path", "large_hit_path", "lowered"}
-PYTHON = [path for folder in ("src", *MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+PYTHON = [path for folder in (*MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
 
 PROGRAMS = {"recorder": {"recorder"}, "replay": {"replay"}, "verify": {"verify", "replay"}}
@@ -86,11 +106,11 @@ def test_imports_only_go_left(part: str) -> None:
 
 @pytest.mark.parametrize("part", ORDER)
 def test_packages_import_only_packages_to_their_left(part: str) -> None:
-    packages = ORDER[part]
-    assert {path.parent.name for path in (ROOT / part).glob("*/__init__.py")} == set(packages)
-    outside = {path.stem for path in (ROOT / part).glob("*.py")}
+    packages = [*ORDER[part], "__main__"]
+    assert {path.parent.name for path in (ROOT / part).glob("*/__init__.py")} == set(ORDER[part])
+    outside = {path.stem for path in (ROOT / part).glob("*.py")} - {"__main__"}
     for path in sorted((ROOT / part).rglob("*.py")):
-        own = path.relative_to(ROOT / part).parts[0]
+        own = path.relative_to(ROOT / part).parts[0].removesuffix(".py")
         allowed = outside.union(packages[: packages.index(own) + 1] if own in packages else ())
         found = {name.split(".")[1] for name in imported(path) if name.startswith(f"{part}.")}
         assert found <= allowed, f"{path} imports {found - allowed}"
@@ -336,7 +356,7 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
     assert len(wheels) == 2
     wanted = {
         f"heapsmith/{path.relative_to(ROOT)}"
-        for part in (*MAY_IMPORT, *DATA)
+        for part in (*PRODUCT, *DATA)
         for path in (ROOT / part).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
@@ -348,6 +368,30 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
             text = packed.read(metadata).decode()
         assert "| compare it with other mallocs, set theirs | peers (docs/peers.md), knobs (docs/knobs.md) |" in text
         assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []  # an index has no files that a link could lead to
+
+
+IMPORT_ALL = """
+import importlib, pathlib, pkgutil, sys
+import heapsmith
+assert pathlib.Path(heapsmith.__file__).is_relative_to(sys.argv[1]), heapsmith.__file__
+for module in pkgutil.walk_packages(heapsmith.__path__, "heapsmith."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+        print(module.name)
+"""
+
+
+def test_what_is_installed_works_without_the_laboratory(wheels: list[Path], tmp_path: Path) -> None:
+    """No file of it is in a wheel, and all modules of a wheel can be imported, those of no other place."""
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as packed:
+            assert [name for name in packed.namelist() if name.startswith(f"heapsmith/{LABORATORY}")] == []
+            packed.extractall(tmp_path)
+    python = [sys.executable, "-c", IMPORT_ALL, str(tmp_path)]
+    told = subprocess.run(
+        python, env=os.environ | {"PYTHONPATH": str(tmp_path)}, check=True, capture_output=True, text=True
+    )
+    assert len(told.stdout.splitlines()) > 200
 
 
 def test_make_help_lists_every_target() -> None:
@@ -384,7 +428,7 @@ def test_kinds_of_policies_are_named_in_their_own_files_alone() -> None:
     words = re.compile("|".join(name for name in names if "_" in name))
     compared = re.compile(f"""[!=]= ["']({"|".join(names)})["']""")
     suffixes = {".py", ".c", ".h", ".j2"}
-    files = [path for folder in ("src", *MAY_IMPORT, *DATA - {"generated"}) for path in (ROOT / folder).rglob("*")]
+    files = [path for folder in (*MAY_IMPORT, *DATA - {"generated"}) for path in (ROOT / folder).rglob("*")]
     for path in (
         path for path in files if path.suffix in suffixes and not path.is_relative_to(ROOT / "src/heapsmith/")
     ):

@@ -12,11 +12,11 @@ from covering import soon
 from test_cli import Call
 from traces import random_trace
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.ship import folder_of, ship, single_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.common.preload import preloadable
 
 SOME = ("default", "hardened", "processor")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]

@@ -14,12 +14,12 @@ from conftest import PROGRAM
 from loaded import FAST_TO_BUILD
 from test_top import Stepped
 
-from heapsmith.bench.top.watch import Watch
 from heapsmith.codegen.build import build
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
+from heapsmith.tools.top.watch import Watch
 
 PROGRAMS = Path(__file__).parent / "programs"
 DESIGN = load("default")

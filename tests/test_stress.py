@@ -21,12 +21,12 @@ from sanitized import (
     run_sanitized,
 )
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.tools.common.preload import preloadable
 
 FLAGS = ["-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow", "-pthread"]
 COVERING = covering_designs()

@@ -20,7 +20,6 @@ from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
 from preloaded import program, start
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate, runtime_sources
@@ -30,6 +29,7 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Chunk
+from heapsmith.tools.common.preload import preloadable
 
 COMPILE = [
     *("-std=gnu17", "-O0", "-w", "-pipe", "-fPIC", "-pthread", "-fvisibility=hidden", "-ftls-model=initial-exec"),

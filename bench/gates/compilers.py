@@ -14,7 +14,6 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.difference import counted
@@ -26,6 +25,7 @@ from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.tables import Words, draw
 
 NAMES = [*(f"gcc-{version}" for version in range(11, 16)), *(f"clang-{version}" for version in range(14, 23))]
 """Debian's names; a compiler that is not on PATH is left out. clang 13 has no __builtin_thread_pointer for x86."""
