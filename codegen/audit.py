@@ -15,7 +15,8 @@ from heapsmith.codegen.claims import Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import HEADER, PURPOSES, RUNTIME, UNIT
+from heapsmith.codegen.generate import HEADER, PURPOSES, UNIT
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
 from heapsmith.model import policy
@@ -87,7 +88,7 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
 
 def _shape_rows(plan: Plan, emitted: Path) -> list[Row]:
     try:
-        unit = parse(emitted, RUNTIME)
+        unit = parse(emitted, HEAP)
     except CheckFailed as error:
         return [judged("shape", "emitted C", "C11 that pycparser reads", [str(error)])]
     return audit_shape(plan, unit) + audit_figures(plan, unit)
@@ -186,7 +187,7 @@ def _warning_rows(emitted: Path, gcc: Compiler) -> list[Row]:
     """gcc, and clang where it is installed, must give no warning."""
     clang = shutil.which("clang")
     compilers = {"gcc": [gcc.path, *WARNINGS]} | ({"clang": [clang, "-Wall", "-Wextra"]} if clang else {})
-    options = ["-std=gnu17", "-O1", f"-I{emitted}", f"-I{RUNTIME}"]
+    options = ["-std=gnu17", "-O1", f"-I{emitted}", f"-I{HEAP}"]
     both = '#include "plan.c"\n#include "fast.c"\n'
     return [
         judged("style", f"{name} -Wall -Wextra", "no warning", complaints([*command, *options], both, "the emitted C"))

@@ -1,7 +1,6 @@
 """From Plan to C: renders the templates. codegen/ship.py adds what the C includes, for others."""
 
 import hashlib
-import re
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import lru_cache
@@ -13,6 +12,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
 from heapsmith.codegen.claims import dispatches, header_sentence, sentences, struct_bytes, struct_fields
+from heapsmith.codegen.layers import HEAP, INCLUDED, layers, parts
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
@@ -21,9 +21,8 @@ from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import staged
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
-RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 
-APART = RUNTIME / "apart.ld"
+APART = HEAP / "apart.ld"
 
 UNIT, HEADER = "heap.c", "heapsmith.h"
 SLOW = "slow.c"
@@ -37,26 +36,6 @@ PURPOSES = {
     HEADER: "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.",
 }
 
-RUNTIME_ORDER = (
-    *("cold.h", "counting", "text", "check", "bound.h", "object", "definitions"),
-    *("os", "lock", "over_fork", "locks", "counters"),
-    *("lookup", "api.h", "heap.h", "segregation", "slab_record", "span", "rows", "heaps"),
-    *("populate", "growth", "block_index", "slab_numbers.h"),
-    *("hardening", "links.h", "freed_blocks", "classifier", "choice", "empties", "ownership", "release"),
-    *("shards", "remote", "pool", "unmapping"),
-    *("rounding", "slabs", "slabs_back", "slab_census", "store", "transfer"),
-    *("run_pages", "run_extents", "run_ages", "run_bins", "runs", "run_cache"),
-    *("huge_cache", "huge_place", "huge_table.h", "huge", "prewarm", "thread", "large"),
-    *("background", "learner", "front", "stats", "foreign", "api", "deepbind", "glibc", "inspect", "view", "options"),
-    *("deletes", "operators", "copies"),
-)
-"""The runtime's folders of policies and its pairs of .h and .c (api has no pair).
-
-A file includes and calls only files before it (tests/test_layout.py).
-"""
-
-INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
-
 
 class Generated(msgspec.Struct):
     """The result of `generate`: the files that it wrote or found equal."""
@@ -68,29 +47,20 @@ class Generated(msgspec.Struct):
 
 
 def runtime_sources(plan: Plan) -> list[Path]:
-    """The runtime's C files that this design needs, in the order in heap.c."""
+    """The runtime's C files that this design needs, in the order in heap.c: that of the layers, and of their parts."""
     kinds = _kinds(plan)
     sources: list[Path] = []
-    for part in RUNTIME_ORDER:
-        if part in kinds:
-            sources += _sources_of(kinds[part], RUNTIME / part)
-        elif not part.endswith(".h"):
-            sources.append(RUNTIME / f"{part}.c")
-    return sources
+    for part in (part for layer in layers() for part in parts(layer)):
+        sources += _sources_of(kinds[part.name], part) if part.is_dir() else [part.with_suffix(".c")]
+    return [source for source in sources if source.exists()]  # a kind may have headers alone, as a part may
 
 
 def _sources_of(kinds: list[str], room: Path) -> list[Path]:
-    """The files of these kinds of policy; each file follows the files whose headers it includes."""
-    sources: list[Path] = []
-    for source in (room / f"{kind}.c" for kind in kinds):
-        if not source.exists():  # a kind that the emitted C alone knows, or the headers
-            continue
-        headers = [RUNTIME / name for name in INCLUDED.findall(source.read_text())]
-        needed = [
-            header.with_suffix(".c") for header in headers if header.parent == room and header.stem != source.stem
-        ]
-        sources += [file for file in (*needed, source) if file.exists() and file not in sources]
-    return sources
+    """The files of these kinds of policy, and of what they include in their room."""
+    own = [room / f"{kind}.c" for kind in kinds]
+    headers = {HEAP / name for source in own if source.exists() for name in INCLUDED.findall(source.read_text())}
+    wanted = {*own, *(header.with_suffix(".c") for header in headers)}
+    return [source for part in parts(room) if (source := part.with_suffix(".c")) in wanted]
 
 
 def _kinds(plan: Plan) -> dict[str, list[str]]:
@@ -121,7 +91,7 @@ def banner(plan: Plan, purpose: str) -> str:
 def render(plan: Plan) -> dict[str, str]:
     """The emitted C by file name: the library's files and the header for programs."""
     sources = runtime_sources(plan)
-    kind_headers = [source.with_suffix(".h") for source in sources if source.parent != RUNTIME]
+    kind_headers = [source.with_suffix(".h") for source in sources if source.parent not in layers()]
     kinds = _kinds(plan)
     rooms = ("classifier", "remote", "ownership", "hardening", "lookup", "foreign", "segregation")
     includes = {room: f"{room}/{kinds[room][0]}.j2" for room in rooms}
@@ -131,8 +101,8 @@ def render(plan: Plan) -> dict[str, str]:
         "version": heapsmith.__version__,
         "includes": includes | {"fronts": fronts, "dispatch": f"dispatch/{plan.dispatch}.j2"},
         "hits": sentences(plan),
-        "parts": [str(source.relative_to(RUNTIME)) for source in sources],
-        "headers": [str(header.relative_to(RUNTIME)) for header in kind_headers if header.exists()],
+        "parts": [str(source.relative_to(HEAP)) for source in sources],
+        "headers": [str(header.relative_to(HEAP)) for header in kind_headers if header.exists()],
         "fronts": kinds["front"],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
@@ -174,17 +144,17 @@ def contents(design: Design) -> dict[str, bytes]:
     return files
 
 
-def parts(plan: Plan) -> list[Path]:
+def pieces(plan: Plan) -> list[Path]:
     """The files of the runtime that a design's C includes, directly or not, sorted."""
     emitted = [name for text in render(plan).values() for name in INCLUDED.findall(text)]
-    own = [path for name in emitted if (path := RUNTIME / name).is_file()]
+    own = [path for name in emitted if (path := HEAP / name).is_file()]
     return sorted({*own, *_headers(own)})
 
 
 def digest(design: Design) -> str:
     """The hash of all that a design's library is compiled of."""
     texts = [text for _, text in sorted(contents(design).items())]
-    texts += [part.read_bytes() for part in [*parts(make_plan(design)), APART]]
+    texts += [piece.read_bytes() for piece in [*pieces(make_plan(design)), APART]]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 
@@ -193,7 +163,7 @@ def _headers(sources: list[Path]) -> set[Path]:
     found: set[Path] = set()
     waiting = list(sources)
     while waiting:
-        beside = {RUNTIME / name for name in INCLUDED.findall(waiting.pop().read_text())}
+        beside = {HEAP / name for name in INCLUDED.findall(waiting.pop().read_text())}
         new = {header for header in beside - found if header.exists()}
         found |= new
         waiting += new

@@ -12,7 +12,8 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from heapsmith.codegen.build import FLAGS, WARNINGS
-from heapsmith.codegen.generate import APART, HEADER, RUNTIME, SLOW, UNIT, Generated, banner, parts, render, written
+from heapsmith.codegen.generate import APART, HEADER, SLOW, UNIT, Generated, banner, pieces, render, written
+from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import design_text
@@ -47,7 +48,7 @@ CALLED = {
 }
 """The functions that the library calls itself."""
 
-MAKEFILE = """libheap.so: fast.c slow.c $(wildcard *.h runtime/* runtime/*/*)
+MAKEFILE = """libheap.so: fast.c slow.c $(wildcard *.h runtime/*/* runtime/*/*/*)
 	$(or $(CC),cc) {flags} -o $@ fast.c slow.c
 """
 
@@ -87,9 +88,9 @@ def folder_of(design: Design) -> dict[str, bytes]:
     emitted = render(plan)
     emitted[SLOW] = emitted.pop(UNIT)
     files = {name: _relative(text, name) for name, text in emitted.items()}
-    for part in parts(plan):
-        name = f"runtime/{part.relative_to(RUNTIME).as_posix()}"
-        files[name] = _relative(part.read_text(), name)
+    for piece in pieces(plan):
+        name = f"runtime/{piece.relative_to(HEAP).as_posix()}"
+        files[name] = _relative(piece.read_text(), name)
     files["heap.c"] = banner(plan, "The library in one unit.") + _whole(files, '#include "fast.c"\n#include "slow.c"')
     files["runtime/apart.ld"] = APART.read_text()
     files["design.toml"] = design_text(design)
@@ -125,7 +126,7 @@ def _relative(text: str, name: str) -> str:
     folder = posixpath.dirname(name)
 
     def found(match: re.Match[str]) -> str:
-        target = f"runtime/{match[1]}" if (RUNTIME / match[1]).is_file() else SLOW if match[1] == UNIT else match[1]
+        target = f"runtime/{match[1]}" if (HEAP / match[1]).is_file() else SLOW if match[1] == UNIT else match[1]
         return f'#include "{os.path.relpath(target, folder or ".")}"{match[2]}'
 
     return INCLUDE.sub(found, text)

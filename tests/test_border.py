@@ -113,7 +113,7 @@ def test_definitions_are_those_of_the_dynamic_linker(style: str, tmp_path: Path)
     flags = ["-shared", "-fPIC", f"-Wl,--hash-style={style}"]
     other = build_tool("old_style.so", [source], flags)
     runtime = PROGRAMS.parents[1] / "runtime"
-    words = [PROGRAMS / "shim_definitions.c", runtime / "definitions.c"]
+    words = [PROGRAMS / "shim_definitions.c", runtime / "heap/1_base/definitions.c"]
     probe = build_tool("definitions.so", words, ["-D_GNU_SOURCE", "-shared", "-fPIC", "-fvisibility=hidden"])
     done = start([program_in_cpp(tmp_path)], probe, other, environment={"SHIM_NAMES": " ".join(NAMES)})
     assert (done.returncode, done.stderr) == (0, "")

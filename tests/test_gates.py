@@ -9,7 +9,8 @@ import pytest
 
 from heapsmith.bench.gates import compilers, packages
 from heapsmith.bench.gates.compilers import Outcome
-from heapsmith.codegen.generate import RUNTIME, generate
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import find_compiler, find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing

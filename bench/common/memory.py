@@ -17,7 +17,7 @@ MOST_NOTES = 1 << 16
 MOST_BYTES = 1 << 32
 """Of one reading: a table larger than that is none of a heap."""
 OWNER, KIND = b"heapsmith\0", 1
-"""The note of runtime/view.c."""
+"""The note of runtime/heap/9_api/view.c."""
 
 ENTRY = struct.Struct("<24sQ")
 MOST_ENTRIES = 256

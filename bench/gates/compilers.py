@@ -18,7 +18,8 @@ from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.difference import counted
-from heapsmith.codegen.generate import RUNTIME, generate
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, Compiler, complaints, find_compiler, run_tool
 from heapsmith.codegen.verify import Library, replay
 from heapsmith.model.design.design import Design, builtin_names, load

@@ -7,7 +7,7 @@ import msgspec
 from heapsmith.bench.common.stamps import Stamped
 from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.measure import Run
-from heapsmith.codegen.generate import RUNTIME
+from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import CheckFailed
 

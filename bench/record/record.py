@@ -141,7 +141,7 @@ def build_recorder(stacks: int = 0) -> Path:
     """
     _check_processor()
     runtime = Path(str(files("heapsmith.runtime")))
-    sources = [*sorted(runtime.joinpath("recorder").glob("*.c")), runtime / "definitions.c"]
+    sources = [*sorted(runtime.joinpath("recorder").glob("*.c")), runtime / "heap/1_base/definitions.c"]
     flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
     return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags))
 

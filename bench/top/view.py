@@ -1,4 +1,4 @@
-"""A picture of a heap: its counters and what its bytes are for, read by the names in runtime/view.c."""
+"""A picture of a heap: its counters and what its bytes are for, read by the names in runtime/heap/9_api/view.c."""
 
 from typing import NamedTuple
 
@@ -138,7 +138,7 @@ class View:
         return np.frombuffer(raw, "<u8").reshape(self._nothing().shape)
 
     def _held(self, memory: Memory, heap: int) -> NDArray[np.int64]:
-        """Blocks in the fronts of a heap, by class: what hs_held of runtime/heap.h says, and the second level."""
+        """Blocks in a heap's fronts, by class: what hs_held of runtime/heap/3_records says, and the second level."""
         at, count = self._at, self._at["CLASS_COUNT"]
         tops = np.frombuffer(memory.read(heap + at["heap.top"] + 8, 8 * count), "<u8").astype(np.int64)
         slots = heap + at["heap.slot"] + 8 * self._slot.astype(np.int64)

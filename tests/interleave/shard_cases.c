@@ -1,10 +1,10 @@
-/* Shards of the store, by thread or by class: a slab changes its shard, gives cross, and fork (runtime/shards, locks.c). */
+/* Shards of the store, by thread or by class: a slab changes its shard, gives cross, and fork (runtime/heap/5_slab_policies/shards, locks.c). */
 #include "explore.h"
 
-#include "locks.c"
+#include "2_system/locks.c"
 
 #include "fork.h"
-#include "remote/local_cache.c"
+#include "5_slab_policies/remote/local_cache.c"
 
 /* Heap 0 with class 0 takes from shard 0, heap 1 with class 1 from shard 1. */
 static struct heap heaps[2];

@@ -37,7 +37,7 @@ SLOTS = FIRST_PLACE + PLACES * PLACE_SLOTS
 PLACE_WORDS = 6
 OUTBOX_WORDS = 1 + PLACES * PLACE_WORDS
 CLASS_WORDS = 2 + OUTBOX_WORDS
-"""Of struct boxes (runtime/remote/owner_batch.c)."""
+"""Of struct boxes (runtime/heap/5_slab_policies/remote/owner_batch.c)."""
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
