@@ -11,8 +11,9 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
+from heapsmith.codegen import rooms
 from heapsmith.codegen.claims import dispatches, header_sentence, sentences, struct_bytes, struct_fields
-from heapsmith.codegen.layers import HEAP, INCLUDED, layers, parts
+from heapsmith.codegen.layers import HEAP, INCLUDED, layers
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
@@ -46,34 +47,6 @@ class Generated(msgspec.Struct):
     files: list[str]
 
 
-def runtime_sources(plan: Plan) -> list[Path]:
-    """The runtime's C files that this design needs, in the order in heap.c: that of the layers, and of their parts."""
-    kinds = _kinds(plan)
-    sources: list[Path] = []
-    for part in (part for layer in layers() for part in parts(layer)):
-        sources += _sources_of(kinds[part.name], part) if part.is_dir() else [part.with_suffix(".c")]
-    return [source for source in sources if source.exists()]  # a kind may have headers alone, as a part may
-
-
-def _sources_of(kinds: list[str], room: Path) -> list[Path]:
-    """The files of these kinds of policy, and of what they include in their room."""
-    own = [room / f"{kind}.c" for kind in kinds]
-    headers = {HEAP / name for source in own if source.exists() for name in INCLUDED.findall(source.read_text())}
-    wanted = {*own, *(header.with_suffix(".c") for header in headers)}
-    return [source for part in parts(room) if (source := part.with_suffix(".c")) in wanted]
-
-
-def _kinds(plan: Plan) -> dict[str, list[str]]:
-    """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
-    kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in policy.TABLES}
-    kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
-    kinds |= {"lookup": [plan.design.row("size_lookup").NAME], "ownership": [plan.design.row("ownership").NAME]}
-    kinds["segregation"] = [plan.design.row("segregation").NAME]
-    kinds["deletes"] = ["judged" if plan.live_map else "trusted"]
-    kinds["copies"] = ["judged"] if plan.live_map else []
-    return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
-
-
 def _sites(plan: Plan) -> dict[str, Any]:
     """The sites of the design's groups, and the files that they are in, as plan.c lists them."""
     groups = plan.design.segregation
@@ -90,12 +63,11 @@ def banner(plan: Plan, purpose: str) -> str:
 
 def render(plan: Plan) -> dict[str, str]:
     """The emitted C by file name: the library's files and the header for programs."""
-    sources = runtime_sources(plan)
+    sources = rooms.sources(plan)
     kind_headers = [source.with_suffix(".h") for source in sources if source.parent not in layers()]
-    kinds = _kinds(plan)
-    rooms = ("classifier", "remote", "ownership", "hardening", "lookup", "foreign", "segregation")
-    includes = {room: f"{room}/{kinds[room][0]}.j2" for room in rooms}
+    kinds = {room: [row.NAME for row in rows] for room, rows in rooms.rows(plan).items()}
     fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
+    includes = {room: f"{room}/{found[0]}.j2" for room, found in kinds.items() if (TEMPLATES / room).is_dir()}
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
@@ -111,6 +83,9 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_bytes": struct_bytes(plan),
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
+        "given": rooms.headers(plan),
+        "answers": rooms.answers(plan),
+        "answering": rooms.answering(plan),
         "resizes": {row.NAME: row.CODE.resize for row in policy.TABLES["front"]},
     }
 
@@ -147,8 +122,8 @@ def contents(design: Design) -> dict[str, bytes]:
 def pieces(plan: Plan) -> list[Path]:
     """The files of the runtime that a design's C includes, directly or not, sorted."""
     emitted = [name for text in render(plan).values() for name in INCLUDED.findall(text)]
-    own = [path for name in emitted if (path := HEAP / name).is_file()]
-    return sorted({*own, *_headers(own)})
+    own = {path for name in emitted if (path := HEAP / name).is_file()}
+    return sorted(own | rooms.included(own, plan))
 
 
 def digest(design: Design) -> str:
@@ -156,18 +131,6 @@ def digest(design: Design) -> str:
     texts = [text for _, text in sorted(contents(design).items())]
     texts += [piece.read_bytes() for piece in [*pieces(make_plan(design)), APART]]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
-
-
-def _headers(sources: list[Path]) -> set[Path]:
-    """The headers of the runtime that the sources include, directly or not."""
-    found: set[Path] = set()
-    waiting = list(sources)
-    while waiting:
-        beside = {HEAP / name for name in INCLUDED.findall(waiting.pop().read_text())}
-        new = {header for header in beside - found if header.exists()}
-        found |= new
-        waiting += new
-    return found
 
 
 def generate(design: Design, out: Path, *, check: bool = False) -> Generated:
