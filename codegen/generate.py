@@ -13,10 +13,10 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 import heapsmith
 from heapsmith.codegen import rooms
 from heapsmith.codegen.claims import dispatches, header_sentence, sentences, struct_bytes, struct_fields
-from heapsmith.codegen.layers import HEAP, INCLUDED, layers
+from heapsmith.codegen.layers import HEAP
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.design.plan import Plan, heap_fields, make_plan
 from heapsmith.model.design.toml import design_text
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import staged
@@ -31,6 +31,8 @@ SLOW = "slow.c"
 
 PURPOSES = {
     "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
+    "rooms.h": "What the policies of this design keep in a heap.",
+    "moments.h": "What happens in a heap, and which policies of this design act on it.",
     "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
     "fast.c": "The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.",
     UNIT: "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.",
@@ -64,7 +66,6 @@ def banner(plan: Plan, purpose: str) -> str:
 def render(plan: Plan) -> dict[str, str]:
     """The emitted C by file name: the library's files and the header for programs."""
     sources = rooms.sources(plan)
-    kind_headers = [source.with_suffix(".h") for source in sources if source.parent not in layers()]
     kinds = {room: [row.NAME for row in rows] for room, rows in rooms.rows(plan).items()}
     fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
     includes = {room: f"{room}/{found[0]}.j2" for room, found in kinds.items() if (TEMPLATES / room).is_dir()}
@@ -74,7 +75,7 @@ def render(plan: Plan) -> dict[str, str]:
         "includes": includes | {"fronts": fronts, "dispatch": f"dispatch/{plan.dispatch}.j2"},
         "hits": sentences(plan),
         "parts": [str(source.relative_to(HEAP)) for source in sources],
-        "headers": [str(header.relative_to(HEAP)) for header in kind_headers if header.exists()],
+        "headers": [name for room in includes for name in rooms.interfaces(plan, room)],
         "fronts": kinds["front"],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
@@ -83,6 +84,7 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_bytes": struct_bytes(plan),
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
+        "heap_fields": heap_fields(plan.design),
         "given": rooms.headers(plan),
         "answers": rooms.answers(plan),
         "answering": rooms.answering(plan),
@@ -121,8 +123,8 @@ def contents(design: Design) -> dict[str, bytes]:
 
 def pieces(plan: Plan) -> list[Path]:
     """The files of the runtime that a design's C includes, directly or not, sorted."""
-    emitted = [name for text in render(plan).values() for name in INCLUDED.findall(text)]
-    own = {path for name in emitted if (path := HEAP / name).is_file()}
+    named = [name for text in render(plan).values() for name in rooms.included_names(text, plan)]
+    own = {path for name in named if (path := HEAP / name).is_file()}
     return sorted(own | rooms.included(own, plan))
 
 

@@ -39,8 +39,9 @@ def _each(plan: Plan) -> Iterator[ModuleType]:
 
 
 def headers(plan: Plan) -> dict[str, str]:
-    """By the name under which the runtime asks for a file of a row, the file."""
-    return {asked: _name(_given(asked, plan)) for asked in _asked()}
+    """By the name under which the runtime asks for a file of a row, the file; without those that only other rows have."""
+    given = ((asked, _given(asked, plan)) for asked in _asked())
+    return {asked: _name(file) for asked, file in given if file is not None}
 
 
 @cache
@@ -49,13 +50,13 @@ def _asked() -> tuple[str, ...]:
     return tuple(sorted({name for file in files for name in ASKED.findall(file.read_text())}))
 
 
-def _given(asked: str, plan: Plan) -> Path:
-    """The header of the row that a name asks for. Raises KeyError for a role that the row does not have."""
+def _given(asked: str, plan: Plan) -> Path | None:
+    """The header of the row that a name asks for; None if the row has none of that role."""
     used = rows(plan)
     room = max((room for room in used if asked.startswith(f"{room.upper()}_")), key=len)
     role = asked[len(room) + 1 :].lower()
-    stem = used[room][0].NAME if role == "row" else used[room][0].files(plan.design)[role]
-    return _file(f"{room}/{stem}.h")
+    stem = ({"row": used[room][0].NAME} | _files(used[room][0], plan)).get(role)
+    return None if stem is None else _file(f"{room}/{stem}.h")
 
 
 def _file(name: str) -> Path:
@@ -71,14 +72,30 @@ def answers(plan: Plan) -> dict[str, list[str]]:
     """By moment, the functions of the rows that answer it, in the order of the tables."""
     found: dict[str, list[str]] = {}
     for row in _each(plan):
-        for moment in getattr(row, "MOMENTS", ()):
+        for moment in _moments(row, plan):
             found.setdefault(moment, []).append(f"{room_of(row)}_{moment}")
     return found
 
 
 def answering(plan: Plan) -> list[str]:
     """The headers of the rows that answer moments, in the order of the tables."""
-    return [_name(_file(f"{room_of(row)}/{row.NAME}.h")) for row in _each(plan) if hasattr(row, "MOMENTS")]
+    found = []
+    for row in _each(plan):
+        if _moments(row, plan):
+            stem = _files(row, plan).get("moments", row.NAME)
+            found.append(_name(_file(f"{room_of(row)}/{stem}.h")))
+    return found
+
+
+def _moments(row: ModuleType, plan: Plan) -> tuple[str, ...]:
+    """The moments that a row answers: all that it states, or those of the design."""
+    found: tuple[str, ...] = row.moments(plan.design) if hasattr(row, "moments") else getattr(row, "MOMENTS", ())
+    return found
+
+
+def _files(row: ModuleType, plan: Plan) -> dict[str, str]:
+    found: dict[str, str] = row.files(plan.design) if hasattr(row, "files") else {}
+    return found
 
 
 def sources(plan: Plan) -> list[Path]:
@@ -100,29 +117,45 @@ def _single_parts(layer: Path) -> Iterator[Path]:
 
 def _roots(plan: Plan) -> set[Path]:
     lone = (part.with_suffix(".c") for layer in layers() for part in parts(layer) if not part.is_dir())
-    own = {_file(f"{room_of(row)}/{row.NAME}.c") for row in _each(plan)}
     more = {_file(f"{name}.c") for row in _each(plan) for name in getattr(row, "WITH", ())}
     unannounced = {source for source in lone if not source.with_suffix(".h").exists()}
-    return {source for source in unannounced | own | more if source.exists()}
+    return {source for source in unannounced | _own(plan) | more if source.exists()}
+
+
+def _own(plan: Plan) -> set[Path]:
+    """The files of the rows in use; the slow paths of fronts are in the room that the row of heaps names."""
+    fronts = plan.design.row("heaps").FRONTS
+    return {_file(f"{fronts if hasattr(row, 'LEVELS') else room_of(row)}/{row.NAME}.c") for row in _each(plan)}
 
 
 def _of_others(plan: Plan) -> set[Path]:
     """The files of rows that are not in use."""
-    used = [row.__name__ for row in _each(plan)]
     every = (row for table in policy.TABLES.values() for row in table)
-    return {_file(f"{room_of(row)}/{row.NAME}.c") for row in every if row.__name__ not in used}
+    return {_file(f"{room_of(row)}/{row.NAME}.c") for row in every} - _own(plan)
+
+
+def interfaces(plan: Plan, room: str) -> list[str]:
+    """The headers by which emitted functions use a room: the room's own, then those of its rows and of its C."""
+    own = [_file(f"{room}/{room}.h"), *(_file(f"{room}/{row.NAME}.h") for row in rows(plan)[room])]
+    more = [source.with_suffix(".h") for source in sources(plan) if source.parent.name == room]
+    return [_name(file) for file in dict.fromkeys([*own, *more]) if file.exists()]
+
+
+def included_names(text: str, plan: Plan) -> list[str]:
+    """The files that a text of C includes."""
+    given = headers(plan)
+    return [*INCLUDED.findall(text), *(given[asked] for asked in ASKED.findall(text))]
 
 
 def included(files: Iterable[Path], plan: Plan) -> set[Path]:
     """The headers of the runtime that these files include, directly or not, and those that the moments call."""
-    given = headers(plan)
     others = _of_others(plan)
     found = {HEAP / name for name in answering(plan)}
     waiting = [*files, *found]
     while waiting:
-        text = waiting.pop().read_text()
-        named = [*INCLUDED.findall(text), *(given[asked] for asked in ASKED.findall(text))]
+        named = included_names(waiting.pop().read_text(), plan)
         new = {header for name in named if (header := HEAP / name).exists()} - found
         found |= new
-        waiting += [*new, *(source for header in new if (source := header.with_suffix(".c")).exists() and source not in others)]
+        sources_of = {source for header in new if (source := header.with_suffix(".c")).exists()}
+        waiting += [*new, *(sources_of - others)]
     return found
