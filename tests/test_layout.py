@@ -273,6 +273,18 @@ def test_a_program_includes_its_own_files() -> None:
     assert checked > 60
 
 
+def test_the_picture_of_the_runtime_is_true() -> None:
+    """It has each program, and each layer, highest first, with nothing else between; and every line says a purpose."""
+    lines = (RUNTIME / "README.md").read_text().splitlines()
+    assert len(lines) < 20
+    picture = [line.split(maxsplit=1) for line in lines if line.startswith("    ")]
+    heap = next(at for at, (name, _) in enumerate(picture) if name == "heap/")
+    picture[heap] = picture[heap][1].split(maxsplit=1)
+    names = [name.removesuffix("/") for name, _ in picture]
+    assert names == [*PROGRAMS, *(layer.name for layer in reversed(layers()))]
+    assert all(len(purpose) > 20 for _, purpose in picture)
+
+
 def test_a_folder_of_the_runtime_holds_a_dozen_rooms_at_most() -> None:
     for folder in (RUNTIME, HEAP, *layers()):
         rooms = [entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name != "__pycache__"]

@@ -55,7 +55,7 @@ def own_malloc(start: Start, folder: Path, *, limit_s: float | None = None) -> O
     listing = folder / "whose-malloc"
     listing.write_bytes(b"")
     flags = ("-shared", "-fPIC", "-fvisibility=hidden")
-    probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", "../definitions.c", flags=flags))
+    probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", "../heap/1_base/definitions.c", flags=flags))
     preloads = [path for path in (start.variables().get("LD_PRELOAD", ""), probe) if path]
     probed = start._replace(added={**start.added, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)})
     void = subprocess.DEVNULL

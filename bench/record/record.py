@@ -8,7 +8,6 @@ import signal
 import tempfile
 from collections.abc import Callable
 from contextlib import suppress
-from importlib.resources import files
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import IO, Any, NamedTuple
@@ -28,6 +27,7 @@ from heapsmith.bench.common.start import Start
 from heapsmith.bench.common.watch import Watch
 from heapsmith.bench.record.spool import FIRST_BYTES, Spool
 from heapsmith.bench.record.unseen import RecordedTrace, only_recorded, other_memory
+from heapsmith.codegen.layers import HEAP, RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
@@ -140,10 +140,9 @@ def build_recorder(stacks: int = 0) -> Path:
     if the processor's TSC does not run at a constant rate.
     """
     _check_processor()
-    runtime = Path(str(files("heapsmith.runtime")))
-    sources = [*sorted(runtime.joinpath("recorder").glob("*.c")), runtime / "heap/1_base/definitions.c"]
+    sources = [*sorted((RUNTIME / "recorder").glob("*.c")), HEAP / "1_base/definitions.c"]
     flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
-    return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags))
+    return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), include=[HEAP])
 
 
 def _check_processor() -> None:
