@@ -11,11 +11,12 @@ import msgspec
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
+from heapsmith.codegen import rooms
 from heapsmith.codegen.claims import dispatches, header_sentence, sentences, struct_bytes, struct_fields
-from heapsmith.codegen.layers import HEAP, INCLUDED, layers, parts
+from heapsmith.codegen.layers import HEAP
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.design.plan import Plan, heap_fields, make_plan
 from heapsmith.model.design.toml import design_text
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import staged
@@ -30,6 +31,8 @@ SLOW = "slow.c"
 
 PURPOSES = {
     "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
+    "rooms.h": "What the policies of this design keep in a heap.",
+    "moments.h": "What happens in a heap, and which policies of this design act on it.",
     "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
     "fast.c": "The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.",
     UNIT: "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.",
@@ -44,34 +47,6 @@ class Generated(msgspec.Struct):
     hash: str
     folder: str
     files: list[str]
-
-
-def runtime_sources(plan: Plan) -> list[Path]:
-    """The runtime's C files that this design needs, in the order in heap.c: that of the layers, and of their parts."""
-    kinds = _kinds(plan)
-    sources: list[Path] = []
-    for part in (part for layer in layers() for part in parts(layer)):
-        sources += _sources_of(kinds[part.name], part) if part.is_dir() else [part.with_suffix(".c")]
-    return [source for source in sources if source.exists()]  # a kind may have headers alone, as a part may
-
-
-def _sources_of(kinds: list[str], room: Path) -> list[Path]:
-    """The files of these kinds of policy, and of what they include in their room."""
-    own = [room / f"{kind}.c" for kind in kinds]
-    headers = {HEAP / name for source in own if source.exists() for name in INCLUDED.findall(source.read_text())}
-    wanted = {*own, *(header.with_suffix(".c") for header in headers)}
-    return [source for part in parts(room) if (source := part.with_suffix(".c")) in wanted]
-
-
-def _kinds(plan: Plan) -> dict[str, list[str]]:
-    """The kinds of policy in use, by the folder of their files; none where a design has no such policy."""
-    kinds = {field: [plan.design.row(field).NAME] if getattr(plan.design, field) else [] for field in policy.TABLES}
-    kinds["foreign"] += getattr(plan.design.row("foreign"), "WITH", ())
-    kinds |= {"lookup": [plan.design.row("size_lookup").NAME], "ownership": [plan.design.row("ownership").NAME]}
-    kinds["segregation"] = [plan.design.row("segregation").NAME]
-    kinds["deletes"] = ["judged" if plan.live_map else "trusted"]
-    kinds["copies"] = ["judged"] if plan.live_map else []
-    return kinds | {"choice": [plan.design.slab_choice], "front": sorted({row.front.kind for row in plan.classes})}
 
 
 def _sites(plan: Plan) -> dict[str, Any]:
@@ -90,19 +65,17 @@ def banner(plan: Plan, purpose: str) -> str:
 
 def render(plan: Plan) -> dict[str, str]:
     """The emitted C by file name: the library's files and the header for programs."""
-    sources = runtime_sources(plan)
-    kind_headers = [source.with_suffix(".h") for source in sources if source.parent not in layers()]
-    kinds = _kinds(plan)
-    rooms = ("classifier", "remote", "ownership", "hardening", "lookup", "foreign", "segregation")
-    includes = {room: f"{room}/{kinds[room][0]}.j2" for room in rooms}
+    sources = rooms.sources(plan)
+    kinds = {room: [row.NAME for row in rows] for room, rows in rooms.rows(plan).items()}
     fronts = {kind: f"front/{kind}.j2" for kind in kinds["front"]}
+    includes = {room: f"{room}/{found[0]}.j2" for room, found in kinds.items() if (TEMPLATES / room).is_dir()}
     values = {
         "plan": plan,
         "version": heapsmith.__version__,
         "includes": includes | {"fronts": fronts, "dispatch": f"dispatch/{plan.dispatch}.j2"},
         "hits": sentences(plan),
         "parts": [str(source.relative_to(HEAP)) for source in sources],
-        "headers": [str(header.relative_to(HEAP)) for header in kind_headers if header.exists()],
+        "headers": [name for room in includes for name in rooms.interfaces(plan, room)],
         "fronts": kinds["front"],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
@@ -111,6 +84,10 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_bytes": struct_bytes(plan),
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
+        "heap_fields": heap_fields(plan.design),
+        "given": rooms.headers(plan),
+        "answers": rooms.answers(plan),
+        "answering": rooms.answering(plan),
         "resizes": {row.NAME: row.CODE.resize for row in policy.TABLES["front"]},
     }
 
@@ -146,9 +123,9 @@ def contents(design: Design) -> dict[str, bytes]:
 
 def pieces(plan: Plan) -> list[Path]:
     """The files of the runtime that a design's C includes, directly or not, sorted."""
-    emitted = [name for text in render(plan).values() for name in INCLUDED.findall(text)]
-    own = [path for name in emitted if (path := HEAP / name).is_file()]
-    return sorted({*own, *_headers(own)})
+    named = [name for text in render(plan).values() for name in rooms.included_names(text, plan)]
+    own = {path for name in named if (path := HEAP / name).is_file()}
+    return sorted(own | rooms.included(own, plan))
 
 
 def digest(design: Design) -> str:
@@ -156,18 +133,6 @@ def digest(design: Design) -> str:
     texts = [text for _, text in sorted(contents(design).items())]
     texts += [piece.read_bytes() for piece in [*pieces(make_plan(design)), APART]]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
-
-
-def _headers(sources: list[Path]) -> set[Path]:
-    """The headers of the runtime that the sources include, directly or not."""
-    found: set[Path] = set()
-    waiting = list(sources)
-    while waiting:
-        beside = {HEAP / name for name in INCLUDED.findall(waiting.pop().read_text())}
-        new = {header for header in beside - found if header.exists()}
-        found |= new
-        waiting += new
-    return found
 
 
 def generate(design: Design, out: Path, *, check: bool = False) -> Generated:

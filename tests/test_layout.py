@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.codegen.generate import runtime_sources
+from heapsmith.codegen import rooms
 from heapsmith.codegen.layers import HEAP, INCLUDED, RUNTIME, layers
 from heapsmith.model import policy
 from heapsmith.model.design.design import load
@@ -267,7 +267,7 @@ def test_an_arrow_up_or_a_circle_is_found(file: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["default", "hardened", "owner-batch", "processor"])
 def test_each_file_of_heap_c_follows_those_that_it_includes(name: str) -> None:
-    sources = [str(source.relative_to(HEAP)) for source in runtime_sources(make_plan(load(name)))]
+    sources = [str(source.relative_to(HEAP)) for source in rooms.sources(make_plan(load(name)))]
     assert [layer.name[:2] for layer in layers()] == [f"{number}_" for number in range(1, 1 + len(layers()))]
     assert sources == sorted(sources, key=lambda source: source[0])
     pairs = 0

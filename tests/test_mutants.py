@@ -14,8 +14,8 @@ from covering import FACTORS, rows_of, with_every_row
 from mutants import Mutant, mutants
 from workshop import BEHAVIOURS, MISUSE, NO_TRACE, OF_DESIGN, AgainstModel, ByPrograms, Workshop
 
+from heapsmith.codegen import rooms
 from heapsmith.codegen.audit import audit_emitted
-from heapsmith.codegen.generate import runtime_sources
 from heapsmith.codegen.layers import HEAP
 from heapsmith.model import policy
 from heapsmith.model.design.design import ClassFront, load
@@ -239,7 +239,7 @@ def test_together_the_designs_have_every_policy() -> None:
 
 def test_every_source_has_a_judge_or_is_looked_at_elsewhere(shops: list[Workshop]) -> None:
     """But for the sources that no design here has; a name of either list that is none is a mistake in it."""
-    sources = {str(file.relative_to(HEAP)) for shop in shops for file in runtime_sources(make_plan(shop.design))}
+    sources = {str(file.relative_to(HEAP)) for shop in shops for file in rooms.sources(make_plan(shop.design))}
     known = {name for shop in shops for name in shop.files}
     assert sources <= {job.mutant.file for job in jobs(shops)} | set(ELSEWHERE) | WITHOUT_MUTANTS
     assert {*ELSEWHERE, *BEHAVIOURS, *MISUSE} <= known

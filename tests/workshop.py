@@ -20,9 +20,10 @@ from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
 from preloaded import program, start
 
+from heapsmith.codegen import rooms
 from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
-from heapsmith.codegen.generate import generate, runtime_sources
+from heapsmith.codegen.generate import generate
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import build_tool, find_gcc
 from heapsmith.model.design.design import Design
@@ -61,7 +62,7 @@ class Workshop:
         self.emitted = folder / "emitted"
         shutil.copytree(HEAP, self.tree)
         generate(design, self.emitted)
-        names = [str(source.relative_to(HEAP)) for source in runtime_sources(make_plan(design))]
+        names = [str(source.relative_to(HEAP)) for source in rooms.sources(make_plan(design))]
         self.sources = [self.emitted / "plan.c", self.emitted / "fast.c", *(self.tree / name for name in names)]
         self.files = {name: self.emitted / name for name in OF_DESIGN}
         self.files |= {name: self.tree / name for name in names}

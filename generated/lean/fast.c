@@ -5,7 +5,7 @@
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
-#include "9_api/api.h"
+#include "3_records/api.h"
 #include "8_threads/front/linked_list.h"
 #include "9_api/foreign/elsewhere.h"
 #include "8_threads/large.h"

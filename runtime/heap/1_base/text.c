@@ -64,6 +64,14 @@ void text_number(struct text *out, uint64_t number)
     text_bytes(out, digits + first, sizeof digits - first);
 }
 
+void text_field(struct text *out, const char *separator, const char *name, uint64_t number)
+{
+    text_string(out, separator);
+    text_quoted(out, name);
+    text_string(out, ": ");
+    text_number(out, number);
+}
+
 void text_hex(struct text *out, uintptr_t number, size_t digits)
 {
     text_string(out, "0x");

@@ -26,5 +26,6 @@ COLD void text_bytes(struct text *out, const char *bytes, size_t count);
 COLD void text_string(struct text *out, const char *string);
 COLD void text_quoted(struct text *out, const char *string); /* a JSON string, quotes and escapes included */
 COLD void text_number(struct text *out, uint64_t number);
+COLD void text_field(struct text *out, const char *separator, const char *name, uint64_t number); /* of a JSON object */
 COLD void text_hex(struct text *out, uintptr_t number, size_t digits); /* 0x and at least `digits` digits, at most 16 */
 COLD bool text_end(struct text *out); /* writes what is left; false if any write failed */

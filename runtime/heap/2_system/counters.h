@@ -4,14 +4,11 @@
 #include <stdint.h>
 
 #include "1_base/check.h"
+#include "1_base/counting/counting.h"
 #include "plan.h"
 
 /* Does this build count the hit path? */
-#ifdef COUNTS_EVERYTHING
-enum { COUNTS_HITS = 1 };
-#else
-enum { COUNTS_HITS = HEAPSMITH_CHECKED };
-#endif
+enum { COUNTS_HITS = COUNTING_HITS || HEAPSMITH_CHECKED };
 
 /* Per class and heap. Written by the heap's thread; `remote` by any thread that frees into it or has no heap. Those of
  * hs_no_heap are written under the store's lock, `direct` atomically. */
@@ -44,21 +41,11 @@ enum {
 extern const char *const hs_heap_counter[HEAP_COUNTERS];
 extern const char *const hs_class_counter[CLASS_COUNTERS];
 
+#include HEAPS_COUNTS
+
 /* Words that one thread at a time writes while others may read them (mallinfo, reports, at any moment): each of its updates is
  * one instruction on an aligned word, so that a reader gets the value before it or after it. That is a relaxed load and a
  * relaxed store, of which gcc would make three instructions. */
-#ifdef PROCESSOR_BATCH /* a heap is no thread's: a thread may be on another processor when it counts */
-static inline void count_own(uint64_t *counter, uint64_t by)
-{
-    __atomic_fetch_add(counter, by, __ATOMIC_RELAXED);
-}
-#else
-static inline void count_own(uint64_t *counter, uint64_t by)
-{
-    __asm__("addq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
-}
-#endif
-
 static inline void word_add(uint32_t *word, uint32_t by)
 {
     __asm__("addl %1, %0" : "+m"(*word) : "ir"(by) : "cc");

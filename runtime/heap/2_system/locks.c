@@ -4,38 +4,27 @@
 #include "1_base/cold.h"
 #include "2_system/lock.h"
 #include "2_system/over_fork.h"
+#include "2_system/held_over_fork.h"
 
 #include <sched.h>
 
 static struct lock pool_lock, large_lock;
-static __thread uint8_t forking; /* calls of fork() that this thread is in, holding all locks: a signal's handler may fork again */
+__thread uint8_t hs_forking; /* calls of fork() that this thread is in, holding all locks: a signal's handler may fork again */
 
 static COLD void before_fork(void), after_fork(void), after_fork_in_child(void);
-static const struct fork_handlers lock_handlers = { before_fork, after_fork, after_fork_in_child };
+const struct fork_handlers hs_lock_handlers = { before_fork, after_fork, after_fork_in_child };
 
 void hs_locks_over_fork(void)
 {
-    hs_watch_fork(lock_handlers);
+    hs_watch_fork(hs_lock_handlers);
 }
 
 void hs_expect_thread(void)
 {
-    watch_fork(lock_handlers);
+    watch_fork(hs_lock_handlers);
 }
 
-static void take_lock(struct lock *lock)
-{
-    if (forking)
-        return;
-    watch_fork(lock_handlers);
-    lock_acquire(lock);
-}
-
-static void leave_lock(struct lock *lock)
-{
-    if (!forking)
-        lock_release(lock);
-}
+struct numbered_lock hs_numbered[NUMBERED_LOCKS];
 
 void hs_lock_pool(void)
 {
@@ -49,7 +38,7 @@ void hs_unlock_pool(void)
 
 bool hs_holds_pool(void)
 {
-    return forking || lock_mine(&pool_lock);
+    return hs_forking || lock_mine(&pool_lock);
 }
 
 void hs_lock_large(void)
@@ -62,31 +51,8 @@ void hs_unlock_large(void)
     leave_lock(&large_lock);
 }
 
-#ifdef HAS_NUMBERED_LOCKS
-/* No two on a line. */
-static struct {
-    _Alignas(64) struct lock lock;
-    bool over_fork; /* its holder took it for a fork */
-} numbered[NUMBERED_LOCKS];
-
-void hs_lock_number(unsigned number)
-{
-    take_lock(&numbered[number].lock);
-}
-
-void hs_unlock_number(unsigned number)
-{
-    leave_lock(&numbered[number].lock);
-}
-
-bool hs_holds_number(unsigned number)
-{
-    return forking || lock_mine(&numbered[number].lock);
-}
-#endif
-
 /* fork: the thread that forks holds both locks, so that the child finds a whole heap; other libraries' handlers may run
- * between ours and allocate meanwhile (forking).
+ * between ours and allocate meanwhile (hs_forking).
  *
  * A signal handler may fork in the middle of malloc: what its thread holds stays its own. It must not wait for the other
  * lock for ever then, for another thread may be in the same case with the locks exchanged: after PATIENCE tries it forks
@@ -95,12 +61,11 @@ enum { POOL = 1, LARGE = 2, BOTH = POOL | LARGE, PATIENCE = 1000 };
 static __thread uint8_t held_before; /* by the code that the signal interrupted */
 static __thread uint8_t locks_taken;
 
-#ifdef HAS_NUMBERED_LOCKS
 static bool holds_numbered(void)
 {
     bool any = false;
     for (unsigned number = 0; number < NUMBERED_LOCKS; number++)
-        any |= lock_mine(&numbered[number].lock);
+        any |= lock_mine(&hs_numbered[number].lock);
     return any;
 }
 
@@ -110,7 +75,7 @@ static void take_numbered(bool patient)
 {
     int tries = 0;
     for (unsigned number = 0; number < NUMBERED_LOCKS; number++) {
-        struct lock *one = &numbered[number].lock;
+        struct lock *one = &hs_numbered[number].lock;
         if (lock_mine(one))
             continue;
         bool taken = patient;
@@ -124,45 +89,27 @@ static void take_numbered(bool patient)
             }
         }
         if (taken)
-            numbered[number].over_fork = true;
+            hs_numbered[number].over_fork = true;
     }
 }
 
 static void release_numbered(void)
 {
     for (unsigned number = 0; number < NUMBERED_LOCKS; number++)
-        if (lock_mine(&numbered[number].lock) && numbered[number].over_fork) {
-            numbered[number].over_fork = false;
-            lock_release(&numbered[number].lock);
+        if (lock_mine(&hs_numbered[number].lock) && hs_numbered[number].over_fork) {
+            hs_numbered[number].over_fork = false;
+            lock_release(&hs_numbered[number].lock);
         }
 }
 
 static void forget_numbered(void)
 {
     for (unsigned number = 0; number < NUMBERED_LOCKS; number++)
-        if (!lock_mine(&numbered[number].lock)) {
-            numbered[number].over_fork = false;
-            lock_forget(&numbered[number].lock);
+        if (!lock_mine(&hs_numbered[number].lock)) {
+            hs_numbered[number].over_fork = false;
+            lock_forget(&hs_numbered[number].lock);
         }
 }
-#else
-static bool holds_numbered(void)
-{
-    return false;
-}
-
-static void take_numbered(bool patient)
-{
-}
-
-static void release_numbered(void)
-{
-}
-
-static void forget_numbered(void)
-{
-}
-#endif
 
 /* Both locks or none, so that nobody waits for the second while holding the first. */
 static bool take_both(void)
@@ -183,8 +130,8 @@ static bool take_both(void)
 
 static void before_fork(void)
 {
-    if (forking > 0) {
-        forking++;
+    if (hs_forking > 0) {
+        hs_forking++;
         return;
     }
     held_before = (uint8_t)((lock_mine(&pool_lock) ? POOL : 0) | (lock_mine(&large_lock) ? LARGE : 0));
@@ -193,12 +140,12 @@ static void before_fork(void)
     take_numbered(holds_none);
     for (int tries = 0; !take_both() && (holds_none || tries < PATIENCE); tries++)
         sched_yield();
-    forking = 1;
+    hs_forking = 1;
 }
 
 static void after_fork(void)
 {
-    if (--forking > 0)
+    if (--hs_forking > 0)
         return;
     if (locks_taken & LARGE)
         lock_release(&large_lock);

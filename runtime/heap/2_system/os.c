@@ -4,6 +4,8 @@
 
 #include "1_base/counting/counting.h"
 
+#include PREWARM_SPARING
+
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -13,18 +15,9 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-#ifdef SHARD_NODES
-#include <linux/mempolicy.h>
-#endif
 
 enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
 enum { POPULATE_WRITE = 23, DONTUNMAP = 4 }; /* MADV_POPULATE_WRITE and MREMAP_DONTUNMAP, which older systems' headers lack */
-
-#ifdef PREWARM_SUPERSLABS /* whose superslabs are resident as a whole */
-enum { SPARES = false };
-#else
-enum { SPARES = true };
-#endif
 
 bool os_reserving = true;
 bool os_sparing;
@@ -317,16 +310,6 @@ void os_populate(void *start, size_t bytes)
     errno = saved;
 }
 
-#ifdef PREWARM_SUPERSLABS
-void os_resident(void *start, size_t bytes, bool locked)
-{
-    int saved = errno;
-    if (!locked || mlock(start, bytes) != 0) /* it makes them resident, unless RLIMIT_MEMLOCK forbids it */
-        os_populate(start, bytes);
-    errno = saved;
-}
-#endif
-
 bool os_release(void *start, size_t bytes, bool lazily)
 {
     int saved = errno;
@@ -334,28 +317,3 @@ bool os_release(void *start, size_t bytes, bool lazily)
     errno = saved;
     return released;
 }
-
-#ifdef SHARD_NODES
-void os_bind(void *start, size_t bytes, unsigned node)
-{
-    enum { WORD_BITS = 8 * sizeof(unsigned long) };
-    unsigned long nodes[MOST_NODES / WORD_BITS] = { 0 };
-    nodes[node / WORD_BITS] = 1ul << node % WORD_BITS;
-    count_system(COUNT_MBIND);
-    syscall(SYS_mbind, start, bytes, MPOL_PREFERRED, nodes, (unsigned long)MOST_NODES + 1, 0u);
-}
-#endif
-
-#if defined SHARD_NODES || defined LIMIT_PERCENT
-/* Directly: the C library's functions are points of thread cancellation, and malloc(3) asks here. */
-void os_read_text(const char *path, char *text, size_t room)
-{
-    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
-    size_t used = 0;
-    for (long got = 1; file >= 0 && got > 0 && used < room - 1; used += got > 0 ? (size_t)got : 0)
-        got = syscall(SYS_read, file, text + used, room - 1 - used);
-    text[used] = '\0';
-    if (file >= 0)
-        syscall(SYS_close, file);
-}
-#endif

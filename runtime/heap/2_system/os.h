@@ -90,23 +90,6 @@ COLD unsigned os_written(const void *const *page, unsigned pages);
 /* Makes whole pages resident that hold nothing: a byte of each may change. */
 void os_populate(void *start, size_t bytes);
 
-#ifdef PREWARM_SUPERSLABS
-/* Makes whole pages resident, in use or not, and locks them in memory if the system grants that. */
-void os_resident(void *start, size_t bytes, bool locked);
-#endif
-
 /* Gives the pages back; touched again they read as zero or, `lazily` (MADV_FREE), perhaps as they were. False (and nothing
  * done) if the OS refuses. */
 bool os_release(void *start, size_t bytes, bool lazily);
-
-#ifdef SHARD_NODES
-enum { MOST_NODES = 1024 }; /* that Linux is built for on x86-64; their numbers are below */
-
-/* Pages of the range that nobody has touched yet come from this node of memory, if the system can: mbind(2). */
-void os_bind(void *start, size_t bytes, unsigned node);
-#endif
-
-#if defined SHARD_NODES || defined LIMIT_PERCENT
-/* What fits of a file, a text; an empty one if it cannot be read. */
-void os_read_text(const char *path, char *text, size_t room);
-#endif

@@ -8,6 +8,8 @@
 #include "2_system/counters.h"
 #include "plan.h"
 
+#include LOOKUP_ROW
+
 struct block;
 struct heap;
 struct slab;
@@ -57,18 +59,9 @@ struct front {
     uint32_t held;      /* blocks in level 0 */
     uint32_t head;      /* a ring's oldest */
     uint32_t listed;    /* blocks in level 1 */
-#ifdef LEARN_WINDOW
-    uint32_t capacity;  /* of level 0, as learned */
-#endif
+    uint32_t capacity;  /* of level 0, where a heap learns it */
     struct block *list; /* the level that is a list, LIFO */
 };
-
-#ifdef LEARN_WINDOW
-/* What happened to one class's front since the heap's last decision about capacities. */
-struct learned {
-    uint32_t misses, flushes;
-};
-#endif
 
 /* Runs that the heap's thread freed, the oldest first; pages <= RUN_CACHE_BYTES / PAGE_BYTES. Of that thread alone. */
 struct run_cache {
@@ -84,6 +77,8 @@ struct quarantine {
     uint32_t oldest;
     void *block[QUARANTINE_SLOTS];
 };
+
+#include "rooms.h"
 
 /* What one thread owns. Only that thread touches it, but for `remote` and `next`.
  *
@@ -101,22 +96,7 @@ struct heap {
     size_t span_bytes;
     uint8_t row_of[DIRECT_LIMIT + 1]; /* by a request's bytes the row of its class; 0: the site tells it; all 0 in hs_no_heap */
     struct front front[CLASS_COUNT];
-#ifdef OWN_SUPERSLABS
-    struct vacancy vacancy[CLASS_COUNT]; /* by empties_place */
-#endif
-#ifdef LEARN_WINDOW
-    int64_t learn_events; /* since the last decision about capacities: the sum of `learned` */
-    struct learned learned[CLASS_COUNT];
-#endif
-#ifdef SHARD_RECORDS
-    size_t shard; /* the part of the store from which it takes */
-#endif
-#ifdef DRAIN_INTERVAL
-    int64_t flushes; /* since the last drain, of the owner alone */
-#endif
-#ifdef REMOTE_WORDS
-    uintptr_t remote_part[REMOTE_WORDS]; /* what the kind of remote list has besides: remote/ says what */
-#endif
+    struct heap_rooms rooms; /* what the design's policies keep here */
     struct block *remote; /* frees by other threads: any thread pushes, the owner takes all */
     struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
     struct heap *earlier; /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
@@ -136,19 +116,7 @@ void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitt
 
 /* Emitted. */
 void hs_free_small(void *block); /* sections 4 and 7: into the thread's own front, or to the owner */
-#ifdef LEARN_WINDOW
-extern void (*const hs_resize[CLASS_COUNT])(struct heap *heap, unsigned class, uint32_t capacity); /* NULL: never changes */
-#endif
 extern const char hs_design[]; /* name and hash */
-
-#ifndef SIZE_LOOKUP /* plan.h includes another lookup (runtime/lookup) */
-extern const uint8_t hs_size_class[];
-
-static inline unsigned size_to_class(size_t bytes)
-{
-    return hs_size_class[(bytes + SIZE_BIAS + GRAIN - 1) / GRAIN];
-}
-#endif
 
 /* In the row of all heaps ever, hs_no_heap the first; NULL: no more. Without a lock. */
 static inline struct heap *hs_heap_after(const struct heap *heap)
@@ -173,16 +141,7 @@ static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks
     __atomic_store_n(&heap->top[1 + class], stack_slots(heap, class) + blocks, __ATOMIC_RELAXED);
 }
 
-/* The most blocks that level 0 of a class holds in this heap. */
-static inline uint32_t hs_capacity(struct heap *heap, unsigned class)
-{
-#ifdef LEARN_WINDOW
-    return heap->front[class].capacity;
-#else
-    (void)heap;
-    return hs_class[class].capacity;
-#endif
-}
+#include LEARNER_CAPACITY
 
 static inline bool stack_is_open(struct heap *heap, unsigned class)
 {

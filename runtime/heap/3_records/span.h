@@ -34,11 +34,7 @@ static inline bool lies_in_slab(uintptr_t start, const void *block)
     return (uintptr_t)block - start < SLAB_BYTES;
 }
 
-#ifdef MAP_PAGES
-enum { ROW_BYTES = PAGE_BYTES };
-#else
-enum { ROW_BYTES = SLAB_BYTES };
-#endif
+enum { ROW_BYTES = SLAB_BYTES / CLASS_MAP_BYTES };
 
 /* 1 + class of the blocks in ROW_BYTES of the span, 0 where no class lives, in a table that ends where the span begins. */
 static inline uint8_t *slab_row(size_t place)

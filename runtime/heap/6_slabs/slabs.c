@@ -16,13 +16,9 @@
 #include "5_slab_policies/remote/remote.h"
 #include "5_slab_policies/shards/shards.h"
 #include "4_blocks/slab_numbers.h"
-#include "5_slab_policies/unmapping/unmapping.h"
+#include "moments.h"
 
 #include <string.h>
-
-#ifndef CLASS_MAP_BYTES /* a kind of runtime/classifier takes more */
-#define CLASS_MAP_BYTES 1
-#endif
 
 enum {
     SPAN_ALIGNMENT = THP_ASKED && (uint64_t)HUGE_PAGE_BYTES > (uint64_t)SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES,
@@ -32,10 +28,6 @@ enum {
     LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
     SPAN_PARTS = 6,
 };
-
-#ifndef OWN_SUPERSLABS
-struct vacancy hs_vacancy[VACANCY_PLACES];
-#endif
 
 struct slab *hs_last_slab;
 static size_t mapped[REGIONS]; /* bytes of superslabs from a region's start on, under the pool lock */
@@ -101,7 +93,7 @@ size_t slabs_vacate(void)
         span_parts(start + usable, REGION_BYTES - usable, part);
         bytes += os_unmap_all(part, SPAN_PARTS) + vacate_sealed(start, start + mapped[region]);
     }
-    return bytes + unmapping_vacate();
+    return bytes + on_vacate();
 }
 
 void slabs_unmap_ahead(void)
@@ -164,17 +156,16 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
     os_refused = false;
     bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
                 hs_class[class].stride <= THP_BLOCK_BYTES;
-    if (!unmapping_undone(region, &offset, &huge)) {
+    if (!on_superslab_wanted(region, &offset, &huge)) {
         if (mapped[region] >= region_room || !make_usable(region))
             return false;
         mapped[region] += SUPERSLAB_BYTES;
         count_own(&hs_count.superslabs, 1);
     }
-    unmapping_mapped(offset);
-    superslab_owned(offset, heap);
+    on_superslab_mapped(heap, offset);
     size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
     huge = huge && !slab_record(first >> SLAB_SHIFT)->sealed;
-    shard_bind(shard_of(heap, class), (char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES);
+    on_memory_mapped(shard_of(heap, class), (char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES);
     advise_slabs((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
     if (huge) {
         for (size_t slab = first; slab < end; slab += SLAB_BYTES) {
@@ -193,9 +184,7 @@ static bool map_for_want(struct heap *heap, unsigned class, struct superslab *su
 {
     if (!slabs_map(heap, class, superslab))
         return false;
-#ifdef PREWARM_SUPERSLABS
-    count_own(&hs_count.superslabs_late, 1);
-#endif
+    on_superslab_late();
     return true;
 }
 
@@ -224,7 +213,7 @@ GATE COLD static bool open_slab(struct slab *slab)
     pool_enter_map();
     slab->sealed = !os_commit(slab_start(slab), SLAB_BYTES);
     if (!slab->sealed) {
-        shard_bind(shard_to(slab, slab->class), slab_start(slab), SLAB_BYTES);
+        on_memory_mapped(shard_to(slab, slab->class), slab_start(slab), SLAB_BYTES);
         advise_slabs(slab_start(slab), SLAB_BYTES, slab->huge);
     }
     pool_leave_map();
@@ -242,7 +231,7 @@ static struct slab *retired_slab(struct heap *heap, unsigned class)
         return NULL;
     }
     slab->pooled = false;
-    unmapping_reused(slab);
+    on_slab_reused(slab);
     release_reused(slab);
     return slab;
 }
@@ -255,7 +244,7 @@ static struct slab *opened(struct heap *heap, unsigned class, struct slab *slab)
     slab->class = (uint16_t)class; /* whose pool it is */
     slab->pooled = true;
     pool_push(heap, slab);
-    unmapping_retired(heap, slab);
+    on_slab_pooled(heap, slab);
     return NULL;
 }
 
@@ -271,7 +260,7 @@ struct slab *slabs_acquire(struct heap *heap, unsigned class)
         freed_begin(slab);
         remote_own(slab, heap);
         classifier_set(slab, 1 + class);
-        populate_acquired(class);
+        on_slab_acquired(class);
         count_own(&heap->count[class].acquire, 1);
     }
     pool_leave();
@@ -295,19 +284,11 @@ bool slab_give_back(struct slab *slab, bool lazily)
     return true;
 }
 
-/* Under the pool lock. */
-static void release_slabs(void)
-{
-    uint32_t gone = 0;
-    for (struct slab *due = release_due(gone); due != NULL && slab_give_back(due, RELEASE_LAZILY); due = release_due(gone))
-        gone++;
-}
-
 void slabs_retire(struct heap *heap, struct slab *slab)
 {
     check(slab->freed == slab->carved, "a retired slab has all its blocks");
     freed_end(slab);
-    populate_retired(slab->class);
+    on_slab_retired(slab->class);
     slab->carved = slab->freed = 0;
     pool_enter();
     count_own(&heap->count[slab->class].retire, 1);
@@ -316,19 +297,10 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     slab->pooled = true;
     release_retired(slab);
     pool_push(heap, slab);
-    unmapping_retired(heap, slab);
-    release_slabs();
+    on_slab_pooled(heap, slab);
+    slabs_release_due();
     pool_leave();
 }
-
-#ifdef RELEASE_LOOKS
-void slabs_age(void)
-{
-    hs_lock_pool();
-    release_slabs();
-    hs_unlock_pool();
-}
-#endif
 
 static void check_freed(const struct slab *slab)
 {
@@ -345,7 +317,7 @@ void slabs_check(void)
         listed++;
     }
     check(listed >= handed_out, "the list of all slabs has each slab that was handed out");
-    unmapping_check(mapped);
+    on_check(mapped);
     release_check();
 }
 
@@ -359,9 +331,6 @@ void slabs_reset(size_t span_bytes)
     make_readable();
     memset(mapped, 0, sizeof mapped);
     memset(vacancies_of(&hs_no_heap), 0, VACANCY_PLACES * sizeof(struct vacancy));
-    growth_reset();
-    populate_reset();
-    unmapping_reset();
     size_t most = span_bytes / REGIONS > SUPERSLAB_BYTES ? span_bytes / REGIONS : SUPERSLAB_BYTES;
     region_room = most < REGION_BYTES ? most : REGION_BYTES;
 }

@@ -3,6 +3,7 @@
 
 #include "1_base/cold.h"
 #include "3_records/span.h"
+#include "5_slab_policies/release/release.h"
 
 extern struct slab *hs_last_slab; /* the slab handed out last, under the pool lock */
 
@@ -13,11 +14,16 @@ void slabs_unmap_ahead(void);   /* and then what growth made usable before a sup
 struct slab *slabs_acquire(struct heap *heap, unsigned class); /* for the class; NULL without memory */
 bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab); /* opens a new one; under the pool lock */
 void slabs_retire(struct heap *heap, struct slab *slab); /* it is empty */
-#ifdef RELEASE_LOOKS
-void slabs_age(void); /* the pages of empty slabs that are due go back */
-#endif
 bool slab_give_back(struct slab *slab, bool lazily); /* an empty one's pages; false: the system refuses. Under the pool lock */
 void slab_count_release(struct slab *slab); /* they went back */
 COLD void slabs_census(size_t *slab_bytes, size_t *out_bytes); /* committed to slabs; of that in blocks that are out */
 COLD void slabs_check(void);                /* checked build */
 COLD void slabs_reset(size_t span_bytes);   /* checked build */
+
+/* The pages of empty slabs that are due go back. Under the pool lock. */
+static inline void slabs_release_due(void)
+{
+    uint32_t gone = 0;
+    for (struct slab *due = release_due(gone); due != NULL && slab_give_back(due, RELEASE_LAZILY); due = release_due(gone))
+        gone++;
+}

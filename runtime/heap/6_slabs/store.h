@@ -6,9 +6,6 @@
 
 /* Both take blocks as a stack holds them, so that they come out in the order of the take: how many. The last is the first. */
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
-#ifdef BACKGROUND_EVERY
-uint32_t hs_take_locked(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* no refill; under the lock */
-#endif
 void hs_give(struct heap *heap, unsigned class, void *block, unsigned *held); /* between remote_give_begin and _end */
 void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held); /* likewise */
 void hs_give_all(struct heap *heap, unsigned class, void *const *blocks, uint32_t count);

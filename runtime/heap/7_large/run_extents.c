@@ -5,7 +5,6 @@
 #include "2_system/counters.h"
 #include "3_records/heap.h"
 #include "2_system/os.h"
-#include "2_system/populate/populate.h"
 #include "7_large/run_pages.h"
 
 void extent_set(uint32_t first, uint32_t length, enum extent_kind kind)
@@ -39,13 +38,6 @@ uint32_t extents_take(uint32_t first, uint32_t length)
     return committed;
 }
 
-/* The end of the extent that begins at a page, or of a run's low pages if that comes first. */
-static uint32_t extent_end(uint32_t page, uint32_t end)
-{
-    uint32_t behind = page + hs_runs.page[page].extent;
-    return behind < end ? behind : end;
-}
-
 bool extents_open(uint32_t first, uint32_t length)
 {
     uint32_t end = first + length;
@@ -56,16 +48,6 @@ bool extents_open(uint32_t first, uint32_t length)
         }
     return true;
 }
-
-#ifdef POPULATES
-void extents_populate(uint32_t first, uint32_t length)
-{
-    uint32_t end = first + length;
-    for (uint32_t page = first; page < end; page = extent_end(page, end))
-        if (hs_runs.page[page].holds != EXTENT_COMMITTED)
-            populate(hs_runs.start + (size_t)page * PAGE_BYTES, (size_t)(extent_end(page, end) - page) * PAGE_BYTES);
-}
-#endif
 
 void extents_close(uint32_t first, uint32_t length)
 {

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "plan.h"
+#include "5_slab_policies/release/release.h"
 
 /* Of the run that begins at a page; RUN_NONE inside a run and at or above top.
  *
@@ -47,12 +48,6 @@ struct page {
     bool ends_free; /* a free run ends here */
     uint8_t holds;  /* beside `extent`: the extent's kind */
 };
-
-#ifdef RELEASE_DELAY
-enum { RUN_STAMP_BYTES = sizeof(uint64_t) };
-#else
-enum { RUN_STAMP_BYTES = 0 };
-#endif
 
 enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES };
 

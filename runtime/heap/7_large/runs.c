@@ -7,6 +7,7 @@
 #include "7_large/run_bins.h"
 #include "7_large/run_extents.h"
 #include "7_large/run_pages.h"
+#include "moments.h"
 
 /* Hands out free pages below top, some of them committed. *zero: the pages read as zero. */
 static void hand_out(uint32_t length, uint32_t committed, bool *zero)
@@ -24,7 +25,7 @@ static bool take_low(uint32_t first, uint32_t length, bool *zero)
 {
     if (!extents_open(first, length))
         return false;
-    extents_populate(first, length);
+    on_run_taken(first, length);
     uint32_t rest = hs_runs.page[first].length - length;
     uint32_t dirty = hs_runs.page[first].dirty;
     bins_unlink(first);
@@ -47,7 +48,7 @@ static bool take_top(uint32_t first, uint32_t length, bool *zero)
     }
     *zero = true;
     if (below > 0) {
-        extents_populate(first, below);
+        on_run_taken(first, below);
         bins_unlink(first);
         hand_out(below, hs_runs.page[first].dirty, zero);
     }

@@ -115,7 +115,7 @@ static COLD void recover(size_t bytes)
 static void look_near_limit(void)
 {
     if (release_near_limit())
-        hs_look();
+        on_slow_path();
 }
 
 GATE void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)

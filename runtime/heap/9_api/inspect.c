@@ -1,6 +1,5 @@
 /* What heapsmith's tools ask of a library: counters, addresses, and in the checked build the invariants and a reset. */
-#include "9_api/api.h"
-#include "8_threads/background/background.h"
+#include "3_records/api.h"
 #include "4_blocks/classifier/classifier.h"
 #include "4_blocks/hardening/hardening.h"
 #include "8_threads/large.h"
@@ -61,7 +60,7 @@ void heapsmith_check(void)
 {
     if (!hs_started())
         return;
-    background_end();
+    on_inspection();
     slabs_check();
     hs_transfer_check();
     for (struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
@@ -80,6 +79,6 @@ void heapsmith_reset(size_t span_bytes)
     memset(hs_no_heap.count, 0, sizeof hs_no_heap.count);
     slabs_reset(span_bytes);
     hs_transfer_reset();
-    background_reset();
+    on_reset();
     hs_large_reset(span_bytes);
 }

@@ -1,10 +1,10 @@
 /* What the library reports of itself: its counters as JSON, and the foreign pointers it saw with their top callers. */
 #include "9_api/stats.h"
 
-#include "1_base/counting/counting.h"
 #include "3_records/heap.h"
 #include "1_base/object.h"
 #include "8_threads/thread.h"
+#include "moments.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -103,20 +103,12 @@ void hs_foreign_seen(const void *caller)
         report_line(count);
 }
 
-static void json_number(struct text *out, const char *separator, const char *name, uint64_t number)
-{
-    text_string(out, separator);
-    text_quoted(out, name);
-    text_string(out, ": ");
-    text_number(out, number);
-}
-
 static void json_counters(struct text *out)
 {
     const uint64_t *counts = (const uint64_t *)&hs_count;
     text_string(out, ", \"counters\": {");
     for (size_t index = 0; index < HEAP_COUNTERS; index++)
-        json_number(out, index == 0 ? "" : ", ", hs_heap_counter[index], __atomic_load_n(&counts[index], __ATOMIC_RELAXED));
+        text_field(out, index == 0 ? "" : ", ", hs_heap_counter[index], __atomic_load_n(&counts[index], __ATOMIC_RELAXED));
     text_string(out, "}");
 }
 
@@ -127,17 +119,6 @@ static bool counted(size_t counter)
     return COUNTS_HITS || (offset != offsetof(struct class_count, hit0) && offset != offsetof(struct class_count, push));
 }
 
-#ifdef COUNTS_EVERYTHING
-static void json_system(struct text *out)
-{
-    text_string(out, ", \"system\": {");
-    for (size_t index = 0; index < SYSTEM_COUNTERS; index++)
-        json_number(out, index == 0 ? "" : ", ", hs_system_counter[index],
-                    __atomic_load_n(&hs_system_count[index], __ATOMIC_RELAXED));
-    text_string(out, "}");
-}
-#endif
-
 static void json_class(struct text *out, unsigned class)
 {
     uint64_t sum[CLASS_COUNTERS] = { 0 };
@@ -146,11 +127,11 @@ static void json_class(struct text *out, unsigned class)
         for (size_t index = 0; index < CLASS_COUNTERS; index++)
             sum[index] += __atomic_load_n(&counts[index], __ATOMIC_RELAXED);
     }
-    json_number(out, class == 0 ? "{" : ", {", "size", hs_class[class].stride);
-    json_number(out, ", ", "usable", hs_class[class].usable);
+    text_field(out, class == 0 ? "{" : ", {", "size", hs_class[class].stride);
+    text_field(out, ", ", "usable", hs_class[class].usable);
     for (size_t index = 0; index < CLASS_COUNTERS; index++)
         if (counted(index))
-            json_number(out, ", ", hs_class_counter[index], sum[index]);
+            text_field(out, ", ", hs_class_counter[index], sum[index]);
     text_string(out, "}");
 }
 
@@ -164,7 +145,7 @@ static void json_caller(struct text *out, const struct caller *caller)
     text_quoted(out, object.path);
     text_string(out, ", \"offset\": \"");
     text_hex(out, found ? (uintptr_t)caller->address - object.start + object.offset : 0, 1);
-    json_number(out, "\", ", "count", caller->count);
+    text_field(out, "\", ", "count", caller->count);
     text_string(out, "}");
 }
 
@@ -172,7 +153,7 @@ static void json_foreign(struct text *out)
 {
     struct caller sorted[CALLERS];
     size_t held = sorted_callers(sorted);
-    json_number(out, ", \"foreign\": {", "count", __atomic_load_n(&seen, __ATOMIC_RELAXED));
+    text_field(out, ", \"foreign\": {", "count", __atomic_load_n(&seen, __ATOMIC_RELAXED));
     text_string(out, ", \"callers\": [");
     for (size_t index = 0; index < held; index++) {
         text_string(out, index == 0 ? "" : ", ");
@@ -205,18 +186,16 @@ void stats_json(struct text *out)
     getrusage(RUSAGE_SELF, &used);
     text_string(out, "{\"design\": ");
     text_quoted(out, hs_design);
-    json_number(out, ", ", "pid", (uint64_t)getpid());
+    text_field(out, ", ", "pid", (uint64_t)getpid());
     json_counters(out);
     text_string(out, ", \"classes\": [");
     for (unsigned class = 0; class < CLASS_COUNT; class++)
         json_class(out, class);
     text_string(out, "]");
-#ifdef COUNTS_EVERYTHING
-    json_system(out);
-#endif
+    on_report(out);
     json_foreign(out);
     uint64_t rss = rss_bytes(), peak = (uint64_t)used.ru_maxrss * 1024;
-    json_number(out, ", ", "rss_bytes", rss);
-    json_number(out, ", ", "peak_rss_bytes", peak > rss ? peak : rss); /* the kernel updates it a little later */
+    text_field(out, ", ", "rss_bytes", rss);
+    text_field(out, ", ", "peak_rss_bytes", peak > rss ? peak : rss); /* the kernel updates it a little later */
     text_string(out, "}\n");
 }

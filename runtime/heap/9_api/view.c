@@ -31,11 +31,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     ADDRESS("class_counters", hs_class_counter),
     NUMBER("CLASS_COUNTERS", CLASS_COUNTERS),
     NUMBER("COUNTS_HITS", COUNTS_HITS),
-#ifdef COUNTS_EVERYTHING
-    ADDRESS("system_counts", hs_system_count),
-    ADDRESS("system_counters", hs_system_counter),
-    NUMBER("SYSTEM_COUNTERS", SYSTEM_COUNTERS),
-#endif
+    COUNTING_VIEW
 
     ADDRESS("classes", hs_class),
     NUMBER("CLASS_COUNT", CLASS_COUNT),

@@ -1,4 +1,4 @@
-/* Counts of locks and system calls, which a design with counting "everything" keeps; others compile none of them. */
+/* Counts of locks and system calls, and of the hit path: which of them the library keeps. */
 #pragma once
 
 #include <stdint.h>
@@ -19,17 +19,4 @@ enum system_count {
     SYSTEM_COUNTERS,
 };
 
-#ifdef COUNTS_EVERYTHING
-/* Written by any thread. */
-extern uint64_t hs_system_count[SYSTEM_COUNTERS];
-extern const char *const hs_system_counter[SYSTEM_COUNTERS];
-#endif
-
-static inline void count_system(enum system_count which)
-{
-#ifdef COUNTS_EVERYTHING
-    __atomic_fetch_add(&hs_system_count[which], 1, __ATOMIC_RELAXED);
-#else
-    (void)which;
-#endif
-}
+#include COUNTING_ROW

@@ -5,8 +5,6 @@
 
 #include <stddef.h>
 
-#define GROWS 1
-
 size_t growth_usable(size_t region, size_t mapped); /* bytes from the region's start */
 size_t growth_step(size_t region);                  /* bytes that should become usable next */
 void growth_rose(size_t region, size_t usable);     /* they did: the next step is twice as long */

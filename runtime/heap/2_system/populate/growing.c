@@ -8,12 +8,12 @@
 
 static uint32_t slabs_held[CLASS_COUNT]; /* by all heaps */
 
-void populate_acquired(unsigned class)
+void populate_slab_acquired(unsigned class)
 {
     __atomic_add_fetch(&slabs_held[class], 1, __ATOMIC_RELAXED);
 }
 
-void populate_retired(unsigned class)
+void populate_slab_retired(unsigned class)
 {
     __atomic_sub_fetch(&slabs_held[class], 1, __ATOMIC_RELAXED);
 }

@@ -5,12 +5,10 @@
 
 #include <stddef.h>
 
-#include "plan.h"
+#include "2_system/populate/page.h"
 
-#define POPULATES_GROWING 1
-
-void populate_acquired(unsigned class); /* the class has one more slab */
-void populate_retired(unsigned class);  /* one less */
+void populate_slab_acquired(unsigned class); /* the class has one more slab */
+void populate_slab_retired(unsigned class);  /* one less */
 size_t populate_step(unsigned class, size_t stride); /* by which the committed bytes of its slabs rise now */
 void populate_carved(void *start, size_t bytes, size_t step);
 COLD void populate_reset(void); /* checked build */

@@ -4,8 +4,6 @@
 
 #include <stddef.h>
 
-#define SIZE_LOOKUP 1
-
 static inline unsigned size_to_class(size_t bytes)
 {
     size_t last = bytes + SIZE_BIAS - (SIZE_BIAS > 0 || bytes > 0); /* the number of the last byte that must fit */

@@ -4,8 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SIZE_LOOKUP 1
-
 extern const uint8_t hs_size_class[];
 
 static inline unsigned size_to_class(size_t bytes)

@@ -3,17 +3,12 @@
 
 #include "3_records/heap.h"
 
+#include SLAB_RECORD_FIELDS
+
 /* One slab of the span. out + freed == carved <= blocks; `freed` blocks are kept for takes (freed_blocks/), all below
  * `carved`. */
 struct slab {
-#ifdef RECORD_ALIGNMENT
-    _Alignas(RECORD_ALIGNMENT) /* no two records on a line */
-#endif
-#ifdef RECORD_CLASS_BYTES
-    uint32_t stride;   /* of its class, as long as it has one */
-    uint32_t blocks;
-    uint64_t index_by; /* what block_index needs of that class */
-#endif
+    _Alignas(RECORD_ALIGNMENT) struct slab_numbers numbers; /* of its class, as long as it has one */
     uint32_t carved;       /* blocks handed out at least once */
     uint32_t freed;        /* of these, blocks that came back */
     uint32_t out;          /* blocks in fronts, quarantines, the transfer cache, on remote lists, or with the program */
@@ -43,32 +38,10 @@ struct slab {
     bool sealed : 1;       /* pooled: its pages are address space only (slabs_reclaim) */
     bool unmapped : 1;     /* not in use since its superslab was unmapped (unmapping/) */
     bool huge;             /* its superslab lies on huge pages */
-#ifdef UNMAP_FROM
-    uint16_t unpooled;     /* of a superslab's first record: its slabs that are in no pool, unless it is unmapped */
-#endif
+    uint16_t unpooled;     /* of a superslab's first record: its slabs that are in no pool, unless it is unmapped (unmapping/) */
 };
 
 extern uintptr_t hs_span;     /* start of the slab span; NO_SPAN before it is reserved */
 extern struct slab *hs_slabs; /* the table of records, parallel to the span, where they lie apart */
 
-#ifdef HEAD_SLABS
-#include "3_records/slab_record/head.h"
-#else
-enum { HEAD_BYTES = 0, RECORDS_BYTES = sizeof(struct slab) * SPAN_SLABS };
-
-static inline struct slab *slab_record(size_t number)
-{
-    return hs_slabs + number;
-}
-
-/* The slab's place in the span, in slabs. */
-static inline size_t slab_number(const struct slab *slab)
-{
-    return (size_t)(slab - hs_slabs);
-}
-
-static inline struct slab *slab_of(const void *block)
-{
-    return hs_slabs + (((uintptr_t)block - hs_span) >> SLAB_SHIFT);
-}
-#endif
+#include SLAB_RECORD_ROW

@@ -1,7 +1,5 @@
 /* Classifier "page map": a byte per page, 1 + class; 0 where no class lives. Written under the pool lock; the pages of a
  * block's own slab keep their bytes while the block lives. */
-#include "4_blocks/classifier/page_map.h"
-
 #include "4_blocks/classifier/classifier.h"
 
 #include <string.h>

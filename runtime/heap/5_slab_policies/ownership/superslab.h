@@ -24,7 +24,7 @@ static inline void slab_owned(struct slab *slab, struct heap *heap)
     (void)heap;
 }
 
-static inline void superslab_owned(size_t offset, struct heap *heap)
+static inline void ownership_superslab_mapped(struct heap *heap, size_t offset)
 {
     hs_owners[offset / SUPERSLAB_BYTES] = heap;
 }
@@ -41,7 +41,7 @@ static inline struct os_part owners_part(size_t offset, size_t bytes)
 
 static inline struct vacancy *vacancies_of(struct heap *heap)
 {
-    return heap->vacancy;
+    return heap->rooms.vacancy;
 }
 
 static inline struct heap *vacancies_after(const struct heap *heap)

@@ -10,6 +10,8 @@
 
 #include "5_slab_policies/ownership/ownership.h"
 
+enum { CLAIMS_ALONE = 1 }; /* a superslab's next slab is taken without the lock */
+
 static inline size_t superslab_next(const struct superslab *superslab)
 {
     size_t next = __atomic_load_n(&superslab->next, __ATOMIC_RELAXED);

@@ -1,9 +1,6 @@
 /* Release "budget": empty slabs together keep as many committed bytes as their budget, and so do free runs; the oldest go. */
 #include "5_slab_policies/release/queue.h"
 #include "5_slab_policies/release/release.h"
-#ifdef LIMIT_PERCENT
-#include "5_slab_policies/release/limit.h"
-#endif
 
 /* Both grow as pages that went back are needed again. */
 static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */

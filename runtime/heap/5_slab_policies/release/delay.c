@@ -1,11 +1,6 @@
 /* Release "delay": the pages of a slab or a run that has been empty for RELEASE_DELAY events, bytes or milliseconds go back. */
 #include "5_slab_policies/release/queue.h"
 #include "5_slab_policies/release/release.h"
-#ifdef RELEASE_DELAY_IN_MILLISECONDS
-#include "5_slab_policies/release/time.h"
-#else
-#include "5_slab_policies/release/ticks.h"
-#endif
 
 /* `gone` of this event went before. */
 static bool goes(uint64_t stamp, uint32_t gone)

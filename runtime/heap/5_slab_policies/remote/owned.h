@@ -60,21 +60,4 @@ static inline void free_drained(struct heap *heap, void *block)
     hs_free_small(block);
 }
 
-/* Flushes of a drain do not count, and after it the count begins anew. */
-static inline void drain_begins(struct heap *heap)
-{
-#ifdef DRAIN_INTERVAL
-    heap->flushes = INT64_MIN;
-#else
-    (void)heap;
-#endif
-}
-
-static inline void drain_ends(struct heap *heap)
-{
-#ifdef DRAIN_INTERVAL
-    heap->flushes = 0;
-#else
-    (void)heap;
-#endif
-}
+#include REMOTE_INTERVAL

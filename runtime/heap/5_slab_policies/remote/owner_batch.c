@@ -37,11 +37,11 @@ struct boxes {
     struct outbox outbox[CLASS_COUNT];
 };
 
-_Static_assert(sizeof(struct boxes) == sizeof((struct heap *)0)->remote_part, "the boxes' words");
+_Static_assert(sizeof(struct boxes) == sizeof((struct heap *)0)->rooms.remote_part, "the boxes' words");
 
 static struct boxes *boxes_of(struct heap *heap)
 {
-    return (struct boxes *)heap->remote_part;
+    return (struct boxes *)heap->rooms.remote_part;
 }
 
 static void put_in_inbox(struct heap *owner, unsigned class, struct block *newest, struct block *oldest)
@@ -141,7 +141,7 @@ void remote_free(struct heap *owner, unsigned class, void *freed)
         end_parcel(place, class);
 }
 
-void remote_hand_over(struct heap *heap)
+void remote_heap_drains(struct heap *heap)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++)
         for (unsigned index = 0; index < OUTBOX_PLACES; index++) {

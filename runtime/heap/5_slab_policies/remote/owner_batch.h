@@ -7,3 +7,5 @@ void remote_free(struct heap *owner, unsigned class, void *block); /* by another
 
 /* Emitted: the calling thread's heap, which it gets now if it has none. With a quarantine it has been asked for already. */
 struct heap *hs_heap_to_free(void);
+
+void remote_heap_drains(struct heap *heap); /* what its thread freed goes to the owners */

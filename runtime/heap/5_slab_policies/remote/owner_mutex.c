@@ -1,6 +1,6 @@
 /* Remote free "owner's mutex": each heap has a store; others push blocks on the owner's list under its lock.
  *
- * Protocol: heap->remote is a LIFO, written under one of the numbered locks alone; heap->remote_part says which. The owner
+ * Protocol: heap->remote is a LIFO, written under one of the numbered locks alone; heap->rooms.remote_part says which. The owner
  * looks at the head without the lock (relaxed): a stale NULL delays blocks to the next drain. Fork holds these locks, but for
  * a fork in a signal's handler that cannot get one: a push writes the link before it stores the head with release, so that
  * such a child, too, finds a list that is whole. */
@@ -9,10 +9,11 @@
 #include "4_blocks/links.h"
 #include "5_slab_policies/remote/owned.h"
 #include "5_slab_policies/remote/remote.h"
+#include "2_system/numbered_locks.h"
 
 static unsigned lock_of(const struct heap *heap)
 {
-    return (unsigned)heap->remote_part[0];
+    return REMOTE_FIRST_LOCK + (unsigned)heap->rooms.remote_part[0];
 }
 
 void remote_free(struct heap *owner, unsigned class, void *block)

@@ -30,11 +30,8 @@
 #include "5_slab_policies/remote/owned.h"
 #include "5_slab_policies/remote/remote.h"
 
-#ifdef DRAIN_MOST
-enum { QUEUES = CLASS_COUNT, MOST_DRAINED = DRAIN_MOST, HAS_DRAIN_MOST = 1 };
-#else
-enum { QUEUES = 1, MOST_DRAINED = 1, HAS_DRAIN_MOST = 0 }; /* a drain has no end but the chain's */
-#endif
+/* Without DRAIN_MOST a drain has no end but the chain's. */
+enum { HAS_DRAIN_MOST = DRAIN_MOST > 0, QUEUES = HAS_DRAIN_MOST ? CLASS_COUNT : 1, MOST_DRAINED = HAS_DRAIN_MOST ? DRAIN_MOST : 1 };
 
 struct queue {
     struct block *taken, *taken_last; /* a chain of the owner's, the oldest and the newest; taken is NULL: none */
@@ -44,16 +41,14 @@ struct queue {
 
 struct queues {
     struct queue of[QUEUES];
-#ifdef DRAIN_MOST
-    size_t turn; /* the class of which a refill of another drains a part */
-#endif
+    size_t turn[HAS_DRAIN_MOST]; /* the class of which a refill of another drains a part */
 };
 
-_Static_assert(sizeof(struct queues) == sizeof((struct heap *)0)->remote_part, "the queues' words");
+_Static_assert(sizeof(struct queues) == sizeof((struct heap *)0)->rooms.remote_part, "the queues' words");
 
 static struct queue *queue_of(struct heap *heap, unsigned class)
 {
-    return &((struct queues *)heap->remote_part)->of[HAS_DRAIN_MOST ? class : 0];
+    return &((struct queues *)heap->rooms.remote_part)->of[HAS_DRAIN_MOST ? class : 0];
 }
 
 void remote_free(struct heap *owner, unsigned class, void *block)
@@ -99,9 +94,7 @@ static bool drain_chain(struct heap *heap, struct queue *queue)
     drain_begins(heap);
     ROUNDS(drained);
     for (bool more = true; more;) {
-#ifdef DRAIN_MOST
-        BOUND(drained, DRAIN_MOST + 1);
-#endif
+        BOUND(drained, DRAIN_MOST + 1); /* of a bounded design, which has a most */
         more = block != newest;
         struct block *next = more ? link_load(block) : NULL;
         if (left == 0 || (more && next == NULL)) {
@@ -119,37 +112,4 @@ static bool drain_chain(struct heap *heap, struct queue *queue)
     return true;
 }
 
-#ifdef DRAIN_MOST
-bool remote_drain_class(struct heap *heap, unsigned class)
-{
-    return drain_chain(heap, queue_of(heap, class));
-}
-
-/* A chain is whole but for the blocks whose producers are amid an append: the first of them ends it. */
-bool remote_drain(struct heap *heap)
-{
-    bool came = false;
-    for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        struct queue *queue = queue_of(heap, class);
-        for (struct block *before = queue->taken; drain_chain(heap, queue); before = queue->taken) {
-            came = true;
-            if (before != NULL && queue->taken == before)
-                break;
-        }
-    }
-    return came;
-}
-
-/* What waits of classes that the program asks for no more goes as others come. */
-void remote_before_take(struct heap *heap, unsigned class)
-{
-    size_t *turn = &((struct queues *)heap->remote_part)->turn;
-    if (*turn == class || !drain_chain(heap, queue_of(heap, (unsigned)*turn)))
-        *turn = *turn + 1 < CLASS_COUNT ? *turn + 1 : 0;
-}
-#else
-bool remote_drain(struct heap *heap)
-{
-    return drain_chain(heap, queue_of(heap, 0));
-}
-#endif
+#include REMOTE_QUEUES

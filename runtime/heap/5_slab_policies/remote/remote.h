@@ -20,25 +20,7 @@ void remote_own(struct slab *slab, struct heap *heap);
 bool remote_drain(struct heap *heap); /* true if blocks came */
 COLD void remote_reset(void);
 
-#ifdef DRAINS_BY_CLASS
-bool remote_drain_class(struct heap *heap, unsigned class); /* for a miss of the class: as much as it needs */
-void remote_before_take(struct heap *heap, unsigned class); /* for a refill, when nothing came for the class: others' */
-#else
-static inline void remote_before_take(struct heap *heap, unsigned class)
-{
-    (void)heap;
-    (void)class;
-}
-#endif
-
-#ifdef OUTBOX_PLACES
-void remote_hand_over(struct heap *heap); /* what its thread freed goes to the owners */
-#else
-static inline void remote_hand_over(struct heap *heap)
-{
-    (void)heap;
-}
-#endif
+#include REMOTE_DRAINS
 
 /* The checked build: who works under the pool lock has it. */
 static inline void check_pool_held(void)

@@ -7,7 +7,7 @@ enum { SHARD_TRANSFERS = SHARDS, NO_SHARD = SHARDS };
 
 static inline unsigned shard_of(const struct heap *heap, unsigned class)
 {
-    return (unsigned)heap->shard;
+    return (unsigned)heap->rooms.shard;
 }
 
 /* Without a lock: the shard was written before a block of the slab was handed out. */
@@ -19,7 +19,7 @@ static inline unsigned shard_to(const struct slab *slab, unsigned class)
 static inline void shard_own(struct slab *slab, const struct heap *heap)
 {
     if (heap != NULL)
-        slab->shard = heap->shard;
+        slab->shard = heap->rooms.shard;
 }
 
 /* A give locks the shard of its first block when it comes to it. */

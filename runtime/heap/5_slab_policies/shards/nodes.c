@@ -2,17 +2,21 @@
 #define _GNU_SOURCE
 #include "5_slab_policies/shards/nodes.h"
 
-#include "2_system/os.h"
+#include "1_base/counting/counting.h"
+#include "2_system/read_text.h"
 #include "1_base/text.h"
 
 #include <limits.h>
-#include <sched.h>
+#include <linux/mempolicy.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
     NODE_PROCESSORS = 8192, /* the most that Linux is built for on x86-64; their numbers are below */
     LIST_BYTES = 1 << 15,   /* a list of every other of them has 20 KiB */
     WORD_BITS = 64,
+    MOST_NODES = 1024, /* that Linux is built for on x86-64; their numbers are below */
 };
 
 /* Written when the library starts, and by nodes_told(). */
@@ -21,32 +25,19 @@ static bool has_been_told;
 static uint8_t shard_of_processor[NODE_PROCESSORS];
 static uint16_t node_of_shard[SHARDS]; /* the system's number of the first node */
 
-#ifndef PROCESSOR_BATCH
-static int32_t told_processor = -1;
-
-/* For who performs events in one order, before each: the processor of the next one; below 0: from here on the kernel says
- * it. */
-__attribute__((visibility("default"))) void heapsmith_runs_on(int32_t processor);
-void heapsmith_runs_on(int32_t processor)
-{
-    __atomic_store_n(&told_processor, processor, __ATOMIC_RELAXED);
-}
-
-unsigned nodes_here(void)
-{
-    int32_t told = __atomic_load_n(&told_processor, __ATOMIC_RELAXED);
-    return nodes_shard(told >= 0 ? told : sched_getcpu());
-}
-#endif
-
 unsigned nodes_shard(int32_t processor)
 {
     return processor >= 0 && processor < NODE_PROCESSORS ? __atomic_load_n(&shard_of_processor[processor], __ATOMIC_RELAXED) : 0;
 }
 
+/* Pages of the range that nobody has touched yet come from the shard's node of memory, if the system can: mbind(2). */
 void nodes_bind(unsigned shard, void *start, size_t bytes)
 {
-    os_bind(start, bytes, node_of_shard[shard]);
+    unsigned long nodes[MOST_NODES / WORD_BITS] = { 0 };
+    unsigned node = node_of_shard[shard];
+    nodes[node / WORD_BITS] = 1ul << node % WORD_BITS;
+    count_system(COUNT_MBIND);
+    syscall(SYS_mbind, start, bytes, MPOL_PREFERRED, nodes, (unsigned long)MOST_NODES + 1, 0u);
 }
 
 static bool next_number(const char **at, unsigned *number, unsigned most)
@@ -143,7 +134,7 @@ static bool read_nodes(const char *folder)
     return hs_nodes > 0;
 }
 
-void nodes_start(void)
+void shards_start(void)
 {
     if (!has_been_told)
         read_nodes("/sys/devices/system/node");

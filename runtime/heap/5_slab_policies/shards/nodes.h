@@ -2,12 +2,13 @@
 #pragma once
 
 #include "3_records/span.h"
+#include "5_slab_policies/shards/by_thread.h"
+#include "5_slab_policies/shards/several.h"
 
 extern uint32_t hs_nodes; /* that have processors; below 2 all blocks are of shard 0, and nothing is bound */
 
 unsigned nodes_shard(int32_t processor); /* of its node; of node 0 if no node lists it */
-unsigned nodes_here(void); /* of the processor that the thread runs on */
-void nodes_start(void); /* reads what the system tells, unless a folder did */
+void shards_start(void); /* reads what the system tells, unless a folder did */
 bool nodes_told(const char *folder);
 void nodes_bind(unsigned shard, void *start, size_t bytes);
 
@@ -16,23 +17,12 @@ static inline uint32_t nodes_known(void)
     return __atomic_load_n(&hs_nodes, __ATOMIC_RELAXED);
 }
 
-/* A heap of a processor has one shard for ever. A heap of a thread has another where the thread has moved. */
-static inline void shard_enter(struct heap *heap)
-{
-#ifdef PROCESSOR_BATCH
-    (void)heap;
-#else
-    if (nodes_known() > 1)
-        heap->shard = nodes_here();
-#endif
-}
-
 /* Without a lock, as shard_to. */
 static inline bool shard_keeps(const struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *shard)
 {
     (void)class;
     if (nodes_known() < 2) {
-        *shard = (unsigned)heap->shard;
+        *shard = (unsigned)heap->rooms.shard;
         return true;
     }
     *shard = (unsigned)slab_of(blocks[0])->shard;
@@ -42,8 +32,10 @@ static inline bool shard_keeps(const struct heap *heap, unsigned class, void *co
     return true;
 }
 
-static inline void shard_bind(unsigned shard, void *start, size_t bytes)
+static inline void shards_memory_mapped(unsigned shard, void *start, size_t bytes)
 {
     if (nodes_known() > 1)
         nodes_bind(shard, start, bytes);
 }
+
+#include SHARDS_HERE

@@ -35,12 +35,12 @@ static struct slab *superslab_of(const struct slab *slab)
     return slab_record(slab_number(slab) / SUPERSLAB_SLABS * SUPERSLAB_SLABS);
 }
 
-void unmapping_mapped(size_t offset)
+void unmapping_superslab_mapped(struct heap *heap, size_t offset)
 {
     slab_record(offset >> SLAB_SHIFT)->unpooled = BLOCK_SLABS;
 }
 
-bool unmapping_undone(size_t region, size_t *offset, bool *huge)
+bool unmapping_superslab_wanted(size_t region, size_t *offset, bool *huge)
 {
     struct slab *superslab = unmapped[region];
     if (superslab == NULL || !os_commit(slab_start(slab_in(superslab, FIRST_SLAB)), BLOCK_BYTES))
@@ -52,7 +52,7 @@ bool unmapping_undone(size_t region, size_t *offset, bool *huge)
     return true;
 }
 
-void unmapping_reused(struct slab *slab)
+void unmapping_slab_reused(struct slab *slab)
 {
     struct slab *superslab = superslab_of(slab);
     if (superslab->unpooled == 0)
@@ -60,10 +60,17 @@ void unmapping_reused(struct slab *slab)
     superslab->unpooled++;
 }
 
+/* It leaves its pool, wherever it lies there. */
+static void leave_pool(struct heap *heap, struct slab *slab)
+{
+    *(slab->above != NULL ? &slab->above->next : &vacancy_for(heap, slab)->pool.top) = slab->next;
+    unmapping_slab_covered(slab->next, slab->above);
+}
+
 /* An empty slab leaves its pool, and its memory is gone. */
 static void unmap_slab(struct heap *heap, struct slab *slab)
 {
-    pool_remove(heap, slab);
+    leave_pool(heap, slab);
     slab->pooled = false;
     slab->sealed = false;
     slab->unmapped = true;
@@ -88,7 +95,7 @@ static void unmap_superslab(struct heap *heap, struct slab *superslab)
     count_own(&hs_count.superslabs_unmapped, 1);
 }
 
-void unmapping_retired(struct heap *heap, struct slab *slab)
+void unmapping_slab_pooled(struct heap *heap, struct slab *slab)
 {
     struct slab *superslab = superslab_of(slab);
     if (--superslab->unpooled > 0)
@@ -123,7 +130,7 @@ static size_t check_slabs(const struct slab *superslab, size_t *pooled)
     return waiting;
 }
 
-void unmapping_check(const size_t mapped[REGIONS])
+void unmapping_check(const size_t *mapped)
 {
     size_t empty_found = 0, gone = 0, listed = 0;
     for (size_t region = 0; region < REGIONS; region++) {

@@ -5,10 +5,26 @@
 #include "1_base/cold.h"
 #include "3_records/span.h"
 
-void unmapping_mapped(size_t offset);                             /* a superslab, which has all its slabs */
-bool unmapping_undone(size_t region, size_t *offset, bool *huge); /* one is mapped again; false: none is */
-void unmapping_reused(struct slab *slab);                         /* it left its pool */
-void unmapping_retired(struct heap *heap, struct slab *slab);     /* it lies in its pool: its superslab may go */
-size_t unmapping_vacate(void);                                    /* what is only reserved is unmapped; bytes */
-COLD void unmapping_check(const size_t mapped[REGIONS]);          /* checked build */
-COLD void unmapping_reset(void);                                  /* checked build */
+void unmapping_superslab_mapped(struct heap *heap, size_t offset);
+bool unmapping_superslab_wanted(size_t region, size_t *offset, bool *huge); /* one is mapped again */
+void unmapping_slab_reused(struct slab *slab);
+void unmapping_slab_pooled(struct heap *heap, struct slab *slab); /* its superslab may go */
+size_t unmapping_vacate(void);
+COLD void unmapping_check(const size_t *mapped);
+COLD void unmapping_reset(void);
+
+/* In a pool, what lies above a slab: slabs leave it from the middle. A scan may look at the field meanwhile. */
+static inline void unmapping_slab_covered(struct slab *slab, struct slab *above)
+{
+    if (slab != NULL)
+        __atomic_store_n(&slab->above, above, __ATOMIC_RELAXED);
+}
+
+/* A slab whose superslab was unmapped is on the list of all slabs since it was handed out first. */
+static inline bool unmapping_slab_claimed(struct slab *slab)
+{
+    bool again = slab->unmapped;
+    if (again)
+        slab->unmapped = false;
+    return again;
+}

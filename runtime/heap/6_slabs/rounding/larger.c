@@ -4,7 +4,7 @@
 extern const uint32_t hs_lend_end[CLASS_COUNT];
 extern const uint32_t hs_lend_mask[CLASS_COUNT];
 
-bool rounding_lends(struct heap *heap, unsigned class, void **block)
+bool rounding_take_wanted(struct heap *heap, unsigned class, void **block)
 {
     for (unsigned larger = class + 1; larger < hs_lend_end[class]; larger++) {
         if ((hs_class[larger].stride & hs_lend_mask[class]) != 0 || hs_lend[larger] == NULL)

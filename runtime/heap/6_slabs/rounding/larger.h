@@ -3,8 +3,8 @@
 
 #include "3_records/heap.h"
 
-#define FRONTS_LEND 1
+enum { FRONTS_LEND = 1 };
 
 extern void *(*const hs_lend[CLASS_COUNT])(struct heap *heap, unsigned class); /* level 0's next block; NULL: none */
 
-bool rounding_lends(struct heap *heap, unsigned class, void **block);
+bool rounding_take_wanted(struct heap *heap, unsigned class, void **block);

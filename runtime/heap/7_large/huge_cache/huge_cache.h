@@ -21,39 +21,4 @@ struct huge {
     uint64_t slack : 12; /* bytes of its last page that the program did not ask for, where canaries say that of other blocks */
 };
 
-#ifdef HUGE_KEPT_BYTES
-bool huge_cache_keeps(size_t pages);       /* would a freed mapping so long wait? Without the lock */
-void huge_cache_put(struct huge mapping);  /* it waits; huge_cache_gone follows under the same hold of the lock */
-struct huge huge_cache_take(size_t pages); /* the newest that fits; no start: none does */
-struct huge huge_cache_gone(bool all);     /* the oldest, if it waited too long, too many wait, or all must go */
-size_t huge_cache_mappings(void);          /* that wait */
-COLD void huge_cache_check(void);          /* checked build */
-#else
-static inline bool huge_cache_keeps(size_t pages)
-{
-    return false;
-}
-
-static inline void huge_cache_put(struct huge mapping)
-{
-}
-
-static inline struct huge huge_cache_take(size_t pages)
-{
-    return (struct huge){ 0 };
-}
-
-static inline struct huge huge_cache_gone(bool all)
-{
-    return (struct huge){ 0 };
-}
-
-static inline size_t huge_cache_mappings(void)
-{
-    return 0;
-}
-
-static inline void huge_cache_check(void)
-{
-}
-#endif
+#include HUGE_CACHE_ROW

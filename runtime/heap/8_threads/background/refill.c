@@ -13,11 +13,13 @@
  *
  * The thread is made at the end of a refill: its heap is whole then and no lock is held, for pthread_create allocates. A
  * fork's child has no helper until a class is wanted there. */
-#include "8_threads/background/background.h"
+#include "8_threads/background/refill.h"
 
 #include "2_system/lock.h"
 #include "2_system/over_fork.h"
-#include "6_slabs/transfer.h"
+#include "4_blocks/classifier/classifier.h"
+#include "6_slabs/transfer_batches.h"
+#include "6_slabs/take.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -34,6 +36,47 @@ static uint32_t helper;
 static uint32_t wanted[CLASS_COUNT]; /* 1: a miss has left too few batches since the helper looked */
 static struct lock stepping; /* held over a step */
 
+extern const uint32_t hs_background_low[CLASS_COUNT];
+extern const uint32_t hs_background_full[CLASS_COUNT];
+
+/* Under the lock: if there are too few, a batch of the store's blocks, which comes out in the order in which the store took
+ * them. Might there be another? The heap of no thread counts what is taken. */
+static bool add(unsigned class)
+{
+    uint32_t *count = &hs_batches[0][class];
+    if (*count >= hs_background_full[class] || word_look(&hs_idle[0][class]) > TRANSFER_IDLE)
+        return false;
+    const uint32_t flush = hs_class[class].flush;
+    void **batch = transfer_batch(0, class, *count);
+    uint32_t taken = take(&hs_no_heap, class, batch, flush);
+    classifier_mark(batch, taken, class);
+    count_own(&hs_count.background_blocks, taken);
+    if (taken < flush) {
+        hs_reverse(batch, taken);
+        transfer_give(&hs_no_heap, class, batch, taken);
+        return false;
+    }
+    word_set(count, *count + 1);
+    count_own(&hs_no_heap.count[class].transfer_in, flush);
+    return true;
+}
+
+/* The lock is free between two batches: who waits for it waits for one. */
+static void top_up(unsigned class)
+{
+    bool more = true;
+    while (more) {
+        shard_lock_transfer(0);
+        more = add(class);
+        shard_unlock_transfer(0);
+    }
+}
+
+static bool is_low(unsigned class)
+{
+    return transfer_caches(class) && word_look(&hs_batches[0][class]) < hs_background_low[class];
+}
+
 static void step(void)
 {
     bool found = false;
@@ -41,7 +84,7 @@ static void step(void)
         if (word_look(&wanted[class]) == 0)
             continue;
         __atomic_exchange_n(&wanted[class], 0, __ATOMIC_ACQUIRE);
-        hs_transfer_top_up(class);
+        top_up(class);
         found = true;
     }
     if (found)
@@ -125,15 +168,15 @@ static void call(void)
     }
 }
 
-void background_missed(unsigned class)
+void background_front_missed(struct heap *heap, unsigned class)
 {
-    if (!hs_transfer_is_low(class) || word_look(&wanted[class]) != 0)
+    if (!is_low(class) || word_look(&wanted[class]) != 0)
         return;
     word_set(&wanted[class], 1);
     call();
 }
 
-void background_end(void)
+void background_inspection(void)
 {
     __atomic_store_n(&helper, OFF, __ATOMIC_RELEASE);
     lock_acquire(&stepping);
@@ -152,7 +195,7 @@ __attribute__((visibility("default"))) void heapsmith_background(uint64_t events
 void heapsmith_background(uint64_t events)
 {
     if (word_look(&helper) != OFF)
-        background_end();
+        background_inspection();
     if (events > 0 && events % BACKGROUND_EVERY == 0)
         step();
 }

@@ -39,7 +39,7 @@ void fifo_ring_flush(struct heap *heap, unsigned class, void *block)
     give_oldest(heap, class, plan->flush);
     ring_append(heap, class, block);
     count_checked(&count->push);
-    hs_flushed(heap);
+    on_flush_ended(heap);
 }
 
 void fifo_ring_drain(struct heap *heap, unsigned class)
@@ -48,10 +48,3 @@ void fifo_ring_drain(struct heap *heap, unsigned class)
         give_oldest(heap, class, heap->front[class].held);
     heap->front[class].head = 0;
 }
-
-#ifdef FRONTS_LEND
-void *fifo_ring_lend(struct heap *heap, unsigned class)
-{
-    return heap->front[class].held > 0 ? ring_oldest(heap, class) : NULL;
-}
-#endif

@@ -2,9 +2,9 @@
 #include "8_threads/front/hot_over_list.h"
 
 #include "8_threads/front/list.h"
-#include "8_threads/front/stack.h"
 #include "8_threads/large.h"
 #include "8_threads/thread.h"
+#include "8_threads/front/own_stack.h"
 
 void *hot_over_list_refill(struct heap *heap, unsigned class)
 {
@@ -42,7 +42,7 @@ void hot_over_list_spill(struct heap *heap, unsigned class, void *block)
     list_push(&heap->front[class], block);
     count_checked(&count->push);
     if (flushed)
-        hs_flushed(heap);
+        on_flush_ended(heap);
 }
 
 void hot_over_list_drain(struct heap *heap, unsigned class)

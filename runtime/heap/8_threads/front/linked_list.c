@@ -2,10 +2,10 @@
 #include "8_threads/front/linked_list.h"
 
 #include "8_threads/large.h"
-#include "8_threads/learner/learner.h"
 #include "4_blocks/links.h"
 #include "6_slabs/store.h"
 #include "8_threads/thread.h"
+#include "moments.h"
 
 static void linked_push(struct front *front, void *block)
 {
@@ -15,20 +15,11 @@ static void linked_push(struct front *front, void *block)
     word_add(&front->held, 1);
 }
 
-static void *pop(struct front *front)
-{
-    struct block *first = front->list;
-    front->list = link_take(first);
-    word_subtract(&front->held, 1);
-    return first;
-}
-
-/* Gives the newest blocks to the store, newest first. */
-static void give_newest(struct heap *heap, unsigned class, uint32_t blocks)
+void linked_list_give(struct heap *heap, unsigned class, uint32_t blocks)
 {
     unsigned held = remote_give_begin(class);
     while (blocks-- > 0)
-        hs_give(heap, class, pop(&heap->front[class]), &held);
+        hs_give(heap, class, linked_pop(&heap->front[class]), &held);
     remote_give_end(held);
 }
 
@@ -40,7 +31,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
     struct front *front = &heap->front[class];
     if (hs_filled_meanwhile(heap, class) && front->held > 0) {
         count_checked(&heap->count[class].hit0);
-        return pop(front);
+        return linked_pop(front);
     }
     void **taken = heap->slot + hs_class[class].slot; /* a list needs no slots: they serve the refill */
     uint32_t blocks = hs_take(heap, class, taken, hs_class[class].refill);
@@ -49,7 +40,7 @@ void *linked_list_refill(struct heap *heap, unsigned class)
     for (uint32_t index = 0; index + 1 < blocks; index++)
         linked_push(front, taken[index]);
     void *block = taken[blocks - 1];
-    learner_missed(heap, class);
+    on_front_missed(heap, class);
     return block;
 }
 
@@ -64,35 +55,15 @@ void linked_list_flush(struct heap *heap, unsigned class, void *block)
     check(heap->front[class].held == hs_capacity(heap, class), "linked_list: a flush finds held == capacity");
     count_own(&count->flush, 1);
     count_own(&count->flushed, plan->flush);
-    give_newest(heap, class, plan->flush);
+    linked_list_give(heap, class, plan->flush);
     linked_push(&heap->front[class], block);
     count_checked(&count->push);
-    learner_flushed(heap, class);
-    hs_flushed(heap);
+    on_front_flushed(heap, class);
+    on_flush_ended(heap);
 }
-
-#ifdef LEARN_WINDOW
-void linked_list_resize(struct heap *heap, unsigned class, uint32_t capacity)
-{
-    struct front *front = &heap->front[class];
-    front->capacity = capacity;
-    if (front->held <= capacity)
-        return;
-    uint32_t surplus = front->held - capacity;
-    count_own(&heap->count[class].flushed, surplus);
-    give_newest(heap, class, surplus);
-}
-#endif
 
 void linked_list_drain(struct heap *heap, unsigned class)
 {
     if (heap->front[class].held > 0)
-        give_newest(heap, class, heap->front[class].held);
+        linked_list_give(heap, class, heap->front[class].held);
 }
-
-#ifdef FRONTS_LEND
-void *linked_list_lend(struct heap *heap, unsigned class)
-{
-    return heap->front[class].held > 0 ? pop(&heap->front[class]) : NULL;
-}
-#endif

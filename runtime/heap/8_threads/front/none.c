@@ -24,5 +24,5 @@ void none_free(struct heap *heap, unsigned class, void *block)
     }
     count_own(&heap->count[class].direct, 1);
     hs_give_all(heap, class, &block, 1);
-    hs_flushed(heap);
+    on_flush_ended(heap);
 }

@@ -23,5 +23,5 @@ void owned_slab_give(struct heap *heap, unsigned class, void *block)
 {
     count_own(&heap->count[class].direct, 1);
     hs_give_all(heap, class, &block, 1);
-    hs_flushed(heap);
+    on_flush_ended(heap);
 }

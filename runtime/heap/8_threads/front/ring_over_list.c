@@ -49,7 +49,7 @@ void ring_over_list_spill(struct heap *heap, unsigned class, void *block)
     ring_append(heap, class, block);
     count_checked(&count->push);
     if (flushed)
-        hs_flushed(heap);
+        on_flush_ended(heap);
 }
 
 void ring_over_list_drain(struct heap *heap, unsigned class)
@@ -65,10 +65,3 @@ void ring_over_list_drain(struct heap *heap, unsigned class)
     if (front->listed > 0)
         list_give(heap, class, front->listed);
 }
-
-#ifdef FRONTS_LEND
-void *ring_over_list_lend(struct heap *heap, unsigned class)
-{
-    return heap->front[class].held > 0 ? ring_oldest(heap, class) : NULL;
-}
-#endif

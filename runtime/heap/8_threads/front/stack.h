@@ -3,8 +3,17 @@
 
 #include "3_records/heap.h"
 
-void *stack_fill(struct heap *heap, unsigned class); /* the empty stack; returns its first block */
-void *stack_pop(struct heap *heap, unsigned class);
-void *stack_lend(struct heap *heap, unsigned class); /* uncounted; NULL if it is empty */
-bool stack_begins(struct heap *heap, unsigned class, void *block); /* whether it was not open; then the block is its first */
 void stack_drain(struct heap *heap, unsigned class);
+
+static inline void *stack_newest(struct heap *heap, unsigned class)
+{
+    void **top = heap->top[1 + class] - 1;
+    __atomic_store_n(&heap->top[1 + class], top, __ATOMIC_RELAXED);
+    return *top;
+}
+
+/* For another class: uncounted; NULL if it is empty. */
+static inline void *stack_lend(struct heap *heap, unsigned class)
+{
+    return stack_held(heap, class) > 0 ? stack_newest(heap, class) : NULL;
+}

@@ -2,9 +2,9 @@
 #include "8_threads/front/two_level.h"
 
 #include "8_threads/front/list.h"
-#include "8_threads/front/stack.h"
 #include "8_threads/large.h"
 #include "8_threads/thread.h"
+#include "8_threads/front/own_stack.h"
 
 #include <string.h>
 
@@ -53,7 +53,7 @@ void two_level_spill(struct heap *heap, unsigned class, void *block)
     stack_hold(heap, class, plan->capacity - plan->spill + 1);
     count_checked(&count->push);
     if (flushed)
-        hs_flushed(heap);
+        on_flush_ended(heap);
 }
 
 void two_level_drain(struct heap *heap, unsigned class)

@@ -3,7 +3,11 @@
 #include "8_threads/heaps/processor.h"
 
 #include "2_system/locks.h"
+#include "2_system/numbered_locks.h"
+#include "8_threads/thread.h"
+#include "moments.h"
 
+#include <errno.h>
 #include <sched.h>
 #include <string.h>
 
@@ -11,7 +15,7 @@
 extern const ptrdiff_t __rseq_offset __attribute__((weak, visibility("default")));
 extern const unsigned int __rseq_size __attribute__((weak, visibility("default")));
 
-enum { LEAST_RSEQ_BYTES = 20 };
+enum { LEAST_RSEQ_BYTES = 20, HEAP_LOCKS = NUMBERED_LOCKS - HEAPS_FIRST_LOCK };
 
 static struct restartable nowhere = { .processor = -1 };
 __thread struct restartable *hs_here = &nowhere;
@@ -56,7 +60,7 @@ void processor_settle(size_t place, struct heap *heap)
 
 static unsigned lock_of(size_t place)
 {
-    return SHARD_LOCKS + (unsigned)(place % HEAP_LOCKS);
+    return HEAPS_FIRST_LOCK + (unsigned)(place % HEAP_LOCKS);
 }
 
 static void *take_locked(unsigned class)
@@ -96,7 +100,38 @@ bool processor_put(unsigned class, void *block)
     return is_restartable() ? processor_push(1 + class, block) : put_locked(class, block);
 }
 
-void processors_forget(void)
+void heaps_begin(void)
+{
+}
+
+struct heap *hs_own_heap(void)
+{
+    return processor_heap_at(processor_place());
+}
+
+/* Nobody gives it up: it outlives all threads. */
+struct heap *hs_heap_start(void)
+{
+    struct heap *heap = hs_own_heap();
+    if (heap != &hs_no_heap)
+        return heap;
+    int saved = errno;
+    if (hs_started()) {
+        hs_lock_pool();
+        size_t place = processor_place();
+        heap = processor_heap_at(place);
+        struct heap *made = heap == &hs_no_heap ? hs_heap_create() : NULL;
+        if (made != NULL) {
+            on_processor_heap(made, processor_at(place));
+            processor_settle(place, heap = made);
+        }
+        hs_unlock_pool();
+    }
+    errno = saved;
+    return heap;
+}
+
+void heaps_forget(void)
 {
     memset(hs_processor_heap, 0, sizeof hs_processor_heap);
 }

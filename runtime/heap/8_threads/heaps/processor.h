@@ -8,6 +8,9 @@
 
 #include "3_records/heap.h"
 
+/* Stacks that are open from a heap's start: all, for they are filled without a look at whether they are open. */
+#define OPEN_AT_ONCE CLASS_COUNT
+
 enum {
     PROCESSORS = 8192,    /* the most that Linux is built for on x86-64; their numbers are below */
     NO_PROCESSOR = 2,     /* the least number that the kernel or the C library may say is -2: no sequences for this thread */
@@ -134,4 +137,3 @@ static inline int32_t processor_at(size_t place)
 }
 
 void processor_settle(size_t place, struct heap *heap); /* a new one; under the pool lock */
-void processors_forget(void); /* the table is as new */

@@ -1,5 +1,5 @@
 /* Learner "capacities": after LEARN_WINDOW misses and flushes a heap decides for each of its fronts that learn. */
-#include "8_threads/learner/learner.h"
+#include "8_threads/learner/capacities.h"
 
 extern const uint32_t hs_learn_least[CLASS_COUNT];
 extern const uint32_t hs_learn_most[CLASS_COUNT];
@@ -28,7 +28,7 @@ static void decide(struct heap *heap)
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         if (hs_resize[class] == NULL)
             continue;
-        struct learned *learned = &heap->learned[class];
+        struct learned *learned = &heap->rooms.learned[class];
         if (learned->misses >= LEARN_OFTEN && learned->flushes >= LEARN_OFTEN)
             let_grow(heap, class);
         else if (learned->misses == 0 && learned->flushes == 0)
@@ -39,22 +39,29 @@ static void decide(struct heap *heap)
 
 static void happened(struct heap *heap)
 {
-    if (++heap->learn_events < LEARN_WINDOW)
+    if (++heap->rooms.learn_events < LEARN_WINDOW)
         return;
-    heap->learn_events = 0;
+    heap->rooms.learn_events = 0;
     decide(heap);
 }
 
-void learner_missed(struct heap *heap, unsigned class)
+void learner_heap_begins(struct heap *heap)
+{
+#pragma GCC unroll 1 /* read from the table however many classes there are, as the model says */
+    for (unsigned class = 0; class < CLASS_COUNT; class++)
+        heap->front[class].capacity = hs_class[class].capacity;
+}
+
+void learner_front_missed(struct heap *heap, unsigned class)
 {
     if (hs_resize[class] == NULL)
         return;
-    heap->learned[class].misses++;
+    heap->rooms.learned[class].misses++;
     happened(heap);
 }
 
-void learner_flushed(struct heap *heap, unsigned class)
+void learner_front_flushed(struct heap *heap, unsigned class)
 {
-    heap->learned[class].flushes++;
+    heap->rooms.learned[class].flushes++;
     happened(heap);
 }

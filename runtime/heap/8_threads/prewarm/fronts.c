@@ -5,6 +5,7 @@
 #include "5_slab_policies/remote/remote.h"
 #include "5_slab_policies/shards/shards.h"
 #include "6_slabs/slabs.h"
+#include "moments.h"
 
 #include <stdlib.h>
 
@@ -13,7 +14,7 @@ extern const uint32_t hs_prewarm_slabs[CLASS_COUNT];
 
 static void prepare_slabs(struct heap *heap, unsigned class)
 {
-    shard_enter(heap);
+    on_take_begins(heap);
     remote_lock_store(heap, class);
     for (uint32_t made = 0; made < hs_prewarm_slabs[class]; made++) {
         struct slab *slab = slabs_acquire(heap, class);
@@ -42,7 +43,7 @@ static void prepare_blocks(unsigned class)
     }
 }
 
-void prewarm(struct heap *heap)
+void prewarm_heap_started(struct heap *heap)
 {
     for (unsigned class = 0; class < PREWARM_END; class++) {
         if (heap->earlier == NULL) /* the first */

@@ -3,7 +3,6 @@
 
 #include "3_records/heap.h"
 
-#define PREWARMS 1
-#define PREWARMS_FRONTS 1
+enum { PREWARM_FILLS = 1 }; /* a new heap's fronts may hold blocks */
 
-void prewarm(struct heap *heap); /* the calling thread's new heap */
+void prewarm_heap_started(struct heap *heap);

@@ -7,6 +7,18 @@
 #include "5_slab_policies/pool/pool.h"
 #include "6_slabs/slabs.h"
 
+#include <errno.h>
+#include <sys/mman.h>
+
+/* Whole pages become resident, in use or not, and are locked in memory if the system grants that. */
+static void make_resident(void *start, size_t bytes, bool locked)
+{
+    int saved = errno;
+    if (!locked || mlock(start, bytes) != 0) /* it makes them resident, unless RLIMIT_MEMLOCK forbids it */
+        os_populate(start, bytes);
+    errno = saved;
+}
+
 /* The superslab's slabs go to the heap's pool, from where the first comes out first. */
 static void pool_whole(struct heap *heap, size_t first, size_t end)
 {
@@ -32,7 +44,7 @@ static bool prepare_superslab(struct heap *heap)
         size_t first = superslab_next(superslab), end = superslab->end;
         while (superslab_claim(superslab, &hs_last_slab) != NULL)
             continue;
-        os_resident((char *)hs_span + first, end - first, PREWARM_LOCKS);
+        make_resident((char *)hs_span + first, end - first, PREWARM_LOCKS);
         pool_whole(heap, first >> SLAB_SHIFT, end >> SLAB_SHIFT);
     }
     pool_leave_map();
@@ -40,9 +52,9 @@ static bool prepare_superslab(struct heap *heap)
     return is_mapped;
 }
 
-void prewarm(struct heap *heap)
+void prewarm_heap_started(struct heap *heap)
 {
-    os_resident(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], PREWARM_LOCKS);
+    make_resident(heap, sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], PREWARM_LOCKS);
     for (uint32_t made = 0; made < PREWARM_SUPERSLABS && prepare_superslab(heap); made++)
         continue;
 }

@@ -3,6 +3,11 @@
 
 #include "3_records/heap.h"
 
-#define PREWARMS 1
+enum { PREWARM_FILLS = 0 }; /* a new heap's fronts may hold blocks */
 
-void prewarm(struct heap *heap); /* the calling thread's new heap */
+void prewarm_heap_started(struct heap *heap);
+
+static inline void prewarm_superslab_late(void)
+{
+    count_own(&hs_count.superslabs_late, 1);
+}

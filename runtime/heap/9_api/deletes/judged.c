@@ -9,6 +9,7 @@
 #include "4_blocks/hardening/live.h"
 #include "7_large/huge.h"
 #include "3_records/segregation/segregation.h"
+#include ROUNDING_ROW
 
 /* Marks of live blocks: LIVE is a bit of each. Runs have none. */
 enum { OF_NEW = LIVE | 4, OF_ARRAY_NEW = LIVE | 8 };
@@ -77,12 +78,10 @@ static bool may_hold(const void *block, size_t bytes)
     size_t usable = small ? hs_class[slab_of(block)->class].usable : huge_bytes(block);
     if (TAIL_BYTES > 0)
         return bytes == (small ? hardening_bytes(block, usable) : usable);
-#ifdef FRONTS_LEND
-    return bytes <= usable;
-#else
+    if (FRONTS_LEND)
+        return bytes <= usable;
     return bytes <= usable && (small ? &hs_class[size_to_class(bytes)] == hs_sized_plan(&hs_class[slab_of(block)->class])
                                      : usable - bytes < PAGE_BYTES);
-#endif
 }
 
 static void check_size(const void *block, size_t bytes)

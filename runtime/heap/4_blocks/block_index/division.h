@@ -1,7 +1,7 @@
 /* Block index "division": by the stride. */
-#include "3_records/heap.h"
+#pragma once
 
-#define BLOCK_INDEX_BY 1
+#include "3_records/heap.h"
 
 static inline uint64_t block_index_by(unsigned class)
 {

@@ -1,6 +1,7 @@
-/* No shards: one store under the pool lock, and the transfer cache with it. */
+/* Shards "off": one store under the pool lock, and the transfer cache with it. */
 #pragma once
 
+#include "5_slab_policies/shards/no_nodes.h"
 #include "2_system/locks.h"
 #include "3_records/slab_record/slab_record.h"
 
@@ -67,4 +68,13 @@ static inline void shard_check(unsigned shard)
 {
     if (HEAPSMITH_CHECKED)
         check(hs_holds_pool(), "the pool lock is held");
+}
+
+/* Whose batch these blocks of a flush may be; false: no shard's. */
+static inline bool shard_keeps(const struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *shard)
+{
+    (void)blocks;
+    (void)count;
+    *shard = shard_of(heap, class);
+    return true;
 }

@@ -1,7 +1,7 @@
 /* Block index "shift": every stride is a power of two. */
-#include "3_records/heap.h"
+#pragma once
 
-#define BLOCK_INDEX_BY 1
+#include "3_records/heap.h"
 
 extern const uint32_t hs_stride_shift[CLASS_COUNT];
 
