@@ -155,6 +155,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [row for row in self.classes if not row.group]
 
     @property
+    def straight(self) -> list[ClassPlan]:
+        """The classes with functions of their own in the emitted C.
+
+        By row those whose front has hit paths of its own; by class all, unless no front has.
+        """
+        own = [row for row in self.classes if policy.row("front", row.front.kind).CODE.has_hits]
+        return self.classes if own and self.dispatch == "table" else own
+
+    @property
+    def by_table(self) -> bool:
+        """Whether a table says what a class does, since classes differ in it."""
+        return bool(self.straight) or len({row.front.kind for row in self.classes}) > 1
+
+    @property
     def group_classes(self) -> list[list[int]]:
         """By group of call sites and class of a size, the class of the group's blocks of that size."""
         own = {(row.size, row.group): row.index for row in self.classes}
