@@ -20,7 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DATA = {"templates", "runtime", "generated"}
 MAY_IMPORT = {"model": {"model"}, "codegen": {"model", "codegen"} | DATA, "bench": {"model", "codegen", "bench"} | DATA}
 ORDER = {
-    "model": ["compile", "trace", "memory", "policy", "design", "heap", "predict", "search", "knobs"],
+    "model": ["compile", "trace", "memory", "parts", "policy", "design", "heap", "predict", "search", "knobs"],
     "bench": [
         "common",
         "peers",

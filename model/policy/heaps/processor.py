@@ -6,12 +6,18 @@ program of many threads leaves as many blocks idle as it has processors.
 
 from typing import Any
 
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import SELF, Hit, total
 from heapsmith.model.policy.front.common import FrontPlan
 
 NAME = "processor"
+RARE = True
 DISPATCH = "restartable"
 RESTARTABLE = True
 HITS = (total(SELF, Hit(4, 2, 1)), total(SELF, Hit(4, 3, 1)))
@@ -27,6 +33,8 @@ POPS = frozenset({"processor_pop", "processor_popped"})
 PUSHES = frozenset({"processor_push", "processor_pushed"})
 FULL = "!processor_push(row, block)"
 SPARE = 1
+OPENS_ALL = True
+"""Whether all stacks of a heap open with the heap, and not each with its first block."""
 NUMBERS = ("processor_batch",)
 MOST_BATCH = 1024
 """A refill and a flush hold their blocks on the thread's stack meanwhile."""
@@ -77,3 +85,28 @@ def _batch(design: Any) -> int:
         _row_of(design.front_of(size)).derive(design.front_of(size), size) for size in design.sizes
     ]
     return max(max(plan.refill, plan.flush) for plan in plans)
+
+
+@hit_path
+def place(state: State, event: int, thread: int) -> int:
+    """Return the processor on which the event's thread runs."""
+    return int(state.processors[event])
+
+
+@hit_path
+def ends(state: State) -> bool:
+    """Return False: a processor's heap serves all threads that run there."""
+    return False
+
+
+@kernel
+def heap_made(state: State, heap: int) -> None:
+    """Touch the numbers by which all stacks open at once."""
+    for cls in range(state.class_count):
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+
+
+def follow(simulator: Any, chunk: Any) -> None:
+    """Give the simulator the processor of each event of a chunk."""
+    simulator.state.processors = simulator.processors(chunk)

@@ -12,3 +12,5 @@ POPS = frozenset({"count_checked", "hs_stack_popped"})
 PUSHES = frozenset({"count_checked", "hs_stack_pushed"})
 FULL = "== heap->end[row]"
 SPARE = 0
+OPENS_ALL = False
+"""Whether all stacks of a heap open with the heap, and not each with its first block."""

@@ -6,6 +6,7 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     goes_by_slab,
@@ -23,6 +24,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_list"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -59,3 +63,6 @@ goes_by_class = goes_by_slab
 def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the head."""
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained

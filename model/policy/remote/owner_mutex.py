@@ -8,6 +8,7 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import LOCK_LINE, POOL_LOCK, WORD, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     goes_by_slab,
@@ -25,6 +26,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_mutex"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -85,3 +89,12 @@ def look_lines(state: State, heap: int, which: int) -> None:
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     if state.heaps[heap]["remote"] >= 0:
         lock_lines(state, heap)
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained
+
+
+@kernel
+def heap_made(state: State, heap: int) -> None:
+    """Write the number of the heap's lock."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote - WORD, 1)

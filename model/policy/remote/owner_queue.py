@@ -8,6 +8,8 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.fronts import drain_remote
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     drained_lines,
@@ -21,10 +23,13 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_queue"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
-NUMBERS = ("drain_interval", "drain_most", "remote_words", "drains_by_class")
+NUMBERS = ("drain_interval", "drain_most", "remote_words", "drains_by_class", "looks_again")
 TAKEN, LAST, FRONT, QUEUE_BYTES = 0, 2 * WORD, 3 * WORD, 4 * WORD
 """Of a queue in struct heap: both ends of a chain of which the owner has taken a part, the newest block, the oldest."""
 COSTS = {
@@ -73,7 +78,7 @@ def numbers(design: Any) -> dict[str, int]:
     found = {name: number for name, number in given.items() if number is not None}
     words = QUEUE_BYTES // WORD
     if "drain_most" in found:
-        return found | {"remote_words": words * len(design.classes()) + 1, "drains_by_class": 1}
+        return found | {"remote_words": words * len(design.classes()) + 1, "drains_by_class": 1, "looks_again": 1}
     return found | {"remote_words": words}
 
 
@@ -228,3 +233,13 @@ def chains(state: State, heap: int) -> list[tuple[int, int]]:
     """Return the heap's queues: the owner of its blocks and the first node of each."""
     classes = range(state.class_count if state.drain_most > 0 else 1)
     return [(heap, int(state.slots[slots_in(state, heap, cls, SLOTS) + OLDEST]) - 1) for cls in classes]
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained
+
+
+@kernel
+def heap_adopted(state: State, heap: int) -> None:
+    """Drain what came since the last thread left, where no allocation drains all that came."""
+    if state.drain_most > 0:
+        drain_remote(state, heap, -1)

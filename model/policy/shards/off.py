@@ -1,7 +1,14 @@
 """No shards: one store and one transfer cache serve all heaps, under the pool lock."""
 
+from typing import Any
+
 NAME = "off"
 DEFAULT = True
 OFF = True
 LOCKED: tuple[str, ...] = ()
 CACHED: tuple[str, ...] = ()
+
+
+def copies(plan: Any) -> int:
+    """Return how many stores each class has that all heaps share."""
+    return 1

@@ -6,9 +6,12 @@ import msgspec
 
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import SLAB_BYTES
+from heapsmith.model.policy.slab_record import common
 from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_numbers
 
 NAME = "head"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 TABLE = False
 NUMBERS = ("head_slabs", "record_class_bytes", "record_alignment", "record_extra")
 
@@ -44,3 +47,6 @@ def numbers(design: Any) -> dict[str, int]:
     slabs = design.superslab_bytes // design.slab_bytes
     record_bytes = SLAB_BYTES + found.get("record_extra", 0)
     return {"head_slabs": -(-slabs * record_bytes // design.slab_bytes), **found}
+
+
+stride_lines, visit_lines, slab_acquired = common.stride_lines, common.visit_lines, common.slab_acquired
