@@ -124,9 +124,9 @@ def _answer(asked: Asked, row: ModuleType) -> FunctionType | None:
     if not isinstance(found, FunctionType) or found is asked.kernel:
         return None
     if not hasattr(row, "COSTS"):
-        raise TypeError(f"{row.__name__}: {asked.function}: expected COSTS")
+        raise TypeError(f"{row.NAME}: {asked.function}: expected COSTS")
     if (names := list(_parameters(found))) != (wanted := list(_parameters(asked.kernel))):
-        raise TypeError(f"{row.__name__}: {asked.function}({', '.join(names)}); expected ({', '.join(wanted)})")
+        raise TypeError(f"{row.NAME}: {asked.function}({', '.join(names)}); expected ({', '.join(wanted)})")
     return found
 
 
@@ -149,7 +149,7 @@ def _test(code: str, rows: Sequence[ModuleType], place: int) -> str:
 def _copy(asked: Asked) -> FunctionType:
     """Return a kernel with the body of a question, before it is bound."""
     plain = asked.kernel
-    twin = FunctionType(cast(CodeType, asked.body), plain.__globals__, f"no_{plain.__name__}")
+    twin = FunctionType(cast(CodeType, asked.body), plain.__globals__, plain.__name__)
     twin.__annotations__, twin.__module__ = plain.__annotations__, plain.__module__
     return kernel(twin)
 
