@@ -57,7 +57,6 @@ COMPILED_MODEL = (
         "resident",
     ),
     *(
-        "samplers",
         "segregat",
         "simulate",
         "sites",
