@@ -48,7 +48,6 @@ COMPILED_MODEL = (
         "memory_limit",
         "mesh",
         "meters",
-        "policies",
         "python",
         "real_programs",
         "record",
