@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from heapsmith.bench.common.tables import Words
 from heapsmith.bench.common.units import amount, duration
 from heapsmith.bench.report import ledgers
+from heapsmith.model.search.choice_worth import Worth
 from heapsmith.model.search.findings import Member
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.tune import Tuned
-from heapsmith.model.search.worth import Worth
 
 
 def tables(found: Tuned) -> Iterator[Words]:

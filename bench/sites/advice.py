@@ -10,9 +10,9 @@ from heapsmith.bench.sites.leaks import LeakTable, leaks_of
 from heapsmith.bench.sites.sites import Advice, Kept, Site, SiteTable
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.apart import Held, apart
+from heapsmith.model.predict.own_regions import Held, apart
+from heapsmith.model.predict.peaks_without import peaks_without
 from heapsmith.model.predict.simulate import Progress
-from heapsmith.model.predict.without import peaks_without
 from heapsmith.model.trace.site_lives import SiteLives
 
 MOST_PINS, MOST_BURSTS, MOST_LEAKS = 3, 2, 3

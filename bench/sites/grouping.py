@@ -12,7 +12,7 @@ from heapsmith.bench.common.perf_map import covering, of_footer
 from heapsmith.bench.common.symbols import frame_names
 from heapsmith.bench.sites.functions import WRAPPERS, plain
 from heapsmith.model.errors import BadInput
-from heapsmith.model.predict.moments import Grouped
+from heapsmith.model.predict.pins_at_moments import Grouped
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import call_tree
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from heapsmith.bench.sweep.tasks import Found
 from heapsmith.bench.sweep.work import Job, run_file
 from heapsmith.model.errors import Missing
-from heapsmith.model.predict.pool import Pool
+from heapsmith.model.predict.process_pool import Pool
 
 
 class Processes:

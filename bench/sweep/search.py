@@ -9,8 +9,8 @@ from heapsmith.bench.sweep.cluster import Call, Cluster
 from heapsmith.model.errors import CheckFailed, HeapsmithError, Missing
 from heapsmith.model.files import scratch, write_whole
 from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.search.outcome_store import model_version
 from heapsmith.model.search.source import KEPT_EVENTS, Source
-from heapsmith.model.search.store import model_version
 from heapsmith.model.search.workers import Bench, Result, Task, measured
 
 MOST_HELD = 8

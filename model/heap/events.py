@@ -21,8 +21,8 @@ from heapsmith.model.heap.prewarm import started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.branches import FREE_PAGED
+from heapsmith.model.memory.cold_paths import RESIZE
 from heapsmith.model.memory.layout import block_at, class_at
-from heapsmith.model.memory.paths import RESIZE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import (
     CACHES,

@@ -14,8 +14,8 @@ from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_SERVED
+from heapsmith.model.memory.cold_paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.layout import class_at, count_at, heap_at
-from heapsmith.model.memory.paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, takes, touch, touch_bytes
 from heapsmith.model.policy.classifier import class_lines

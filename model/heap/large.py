@@ -8,8 +8,8 @@ from heapsmith.model.heap.kept import fitting, leave_kept, oldest_goes, put_kept
 from heapsmith.model.heap.run_cache import cache_run, cached_run
 from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.cold_paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.layout import page_at
-from heapsmith.model.memory.paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, moved, on_huge, takes, touch
 from heapsmith.model.policy.hardening.lines import huge_slack_lines, large_tail_lines

@@ -19,7 +19,7 @@ from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SU
 from heapsmith.model.heap.large import HUGE_SLOT_BYTES
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.memory.nodes import node_of
+from heapsmith.model.memory.numa_nodes import node_of
 from heapsmith.model.trace.reader import Chunk
 from heapsmith.model.trace.stacks import CallTree, SitedChunk
 

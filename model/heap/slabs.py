@@ -9,8 +9,8 @@ from heapsmith.model.heap.shards import heaps_shard, heaps_shard_lines
 from heapsmith.model.heap.slab_ages import join_age_queue, leave_age_queue, release_slabs
 from heapsmith.model.heap.unmapping import mapped_again, slab_is_new, slab_joins_pool, slab_leaves_pool, superslab_lines
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.cold_paths import SLAB
 from heapsmith.model.memory.layout import class_at, count_at, record_at, slab_at
-from heapsmith.model.memory.paths import SLAB
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import on_huge, populated, takes, touch, touch_bytes
 from heapsmith.model.policy.classifier import slab_lines, superslab_place

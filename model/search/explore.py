@@ -29,7 +29,7 @@ from heapsmith.model.search.space import (
     neighbours,
     tokens,
 )
-from heapsmith.model.search.threads import threads_apart
+from heapsmith.model.search.threaded_starts import threads_apart
 
 BATCH = 8
 """Designs that are priced together, and then teach the guess; more where more workers would wait."""

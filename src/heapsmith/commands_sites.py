@@ -92,7 +92,7 @@ def sites(
     from heapsmith.bench.sites.sites import site_table
     from heapsmith.model.design.design import load
     from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.predict.moments import site_lives
+    from heapsmith.model.predict.pins_at_moments import site_lives
 
     hardware = load_hardware(machine) if machine is not None else None
     designs = [load(name) for name in design]

@@ -13,7 +13,7 @@ from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.heap import records
 from heapsmith.model.heap.charge import METER, PATHS, UNIT
 from heapsmith.model.heap.simulator import Counters, Meter, Peak, Statistics
-from heapsmith.model.memory import words
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
 from heapsmith.model.predict.cost import FAR_BYTES, instructions_of, kinds, price, time_kinds
