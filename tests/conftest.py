@@ -128,6 +128,7 @@ def plain_model() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def own_outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Outcomes of searches are stored in a folder of these tests; compiled code stays where it is."""
+    from heapsmith.model.search import outcome_store
 
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
