@@ -182,7 +182,8 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[S
     # A number of simulations repeats exactly, whoever simulates.
     batch = BATCH if asked.simulations is not None else max(BATCH, evaluator.workers.jobs // len(sources))
     explorer = Explorer(
-        *(evaluator, exact),
+        evaluator,
+        exact,
         favour=asked.favour,
         huge_pages=pages,
         seed=asked.seed,
