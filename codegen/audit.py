@@ -15,7 +15,9 @@ from heapsmith.codegen.claims import Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import HEADER, PURPOSES, RUNTIME, UNIT
+from heapsmith.codegen.generate import HEADER, UNIT
+from heapsmith.codegen.layers import HEAP
+from heapsmith.codegen.purposes import purposes
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
 from heapsmith.model import policy
@@ -39,6 +41,8 @@ WITHIN = {"hs_malloc_large": "hs_large_alloc"}
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
     "plan.h": {"#pragma once", *(f"#define {name} {name}" for name in map(str.upper, (*policy.NUMBERS, "bounded")))},
+    "rooms.h": {"#pragma once"},
+    "moments.h": {"#pragma once"},
     "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop"},
     UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
     HEADER: {
@@ -47,6 +51,9 @@ DIRECTIVES = {
     },
 }
 """Preprocessor lines that an emitted file may hold beside #include."""
+
+GIVEN = r'#include |#define [A-Z_]+ "[\w/]+\.h"$'
+"""Lines that take in another file, or name one that the runtime takes in."""
 
 FOREIGN = (
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d:\d\d\b|__(?:DATE|TIME|TIMESTAMP|FILE)__"
@@ -76,7 +83,7 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
     """
     gcc = find_gcc()
     plan = make_plan(design)
-    files = {name: (emitted / name).read_text() for name in PURPOSES}
+    files = {name: (emitted / name).read_text() for name in purposes(plan)}
     with ThreadPoolExecutor(1) as beside:
         machine = beside.submit(_machine_rows, plan, files["fast.c"], emitted, library, gcc)
         rows = [*_shape_rows(plan, emitted), *_style_rows(plan, files), *_warning_rows(emitted, gcc)]
@@ -87,7 +94,7 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
 
 def _shape_rows(plan: Plan, emitted: Path) -> list[Row]:
     try:
-        unit = parse(emitted, RUNTIME)
+        unit = parse(emitted, HEAP)
     except CheckFailed as error:
         return [judged("shape", "emitted C", "C11 that pycparser reads", [str(error)])]
     return audit_shape(plan, unit) + audit_figures(plan, unit)
@@ -150,8 +157,9 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
     made = f'Emitted by heapsmith {heapsmith.__version__} from design "{plan.design.name}", content hash {plan.hash}.'
     claim = f"banner, {MAX_COLUMNS} columns, no macro, no date, host or absolute path"
     rows = []
-    for file, text in files.items():
-        banner = [] if text.startswith(f"/* {PURPOSES[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
+    for file, purpose in purposes(plan).items():
+        text = files[file]
+        banner = [] if text.startswith(f"/* {purpose}\n *\n * {made}\n") else ["does not begin with the banner"]
         nameless = text.replace(f'"{plan.design.name} {plan.hash}"', '""')
         lines = list(enumerate(nameless.splitlines(), 1))[0 if banner else BANNER_LINES :]
         rows.append(judged("style", file, claim, banner + _line_faults(file, lines)))
@@ -167,7 +175,7 @@ def _line_faults(file: str, lines: list[tuple[int, str]]) -> list[str]:
             faults.append(f"line {number} has {len(line)} columns")
         if found := re.findall(FOREIGN, line):
             faults.append(f"line {number} tells {', '.join(found)}")
-        if re.match(r"\s*#", line) and not line.startswith("#include ") and line.partition(" /*")[0] not in allowed:
+        if re.match(r"\s*#", line) and not re.match(GIVEN, line) and line.partition(" /*")[0] not in allowed:
             faults.append(f"line {number} is {line.strip()}")
     return faults
 
@@ -186,7 +194,7 @@ def _warning_rows(emitted: Path, gcc: Compiler) -> list[Row]:
     """gcc, and clang where it is installed, must give no warning."""
     clang = shutil.which("clang")
     compilers = {"gcc": [gcc.path, *WARNINGS]} | ({"clang": [clang, "-Wall", "-Wextra"]} if clang else {})
-    options = ["-std=gnu17", "-O1", f"-I{emitted}", f"-I{RUNTIME}"]
+    options = ["-std=gnu17", "-O1", f"-I{emitted}", f"-I{HEAP}"]
     both = '#include "plan.c"\n#include "fast.c"\n'
     return [
         judged("style", f"{name} -Wall -Wextra", "no warning", complaints([*command, *options], both, "the emitted C"))

@@ -15,7 +15,7 @@ import typer
 from conftest import PROGRAM, Answer
 
 from heapsmith import cli
-from heapsmith.bench.common.preload import preloadable
+from heapsmith.tools.common.preload import preloadable
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -36,9 +36,8 @@ TABLE = [
     *("trace filter", "trace slice", "trace merge", "trace cat", "trace sample", "trace scale", "trace repair"),
     *("trace diff", "trace export", "trace anonymise", "trace synth", "knobs"),
     *("design show", "design check", "schema", "simulate", "reuse", "mesh", "tune", "sweep", "guard"),
-    *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "bench", "doctor"),
-    *("calibrate", "validate"),
-    *("experiments list", "experiments show", "experiments run"),
+    *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "doctor"),
+    "calibrate",
 ]
 
 

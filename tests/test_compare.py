@@ -9,9 +9,9 @@ import pytest
 from conftest import Answer
 
 from heapsmith.arguments import stop
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.measure import MeasureTable
 
 Call = Callable[..., Answer]
 

@@ -3,9 +3,9 @@
  * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
-#include "front/array_stack.h"
-#include "run_pages.h"
-#include "span.h"
+#include "8_threads/front/array_stack.h"
+#include "7_large/run_pages.h"
+#include "3_records/span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_8192 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");
@@ -372,7 +372,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_dc44d90fd7fa_fe934d __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_dc44d90fd7fa_231a80 __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

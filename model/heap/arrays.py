@@ -48,6 +48,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["sized_classes"] = len(plan.sized)
     scalars["heap_bytes"] = plan.layout.heap_bytes
     scalars["by_row"] = plan.dispatch != "table"
+    scalars["by_table"] = plan.by_table
     scalars["births"] = PARTS.index(application.births)
     scalars["deaths"] = PARTS.index(application.deaths)
     scalars["replays"] = application.replays

@@ -122,8 +122,9 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
     elif block >= 0:
         dies_lines(state, block)
         if heap < 0 and needs_heap(state):
-            if state.quarantine == 0:  # a quarantine needs the heap earlier, without the class
-                touch(state.listener, layout.FREE_OF + layout.WORD * (1 + (block & layout.CLASS_MASK)), 0)
+            if state.quarantine == 0 and state.by_table == 1:  # a quarantine needs the heap earlier, without the class
+                table = layout.FREE_OF + layout.WORD * (1 - state.by_row)
+                touch(state.listener, table + layout.WORD * (block & layout.CLASS_MASK), 0)
             heap = started_heap(state, thread)
         free_small(state, heap, block)
 

@@ -45,9 +45,10 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
             return
     elif apart:
         site_lines(state, cls, size)
-    branch(state.listener, CLASS_OF_ALLOC, cls)
     size_lines(state, size)
-    touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
+    if state.by_table == 1:
+        branch(state.listener, CLASS_OF_ALLOC, cls)
+        touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
     if not is_new and state.classes[cls]["stack"] == 0:
         front_pop_lines(state, front, cls)
 
@@ -94,8 +95,9 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
         if capacity > 0:
             touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
             open_lines(state, front, cls)
-    branch(state.listener, CLASS_OF_FREE, cls)
-    touch(state.listener, layout.FREE_OF + layout.WORD * (1 + cls), 0)
+    if state.by_table == 1:
+        branch(state.listener, CLASS_OF_FREE, cls)
+        touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
         front_overflow_lines(state, heap, front, cls)

@@ -126,6 +126,7 @@ SCALARS = record_type(
     "home",  # where shards belong to nodes, the shard of the node of the event under way
     "binds",  # 1: there are nodes to which superslabs are bound
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
+    "by_table",  # 1: a table says what the class does where no row served the call
     "slab_words",  # words of `marks` per slab (model/policy/freed_blocks)
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores

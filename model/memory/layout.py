@@ -29,8 +29,8 @@ MARKS = 38 * REGION  # hs_marks: `bitmap_words` words per slab of the span
 SLAB_CLASS = 39 * REGION  # a byte per slab of the span, its class
 CLASSES = 40 * (REGION + STAGGER)  # hs_class: a row per class
 SIZE_CLASS = 41 * (REGION + STAGGER)  # hs_size_class: a byte per grain
-ALLOC_OF = 42 * (REGION + STAGGER)  # alloc_of: a word per class
-FREE_OF = 43 * (REGION + STAGGER)  # free_of: a word per row
+ALLOC_OF = 42 * (REGION + STAGGER)  # alloc_of, if classes differ in what they do: a word per class
+FREE_OF = 43 * (REGION + STAGGER)  # free_of, the same: a word per row, or per class where rows come first
 STORE_AT = 44 * (REGION + STAGGER)  # the store that all heaps share, if any: two words per class
 TRANSFERRED = 45 * (REGION + STAGGER)  # the transfer cache's slots
 KEPT_BATCHES = 46 * (REGION + STAGGER)  # the transfer cache's batches per class, 4 bytes each
@@ -139,7 +139,7 @@ def layout_of(
     remote_words: int,
     page: int,
 ) -> Layout:
-    """Return the layout of struct heap (runtime/heap.h) for these numbers of classes and slots.
+    """Return the layout of struct heap (runtime/heap/3_records/heap.h) for these numbers of classes and slots.
 
     remote_words: words in front of the remote list's head: its others, and counts of slow paths.
     """

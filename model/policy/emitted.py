@@ -42,7 +42,7 @@ class Function(NamedTuple):
     """A function of a class: alloc_<size> or free_<size>.
 
     leaves: the slow path that the function leaves for; test: operator and right side of the
-    condition for leaving, None if the function always leaves; calls: the inline functions that it
+    condition for leaving, None if there is nothing but the slow path; calls: the inline functions that it
     calls; hit: its hit path; hit_of_one: its hit path with a capacity of 1, which the compiler
     simplifies more.
     """
@@ -68,6 +68,11 @@ class FrontCode(NamedTuple):
     lend: str = "stack_lend"
     resize: str = "NULL"
 
+    @property
+    def has_hits(self) -> bool:
+        """Whether its functions do anything but call the slow paths."""
+        return self.allocate.test is not None
+
 
 FULL = ">= {capacity}"
 """The condition under which a front that counts its blocks is full."""
@@ -91,6 +96,18 @@ class Question(NamedTuple):
 
 SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), frozenset({"in_slab_span"}))
 """The first question of free(): is the block in the slab span? Its loads are the classifier's."""
+
+
+class Field(NamedTuple):
+    """A field that a row adds to struct heap: its declaration in C, its words of 8 bytes, and what it holds.
+
+    is_last: it lies right in front of the list of blocks that other threads freed.
+    """
+
+    declaration: str
+    words: int
+    about: str
+    is_last: bool = False
 
 
 class Guard(NamedTuple):

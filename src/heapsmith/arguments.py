@@ -17,8 +17,8 @@ from heapsmith.model.files import writable_file as writable_file
 from heapsmith.model.files import writable_folder as writable_folder
 
 if TYPE_CHECKING:  # needs numpy, which a command imports only when it runs
-    from heapsmith.bench.common.rounds import Stop
     from heapsmith.model.memory.application import Application
+    from heapsmith.tools.common.rounds import Stop
 
 Part = Literal["none", "ends", "pages", "all"]
 """As in model/memory/application.py."""
@@ -181,37 +181,6 @@ Libraries = Annotated[
         autocompletion=designs,
     ),
 ]
-Suites = Annotated[
-    list[str] | None,
-    typer.Option("--suite", metavar="SUITE", help="micro, threads, servers, programs or replay; repeat it."),
-]
-Rows = Annotated[
-    list[str] | None, typer.Option("--only", metavar="ROW", help="Only rows of this name or pattern (*); repeat it.")
-]
-Beside = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--lib",
-        metavar="LIB|DESIGN",
-        help="A peer (docs/peers.md), `peers`, a .so or a design beside glibc; repeat it. Default: peers, default.",
-        autocompletion=designs,
-    ),
-]
-Tuned = Annotated[
-    list[str] | None,
-    typer.Option(metavar="LIB|DESIGN[=TUNED_ON]", help="A tuned library and the input it was tuned on; repeat it."),
-]
-Tune = Annotated[
-    bool, typer.Option("--tune", help="Add a column `tuned`: a design tuned on another input of each row.")
-]
-BenchRounds = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Counted rounds; each runs every library once. Default: 7, with --quick 3."),
-]
-RowTime = Annotated[
-    str | None,
-    typer.Option("--time", metavar="TIME", help="Rounds until CPU time's intervals are under 2 %, a row TIME at most."),
-]
 Designs = Annotated[
     list[str] | None,
     typer.Option(
@@ -263,9 +232,6 @@ WRITTEN = "What the program writes of a new block: nothing, its ends, or all."
 Births = Annotated[Part | None, typer.Option(metavar=PARTS, help=WRITTEN, show_default="all")]
 READ = "What the program reads of a block before it frees it."
 Deaths = Annotated[Part | None, typer.Option(metavar=PARTS, help=READ, show_default="ends")]
-Traces = Annotated[
-    list[Path] | None, typer.Option("--traces", metavar="DIR|FILE", help="Traces, or a folder of them; repeat it.")
-]
 Header = Annotated[
     Path | None,
     typer.Option(metavar="FILE", help="Also write heapsmith.h to FILE: inlined malloc and free for programs."),
@@ -363,7 +329,7 @@ def round_seconds(rounds: int | None, time: str | None) -> float | None:
 
 def stop(rounds: int | None, time: str | None, default_s: float) -> "Stop":
     """When rounds end, from --rounds and --time; BadInput as round_seconds."""
-    from heapsmith.bench.common.rounds import Stop
+    from heapsmith.tools.common.rounds import Stop
 
     limit_s = round_seconds(rounds, time)
     return Stop(rounds) if rounds is not None else Stop(limit_s=default_s if limit_s is None else limit_s)

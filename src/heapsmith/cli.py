@@ -10,7 +10,6 @@ import typer
 import heapsmith
 from heapsmith import (
     commands_designs,
-    commands_experiments,
     commands_export,
     commands_fleet,
     commands_knobs,
@@ -39,7 +38,6 @@ GROUPS = (
     commands_fleet,
     commands_runs,
     commands_knobs,
-    commands_experiments,
 )
 commands_traces.trace_app.add_typer(commands_trace_tools.app)
 for group in GROUPS:

@@ -32,9 +32,9 @@ def record(
     The trace is that of the busiest process; each other process has a trace beside it. The exit status is that of
     CMD. CMD has the standard streams; with --json its output goes to standard error.
     """
-    from heapsmith.bench.record.record import Processes
-    from heapsmith.bench.record.record import record as run_recorded
     from heapsmith.model.trace.stacks import MAX_DEPTH
+    from heapsmith.tools.record.record import Processes
+    from heapsmith.tools.record.record import record as run_recorded
 
     if depth > MAX_DEPTH:
         raise BadInput(f"--depth: expected 1 to {MAX_DEPTH} frames, got {depth}")

@@ -4,19 +4,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heapsmith import show
-from heapsmith.bench.common.tables import draw
+from heapsmith.tools.common.tables import draw
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.bench.calibrate.calibrate import Calibration
-    from heapsmith.bench.forge.page import Written
-    from heapsmith.bench.forge.report import ForgeReport
-    from heapsmith.bench.programs.measure import MeasureTable
-    from heapsmith.bench.record.record import RecordResult
-    from heapsmith.bench.replay.replay import ReplayTable
-    from heapsmith.bench.report.doctor import DoctorReport
-    from heapsmith.bench.suite.results import BenchReport
-    from heapsmith.bench.sweep.sweep import Sweep
-    from heapsmith.bench.validate.validate import Validation
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design.design import Design
     from heapsmith.model.design.plan import Plan
@@ -25,6 +15,14 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.model.predict.simulate import SimulationTable
     from heapsmith.model.search.guard import Guarded
     from heapsmith.model.search.tune import Tuned
+    from heapsmith.tools.calibrate.calibrate import Calibration
+    from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.forge.page import Written
+    from heapsmith.tools.forge.report import ForgeReport
+    from heapsmith.tools.record.record import RecordResult
+    from heapsmith.tools.replay.replay import ReplayTable
+    from heapsmith.tools.report.doctor import DoctorReport
+    from heapsmith.tools.sweep.sweep import Sweep
 
 
 MOST_TRACES = 5
@@ -48,7 +46,7 @@ def recorded(result: "RecordResult") -> None:
 
 def reported(written: "Written") -> None:
     """The page that was written."""
-    from heapsmith.bench.common.units import amount
+    from heapsmith.tools.common.units import amount
 
     of = f"{', '.join(written.traces)} under {', '.join(written.designs)}"
     show.note(f"heapsmith: {written.file}: {amount(written.bytes)}, {of}")
@@ -86,7 +84,7 @@ def plan(made: "Plan") -> None:
 
 def verified(report: "VerifyReport") -> None:
     """The claims of the audit that fail, how many hold, and a row per trace and build."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     if report.audit is not None:
         failed = report.audit.failed()
@@ -104,7 +102,7 @@ def verified(report: "VerifyReport") -> None:
 
 def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool = False) -> None:
     """Designs side by side; latencies and scaling where they were asked for."""
-    from heapsmith.bench.report import predictions, timings
+    from heapsmith.tools.report import predictions, timings
 
     draw(predictions.simulated(found))
     if found.machine is not None:
@@ -120,7 +118,7 @@ def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool 
 
 def ledgers(found: "LedgerTable") -> None:
     """What the bytes of each design are for."""
-    from heapsmith.bench.report.ledgers import ledgers as tables
+    from heapsmith.tools.report.ledgers import ledgers as tables
 
     for table in tables(found):
         draw(table)
@@ -128,15 +126,15 @@ def ledgers(found: "LedgerTable") -> None:
 
 def reused(found: "ReuseTable") -> None:
     """Miss ratios by size of cache."""
-    from heapsmith.bench.report import predictions
+    from heapsmith.tools.report import predictions
 
     draw(predictions.reused(found))
 
 
 def tuned(found: "Tuned", path: Path | None = None) -> None:
     """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
-    from heapsmith.bench.report import searched
     from heapsmith.model.search.segregate import why_segregated
+    from heapsmith.tools.report import searched
 
     for table in searched.tables(found):
         draw(table)
@@ -155,7 +153,7 @@ def tuned(found: "Tuned", path: Path | None = None) -> None:
 
 def swept(done: "Sweep") -> None:
     """How many rows a sweep wrote and what it simulated for them; what the grids skipped."""
-    from heapsmith.bench.common.units import duration
+    from heapsmith.tools.common.units import duration
 
     took = duration(round(done.seconds * 1e9))
     show.fields(
@@ -173,7 +171,7 @@ def swept(done: "Sweep") -> None:
 
 def guarded(found: "Guarded") -> None:
     """Each figure beside the baseline's and its limit; what changed, and what new size classes would save."""
-    from heapsmith.bench.common.units import amount
+    from heapsmith.tools.common.units import amount
 
     rows = [
         (
@@ -200,7 +198,7 @@ def _few_digits(number: float) -> str:
 
 def replayed(table: "ReplayTable") -> None:
     """A trace under several libraries."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     draw(measurements.replayed(table))
     if table.rows[0].latency_ns is not None:
@@ -213,7 +211,7 @@ def replayed(table: "ReplayTable") -> None:
 
 def compared(table: "MeasureTable") -> None:
     """A program under several libraries, then each library compared with the first."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     draw(measurements.measured(table))
     for warning in measurements.notes(table):
@@ -226,21 +224,10 @@ def compared(table: "MeasureTable") -> None:
         show.prose(line)
 
 
-def benched(report: "BenchReport") -> None:
-    """Time, memory and instructions of every row under every malloc, then the notes."""
-    from heapsmith.bench.report import benchmark
-
-    for table in benchmark.tables(report):
-        draw(table)
-    show.line()
-    for note in benchmark.notes(report):
-        show.prose(note)
-
-
 def forged(report: "ForgeReport") -> None:
     """All tables of a forge, its verdict, and the files that it wrote."""
-    from heapsmith.bench.forge.report import conclusion, summary
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.forge.report import conclusion, summary
+    from heapsmith.tools.report import measurements
 
     for table in summary(report):
         draw(table)
@@ -293,14 +280,3 @@ def calibrated(found: "Calibration", path: Path) -> None:
     alone_ns = found.hardware.alone
     rows = [(name, f"{cost:,.2f}", f"{alone_ns[name]:,.2f}") for name, cost in found.hardware.costs.items()]
     show.table("nanoseconds each, among other operations and alone", ("kind", "cost", "alone"), rows)
-
-
-def validated(found: "Validation") -> None:
-    """How wrong each quantity is, and the worst cases."""
-    from heapsmith.bench.report.predictions import predicted, signed, worst
-
-    for line in found.notes:
-        show.note(f"heapsmith: {line}")
-    draw(predicted(found))
-    draw(worst(found))
-    draw(signed(found))

@@ -3,11 +3,11 @@
 from typing import TYPE_CHECKING
 
 from heapsmith import show
-from heapsmith.bench.common.tables import draw
+from heapsmith.tools.common.tables import draw
 
 if TYPE_CHECKING:
-    from heapsmith.bench.knobs.advice import Advised
-    from heapsmith.bench.knobs.measure import Measured
+    from heapsmith.tools.knobs.advice import Advised
+    from heapsmith.tools.knobs.measure import Measured
 
 
 def advised(found: "Advised") -> None:
@@ -28,7 +28,7 @@ def advised(found: "Advised") -> None:
 
 def measured(found: "Measured") -> None:
     """The table of all runs, then what each set of settings does."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     show.line()
     draw(measurements.measured(found.table))

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from heapsmith import show
-from heapsmith.bench.common.units import amount
+from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:
     from heapsmith.model.predict.mesh import MeshRow, MeshTable

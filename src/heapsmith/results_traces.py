@@ -13,7 +13,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
 
 def trace_info(info: "TraceInfo") -> None:
     """A trace in figures."""
-    from heapsmith.bench.common.units import amount, duration
+    from heapsmith.tools.common.units import amount, duration
 
     operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
     per_event = f", {info.bytes_per_event:.2f} bytes per event" if info.events else ""
@@ -72,7 +72,7 @@ def trace_info(info: "TraceInfo") -> None:
 
 def trace_table(infos: "Sequence[TraceInfo]") -> None:
     """Several traces, a row each."""
-    from heapsmith.bench.common.units import amount, duration
+    from heapsmith.tools.common.units import amount, duration
 
     columns = ("trace", "events", "threads", "duration", "allocated", "peak live", "live at end", "sizes", "on disk")
     rows = [
@@ -114,7 +114,7 @@ def _at(figure: str, event: int, info: "TraceInfo") -> str:
 
 
 def _processor_text(samples: "Samples") -> str:
-    from heapsmith.bench.common.units import duration
+    from heapsmith.tools.common.units import duration
 
     spent, time = (sum(row[i] for row in samples.processor) for i in (1, 0))
     return f"{duration(spent)} in {duration(time)} of threads"

@@ -304,10 +304,10 @@ def tune(
     >>> tune(trace, simulations=2, name="mine").design.name
     'mine'
     """
-    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import tune as search
     from heapsmith.model.search.choice import parse_limits
+    from heapsmith.tools.replay.finalists import replays
 
     if unknown := options.keys() - TuneOptions.__annotations__:
         raise TypeError(f"tune() got an unexpected keyword argument {min(unknown)!r}")

@@ -14,8 +14,8 @@ from heapsmith.api.traces import TraceLike, words_of
 from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
-    from heapsmith.bench.forge.page import Written
-    from heapsmith.bench.programs.measure import MeasureTable
+    from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.forge.page import Written
 
     pass
 
@@ -90,10 +90,10 @@ def compare(
     >>> measured.libraries, measured.same_output
     (['glibc', 'default'], True)
     """
-    from heapsmith.bench.common.ratios import LEAST_ROUNDS
-    from heapsmith.bench.common.rounds import Stop, quiet
-    from heapsmith.bench.programs.measure import Given, measure
     from heapsmith.model.errors import BadInput
+    from heapsmith.tools.common.ratios import LEAST_ROUNDS
+    from heapsmith.tools.common.rounds import Stop, quiet
+    from heapsmith.tools.compare.measure import Given, measure
 
     if rounds is not None and seconds is not None:
         raise BadInput("rounds and seconds: expected one of them, not both")
@@ -145,10 +145,10 @@ def report(
     >>> report(trace, "a.html", designs="lean").file.name
     'a.html'
     """
-    from heapsmith.bench.forge.page import write_report
-    from heapsmith.bench.page.series import check_series
     from heapsmith.model.files import writable_file
     from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.tools.forge.page import write_report
+    from heapsmith.tools.page.series import check_series
 
     path, lines = writable_file(Path(out)), Path(series) if series is not None else None
     if lines is not None:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from heapsmith.bench.record.record import RecordResult
     from heapsmith.model.trace.stats import TraceInfo
+    from heapsmith.tools.record.record import RecordResult
 
 
 class Figures(Result):
@@ -111,8 +111,8 @@ class Trace:
     @typed
     def figures(self, *, progress: Progress | None = None) -> Figures:
         """Return sizes, lifetimes and peaks; one pass in constant memory. Raises BadInput if the trace is damaged."""
-        from heapsmith.bench.common.rounds import quiet
         from heapsmith.model.trace.stats import trace_info
+        from heapsmith.tools.common.rounds import quiet
 
         return Figures(trace_info(self.path, progress=progress or quiet))
 
@@ -254,12 +254,12 @@ def record(
     >>> recording.exit_status, recording.command
     (0, ['ls', '/'])
     """
-    from heapsmith.bench.common.rounds import quiet
-    from heapsmith.bench.record.record import Processes
-    from heapsmith.bench.record.record import record as run_recorded
     from heapsmith.model.errors import BadInput
     from heapsmith.model.files import writable_file
     from heapsmith.model.trace.stacks import MAX_DEPTH
+    from heapsmith.tools.common.rounds import quiet
+    from heapsmith.tools.record.record import Processes
+    from heapsmith.tools.record.record import record as run_recorded
 
     if not 0 <= stacks <= MAX_DEPTH:
         raise BadInput(f"stacks: expected 0 to {MAX_DEPTH} frames, got {stacks}")
