@@ -2,8 +2,8 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.cold_paths import SLAB
 from heapsmith.model.memory.layout import count_at, record_at, slab_at
-from heapsmith.model.memory.paths import SLAB
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import on_huge, takes, touch, touch_bytes
 from heapsmith.model.parts.committed import commit, commit_calls

@@ -224,42 +224,6 @@ def _hired(scheduler: str | None) -> Iterator["Hire | None"]:
         yield partial(ClusterRunner, cluster)
 
 
-@app.command(epilog=take.example("policies py.hst -o chosen.toml", "policies py.hst -o chosen.toml --seed 7 --json"))
-def policies(
-    trace: take.Trace,
-    out: take.OutFile,
-    base: take.Base = "default",
-    arms: Annotated[int, typer.Option(metavar="N", min=2, help="Designs to draw.")] = 16,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which designs are drawn.")] = 1,
-    machine: take.Machine = "default",
-    json: take.Json = False,
-) -> None:
-    """Choose policies for large blocks and pages by a bandit over slices of a trace, with a log of each pull.
-
-    Designs are drawn that differ from the base in release, run cache, huge blocks, populate and huge pages. Each is
-    simulated on a slice of the trace; the better half goes on to a slice twice as long (successive halving). A design
-    continues its own simulation, so a slice begins with the live blocks that the trace has there. The cost is that of
-    tune: the model's time and memory, as a share of the base's.
-    """
-    from heapsmith.model.design.design import load
-    from heapsmith.model.design.toml import design_name, write_design
-    from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.search.policies import choose_policies
-
-    with show.progress() as progress:
-        found = choose_policies(
-            trace,
-            base=load(base),
-            hardware=load_hardware(machine),
-            name=design_name(out.stem),
-            arms=arms,
-            seed=seed,
-            progress=progress,
-        )
-    write_design(take.writable_file(out), found.design, found.reasons)
-    show.emit_json(found) if json else results.policies(found, out)
-
-
 @app.command(epilog=take.example("calibrate -o machine.toml"))
 def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
     """Measure the cost of each kind of event here. Instructions come from valgrind, nanoseconds from replays."""

@@ -14,7 +14,6 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.model.predict.reuse import ReuseTable
     from heapsmith.model.predict.simulate import SimulationTable
     from heapsmith.model.search.guard import Guarded
-    from heapsmith.model.search.policies import Policies
     from heapsmith.model.search.tune import Tuned
     from heapsmith.tools.calibrate.calibrate import Calibration
     from heapsmith.tools.compare.measure import MeasureTable
@@ -150,25 +149,6 @@ def tuned(found: "Tuned", path: Path | None = None) -> None:
             show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
     if path is not None:
         show.line(path)
-
-
-def policies(found: "Policies", path: Path) -> None:
-    """Each pull of the bandit, what each design changes, and the reason for the choice."""
-    columns = ["design", "round", "events", "allocator ms", "committed peak", "cost", "<goes on"]
-    rows = [
-        (
-            *(pull.design, pull.round, f"{pull.first_event:,} to {pull.end_event:,}", f"{pull.allocator_ns / 1e6:.3f}"),
-            *(f"{pull.committed_peak:,}", f"{pull.cost:.3f}", "yes" if pull.stays else "no"),
-        )
-        for pull in found.pulls
-    ]
-    show.table("Pulls: time of the slice, memory and cost up to its end", columns, rows)
-    last = {pull.design: pull.round for pull in found.pulls}
-    for name in sorted(found.arms, key=lambda name: -last[name]):
-        show.prose(f"{name}: " + ", ".join(f"{field} = {value}" for field, value in found.arms[name].items()))
-    for reason in found.reasons:
-        show.prose(reason.why)
-    show.line(path)
 
 
 def swept(done: "Sweep") -> None:

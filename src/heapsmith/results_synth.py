@@ -6,7 +6,7 @@ from heapsmith import show
 from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:
-    from heapsmith.model.predict.likeness import Likeness, Synthetic
+    from heapsmith.model.predict.trace_likeness import Likeness, Synthetic
 
 
 def synthesised(found: "Synthetic") -> None:

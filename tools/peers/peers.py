@@ -200,7 +200,7 @@ _is_tied = cache(is_tied_to_its_place)
 def replay_driver() -> Path:
     """The program heapsmith-replay (`runtime/replay/replay.c`)."""
     waiting = ("pace", "peak", "waits", "watchdog")
-    sources = ("replay", "stream", "check", "script", "latency", "rss", "bytes", "chunks", *waiting)
+    sources = ("replay", "stream", "check", "script", "latency", "rss", "bytes", *waiting)
     return runtime_tool("heapsmith-replay", *(f"{name}.c" for name in sources))
 
 

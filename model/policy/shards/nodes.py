@@ -7,7 +7,7 @@ import msgspec
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import SLAB_SHIFT
-from heapsmith.model.memory.nodes import node_of
+from heapsmith.model.memory.numa_nodes import node_of
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.slab_questions import owner_lines
 from heapsmith.model.policy.emitted import Field

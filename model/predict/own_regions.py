@@ -10,8 +10,8 @@ import numpy.typing as npt
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.moments import Grouped, fresh, pieces
-from heapsmith.model.predict.pins import Pins, pins
+from heapsmith.model.predict.page_pins import Pins, pins
+from heapsmith.model.predict.pins_at_moments import Grouped, fresh, pieces
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.events import Chunk, Op
 from heapsmith.model.trace.reader import TraceReader

@@ -7,7 +7,7 @@ that reaches into the next row would wait for the last store there.
 from heapsmith.model.compile import vectors
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel, lowered
 from heapsmith.model.compile.vectors import FEW
-from heapsmith.model.memory import words
+from heapsmith.model.memory import listener_words as words
 
 WIDE = 1
 """0: no set has more than FEW ways; simulations without the other code are up to 1/5 faster."""

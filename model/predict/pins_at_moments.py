@@ -11,7 +11,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.pins import I64, Pins, pins, waste
+from heapsmith.model.predict.page_pins import I64, Pins, pins, waste
 from heapsmith.model.predict.simulate import Progress, warmed_up
 from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.events import Chunk

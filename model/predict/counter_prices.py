@@ -12,7 +12,7 @@ from heapsmith.model.compile.kernel import Records
 from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.heap import records
 from heapsmith.model.heap.simulator import Counters, Meter, Peak, Statistics
-from heapsmith.model.memory import words
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
 from heapsmith.model.parts import counters

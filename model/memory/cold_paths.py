@@ -7,7 +7,7 @@ each path.
 """
 
 from heapsmith.model.compile.kernel import Ints, kernel
-from heapsmith.model.memory.words import COLD_CALLS, EVENTS, PATH_OFFSET, ROW
+from heapsmith.model.memory.listener_words import COLD_CALLS, EVENTS, PATH_OFFSET, ROW
 
 PATHS = 8
 REFILL, FLUSH, REMOTE_FREE, DRAIN, SLAB, LARGE_BIRTH, LARGE_DEATH, RESIZE = range(PATHS)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from heapsmith.model.predict.moments import Grouped
+from heapsmith.model.predict.pins_at_moments import Grouped
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.reader import TraceReader
