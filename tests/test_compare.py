@@ -8,9 +8,9 @@ import msgspec
 import pytest
 from conftest import Answer
 
-from heapsmith.arguments import stop
 from heapsmith.bench.common.rounds import Stop
 from heapsmith.bench.programs.measure import MeasureTable
+from heapsmith.commands.arguments import stop
 from heapsmith.model.errors import BadInput
 
 Call = Callable[..., Answer]

@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heapsmith import results
 from heapsmith.bench.report import doctor as examination
 from heapsmith.bench.report.doctor import DoctorReport, doctor
+from heapsmith.commands import results
 
 ESSENTIAL = {
     "kernel",

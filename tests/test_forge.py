@@ -17,7 +17,7 @@ import pytest
 from conftest import PROGRAM, Answer
 from preloaded import PROGRAMS
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.bench.common.other_memory import OtherMemory
 from heapsmith.bench.common.ratios import Ratio
 from heapsmith.bench.common.rounds import Stop, quiet

@@ -307,7 +307,7 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
 
 def test_tune_takes_the_options_of_the_command() -> None:
     """TuneOptions and the explicit parameters are the command's, but for those that make no sense in Python."""
-    from heapsmith.commands_model import tune
+    from heapsmith.commands.model import tune
 
     own = {*TuneOptions.__annotations__, *inspect.signature(heapsmith.tune).parameters} - {"options", "progress"}
     assert own == set(inspect.signature(tune).parameters) - {"out", "json", "scheduler"}

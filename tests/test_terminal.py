@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import Answer
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.bench.common import command, tables
 from heapsmith.bench.record.record import record
 from heapsmith.model.errors import MOST_OF_ERROR, BadInput, printable

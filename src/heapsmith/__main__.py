@@ -7,8 +7,8 @@ import sys
 def main() -> None:
     """Run the command line and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 the machine lacks a tool."""
     try:
-        from heapsmith import cli, exits
         from heapsmith.bench.common import given
+        from heapsmith.commands import cli, exits
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     exits.open_streams()

@@ -183,7 +183,7 @@ class Generated(Result):
 
     def show(self) -> None:
         """Print the folder and its files."""
-        from heapsmith import show
+        from heapsmith.api import show
 
         show.line(f"{self.details.folder}: {', '.join(self.details.files)}")
 
@@ -252,7 +252,7 @@ class Verified(Result):
 
     def show(self) -> None:
         """Print the claims that do not hold, and the runs, as `heapsmith verify` does."""
-        from heapsmith import results
+        from heapsmith.commands import results
 
         results.verified(self.details)
 

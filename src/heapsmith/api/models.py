@@ -95,7 +95,7 @@ class Ledgers(Result):
 
     def show(self) -> None:
         """Print the ledgers as `heapsmith simulate --bytes` does."""
-        from heapsmith import results
+        from heapsmith.commands import results
 
         results.ledgers(self.details)
 
@@ -150,7 +150,7 @@ class Simulations(Result):
 
     def show(self) -> None:
         """Print the tables of `heapsmith simulate`."""
-        from heapsmith import results
+        from heapsmith.commands import results
 
         results.simulated(self.details)
 
@@ -242,7 +242,7 @@ class Tuned(Result):
 
     def show(self) -> None:
         """Print the front, the choice on each trace, and what its choices are worth, as `heapsmith tune` does."""
-        from heapsmith import results
+        from heapsmith.commands import results
 
         results.tuned(self.details)
 

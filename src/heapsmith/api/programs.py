@@ -60,7 +60,7 @@ class Compared(Result):
 
     def show(self) -> None:
         """Print the tables of `heapsmith compare`."""
-        from heapsmith import results
+        from heapsmith.commands import results
 
         results.compared(self.details)
 
@@ -117,7 +117,7 @@ class Report(Result):
 
     def show(self) -> None:
         """Print the page's file, its bytes, and what it shows."""
-        from heapsmith import results
+        from heapsmith.commands import results
 
         results.reported(self.details)
 

@@ -52,7 +52,7 @@ class Figures(Result):
 
     def show(self) -> None:
         """Print the figures as `heapsmith trace info` does."""
-        from heapsmith import results_traces
+        from heapsmith.commands import results_traces
 
         results_traces.trace_info(self.details)
 

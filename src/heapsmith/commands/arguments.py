@@ -11,7 +11,7 @@ import typer
 from typer.core import TyperCommand
 from typer.models import CommandFunctionType
 
-from heapsmith import standard
+from heapsmith.commands import standard
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import writable_file as writable_file
 from heapsmith.model.files import writable_folder as writable_folder

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 import typer
 
 import heapsmith
-from heapsmith import arguments as take
-from heapsmith import results, show
-from heapsmith.limits import Limit, limited
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results
+from heapsmith.commands.limits import Limit, limited
 
 app = take.Commands(rich_markup_mode=None)
 design_app = take.Commands(help="Show designs and check them.", rich_markup_mode=None)

@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import show
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
 from heapsmith.model.errors import BadInput
 
 app = typer.Typer(rich_markup_mode=None)

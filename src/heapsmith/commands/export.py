@@ -4,9 +4,9 @@ from typing import Annotated, Literal
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import show
-from heapsmith.commands_traces import trace_app
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands.traces import trace_app
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import STANDARD
 

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import results, show
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results
 
 app = take.Commands(rich_markup_mode=None)
 

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import results_knobs, show
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results_knobs
 from heapsmith.model.errors import BadInput, printable
 
 if TYPE_CHECKING:

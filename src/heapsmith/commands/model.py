@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 import heapsmith
-from heapsmith import arguments as take
-from heapsmith import results, results_mesh, show
-from heapsmith.limits import Limit, limited
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results, results_mesh
+from heapsmith.commands.limits import Limit, limited
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search import MOST_CLASSES
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.bench.common.tables import draw
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.bench.common.tables import draw
 
 if TYPE_CHECKING:

@@ -10,8 +10,9 @@ from typing import Annotated
 import typer
 
 import heapsmith
-from heapsmith import arguments as take
-from heapsmith import results, show, standard
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results, standard
 from heapsmith.model.errors import BadInput
 
 CLOCK_OF_FILES_NS = 20_000_000

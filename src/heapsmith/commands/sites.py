@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import results_sites as results
-from heapsmith import show
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results_sites as results
 
 if TYPE_CHECKING:
     from heapsmith.bench.sites.grouping import Groups

@@ -10,7 +10,7 @@ from typing import Annotated, TypeVar
 
 import typer
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import STANDARD, scratch
 
@@ -62,7 +62,7 @@ def _copied(context: typer.Context) -> Path:
 
 def for_output(path: Path) -> Path:
     """`path` if it is `-` and standard output is no terminal; else what writable_file says of it."""
-    from heapsmith.arguments import writable_file
+    from heapsmith.commands.arguments import writable_file
 
     if str(path) != STANDARD:
         return writable_file(path)

@@ -5,8 +5,9 @@ from typing import Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import results_synth, show, standard
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results_synth, standard
 
 app = take.Commands(rich_markup_mode=None)
 

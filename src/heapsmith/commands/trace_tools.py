@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import commands_sites, ranges, results_traces, show, standard
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import ranges, results_traces, sites, standard
 from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:
@@ -62,12 +63,12 @@ def _events(text: str, trace: Path) -> tuple[int, int]:
     return ranges.inside("--events", text, bounds, count, extent)
 
 
-def _sites(trace: Path, wanted: list[str], by: commands_sites.By) -> frozenset[int]:
+def _sites(trace: Path, wanted: list[str], by: sites.By) -> frozenset[int]:
     """The numbers of the sites that have these names, or are these numbers; BadInput for a name without sites."""
     numbers = {int(name) for name in wanted if name.isdecimal()}
     names = [name for name in wanted if not name.isdecimal()]
     if names:
-        groups = commands_sites.grouped(trace, by, None, [])
+        groups = sites.grouped(trace, by, None, [])
         known = [groups.name(group) for group in range(groups.grouped.groups)]
         for name in names:
             pattern = re.compile("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", name)))
@@ -110,7 +111,7 @@ def trace_filter(
             help="Blocks of a site, by its name in `sites` (* matches all) or its number; repeat it.",
         ),
     ] = None,
-    by: commands_sites.By = "site",
+    by: sites.By = "site",
     time: Time = None,
     json: take.Json = False,
 ) -> None:
@@ -279,4 +280,4 @@ def trace_repair(trace: take.Trace, out: standard.OutTrace, json: take.Json = Fa
         show.emit_json(found) if json else results_traces.repaired(found)
 
 
-app.command("diff", epilog=take.example("trace diff before.hst after.hst"))(commands_sites.diff)
+app.command("diff", epilog=take.example("trace diff before.hst after.hst"))(sites.diff)

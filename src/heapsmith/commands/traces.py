@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import results, results_traces, show, standard
+from heapsmith.api import show
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results, results_traces, standard
 from heapsmith.model.errors import BadInput
 
 app = take.Commands(rich_markup_mode=None)
