@@ -5,26 +5,38 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias, TypedDict, Unpack
 
 from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
 from heapsmith.api.results import Progress, Result
-from heapsmith.api.traces import Trace, TraceLike
+from heapsmith.api.stated import Argument, Option, Unfit, defaults
+from heapsmith.api.traces import TRACE, Trace, TraceLike
 from heapsmith.api.typed import typed
+from heapsmith.model.search import MOST_CLASSES
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from heapsmith.model.design import design as model
-    from heapsmith.model.memory.application import Application, Part
+    from heapsmith.model.memory.application import Application
     from heapsmith.model.memory.hardware import Hardware
     from heapsmith.model.predict.ledgers import LedgerTable
     from heapsmith.model.predict.simulate import Simulation, SimulationTable
     from heapsmith.model.search.tune import Tuned as Choice
+    from heapsmith.model.search.workers import Hire
 
 MachineLike = str | os.PathLike[str]
 """A built-in machine, a file that `heapsmith calibrate` wrote, or "here": this machine's caches, without costs."""
+
+MACHINE = Option(
+    "Also simulate caches, TLBs and pages: a built-in machine, a file that calibrate wrote, or `here`.", "MACHINE"
+)
+Part: TypeAlias = Literal["none", "ends", "pages", "all"]
+Births = Annotated[
+    Part | None, Option("What the program writes of a new block: nothing, its ends, or all.", usual="all")
+]
+Deaths = Annotated[Part | None, Option("What the program reads of a block before it frees it.", usual="ends")]
 
 
 class Simulated:
@@ -136,10 +148,17 @@ class Simulations(Result):
         return self.details.rows
 
     @typed
-    def bytes(self, at: Sequence[int] = (), *, progress: Progress | None = None) -> Ledgers:
+    def bytes(
+        self,
+        at: Annotated[
+            Sequence[int], Option("Also after this event, from 0[ (with --bytes; repeatable)].", "EVENT", least=0)
+        ] = (),
+        *,
+        progress: Progress | None = None,
+    ) -> Ledgers:
         """Return what the bytes of each design are for: a second pass over the trace, with a machine a third.
 
-        at: numbers of events, after which a ledger is wanted too. Raises BadInput for one beyond the trace.
+        Raises BadInput for an event beyond the trace.
         """
         from heapsmith.model.design.plan import make_plan
         from heapsmith.model.predict.ledgers import with_ledgers
@@ -157,24 +176,28 @@ class Simulations(Result):
 
 @typed
 def simulate(
-    trace: TraceLike,
-    designs: DesignLike | Iterable[DesignLike] | None = None,
+    trace: Annotated[TraceLike, TRACE],
+    designs: Annotated[
+        DesignLike | Iterable[DesignLike] | None,
+        Option("A design[; repeat it to compare designs]. Default: all built-in designs.", "DESIGN", "--design"),
+    ] = None,
     *,
-    machine: MachineLike | None = None,
-    births: Part | None = None,
-    deaths: Part | None = None,
+    machine: Annotated[MachineLike | None, MACHINE] = None,
+    births: Births = None,
+    deaths: Deaths = None,
     times: Literal["dense", "recorded"] | None = None,
-    cores: Sequence[int] = (),
+    cores: Annotated[
+        Sequence[int],
+        Option("Also the threads on these numbers of cores, with their waits for locks.", "N[,N]..."),
+    ] = (),
     progress: Progress | None = None,
 ) -> Simulations:
     """Simulate designs on a trace, side by side; by default all built-in designs.
 
-    machine: also simulate its caches, TLBs and pages, for the touches of heap and program. births: what
-    the program writes of a new block, by default "all" (else "none", "ends" or "pages"); deaths: what it
-    reads of a block before it frees it, by default "ends". times: also follow the time of each operation,
-    for each number of `cores` (default: those of the machine). Between its events a thread spends no time
-    ("dense"), or what the trace tells ("recorded"). Memory does not grow with the trace. Raises BadInput
-    for a damaged trace and an illegal design, and for times without a machine that has costs.
+    times: also follow the time of each operation, for each number of `cores` (default: those of the machine).
+    Between its events a thread spends no time ("dense"), or what the trace tells ("recorded"). Memory does not
+    grow with the trace. Raises BadInput for a damaged trace and an illegal design, and for times without a
+    machine that has costs.
 
     >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
     >>> found = simulate(trace, ["lean", "bare"])
@@ -186,21 +209,22 @@ def simulate(
     from heapsmith.model.design.design import builtin_names
     from heapsmith.model.design.plan import make_plan
     from heapsmith.model.errors import BadInput
-    from heapsmith.model.memory.application import PROGRAM, program_of
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.simulate import simulate as run_model
     from heapsmith.model.predict.times import priced, timed
 
     cores = [int(one) for one in cores]
-    if machine is None and (times or cores or births or deaths):
-        raise BadInput("times, cores, births, deaths: expected a machine too, whose caches and costs they use")
+    if machine is None and (births or deaths):
+        raise Unfit(("births", "deaths"), "expected {machine} too, whose caches they fill")
+    if machine is None and (times or cores):
+        raise Unfit(("times", "cores"), "expected {machine} too, whose costs they use")
     if times not in (None, "dense", "recorded"):
         raise BadInput(f"times: {times!r}; expected 'dense' or 'recorded'")
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
     chosen, path = models_of(builtin_names() if designs is None else designs), Path(trace)
     if not chosen:
         raise BadInput("designs: expected at least one")
-    application = program_of(path, births or PROGRAM.births, deaths or PROGRAM.deaths)
+    application = application_of(path, births, deaths)
     wanted = hardware if times or cores else None
     if wanted:
         priced(wanted)
@@ -209,6 +233,13 @@ def simulate(
         plans, paced = [make_plan(one) for one in chosen], times == "recorded"
         found = timed(found, plans, wanted, application, cores=cores, paced=paced, progress=progress)
     return Simulations(found, _Pass(chosen, hardware, application))
+
+
+def application_of(trace: Path, births: Part | None, deaths: Part | None) -> Application:
+    """Return what the program of the trace touches; None: as of a program of which nothing is known."""
+    from heapsmith.model.memory.application import PROGRAM, program_of
+
+    return program_of(trace, births or PROGRAM.births, deaths or PROGRAM.deaths)
 
 
 class Tuned(Result):
@@ -248,84 +279,129 @@ class Tuned(Result):
 
 
 class TuneOptions(TypedDict, total=False):
-    """The options of `tune`, which are those of `heapsmith tune`."""
+    """The options of `tune`, which says what each is."""
 
-    name: str
-    """The design's name. Default: "tuned"."""
-    favour: Literal["balanced", "time", "memory"]
-    """What counts most among designs that none beats in all."""
-    max_time: str
-    """The most time in the allocator, of the base's: "1.05x"."""
-    max_rss: str
-    """The most bytes of the heap resident at the peak ("200M"), or a factor of the base's ("0.9x")."""
-    max_p999: str
-    """The most time that one operation in a thousand may exceed: "2us"."""
-    latency: bool
-    """Make p99.9 an objective of the front."""
-    cores: int
-    """The number of cores for which waits for locks are predicted and added to the time."""
-    hold_out: Sequence[TraceLike]
-    """Traces that the search does not see: the result has the choice's figures for them."""
-    seed: int
-    """Which designs the search mixes."""
-    resume: bool
-    """Take up the simulations of earlier searches on these traces."""
-    max_overhead: float
-    """The most bytes idle in fronts, as a fraction of the peak live bytes."""
-    max_classes: int
-    """The most size classes."""
-    huge_pages: bool
-    """The program touches all bytes that it requests: consider huge pages without samples in the trace."""
-    replay: bool
-    """Replay the best designs, and choose by that too. Default: where gcc is, but not with `simulations` or
-    `machine`, and never with `cores`."""
-    machine: MachineLike
-    """The machine whose costs count. Default: "default"."""
+    name: Annotated[str, Option("The design's name.[ Default: that of the file.]", "NAME")]
+    favour: Annotated[
+        Literal["balanced", "time", "memory"],
+        Option("What counts most among designs that none beats in all.", default="balanced"),
+    ]
+    max_time: Annotated[str, Option("The allocator's most time, of the base's.", "FACTOR", usual="1.01x to 1.05x")]
+    max_rss: Annotated[
+        str,
+        Option(
+            "The most bytes of the heap resident at the peak (200M), or a factor of the base's (0.9x; above 1x it is "
+            "the average's too).",
+            "BYTES|FACTOR",
+            usual="1.01x",
+        ),
+    ]
+    max_p999: Annotated[str, Option("The most time that one operation in a thousand may exceed: 2us. Slower.", "TIME")]
+    latency: Annotated[bool, Option("Make p99.9 an objective of the front.")]
+    cores: Annotated[
+        int,
+        Option("Add what threads wait for locks on N cores to the time. Slower, and without replays.", least=1),
+    ]
+    hold_out: Annotated[Sequence[TraceLike], Option("A trace to print the design's figures for[; repeat it].", "TRACE")]
+    seed: Annotated[int, Option("Which designs the search mixes.", least=0, default=1)]
+    resume: Annotated[bool, Option("Take up the simulations of earlier searches on these traces.")]
+    max_overhead: Annotated[
+        float,
+        Option("The most bytes idle in fronts, as a fraction of the peak live bytes.", "FRACTION", default=1.0),
+    ]
+    max_classes: Annotated[int, Option("The most size classes.", least=1, default=MOST_CLASSES)]
+    huge_pages: Annotated[
+        bool,
+        Option("The program touches all bytes that it requests: consider huge pages without samples in the trace."),
+    ]
+    replay: Annotated[
+        bool,
+        Option(
+            "Replay the best designs, and choose by that too. Default: where gcc is, but not with {simulations} or "
+            "{machine}, and never with {cores}.",
+            flags="--replay/--no-replay",
+        ),
+    ]
+    machine: Annotated[
+        MachineLike,
+        Option("A built-in machine, a file that calibrate wrote, or `here`.", "MACHINE", default="default"),
+    ]
 
 
 @typed
 def tune(
-    traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
-    base: DesignLike = "default",
+    traces: Annotated[
+        TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
+        Argument("Traces (.hst). A trace of weight 3 counts as three.", "TRACE[:WEIGHT]..."),
+    ],
+    base: Annotated[DesignLike, Option("The design to start from.", "DESIGN")] = "default",
     *,
-    budget: float | None = None,
-    simulations: int | None = None,
+    budget: Annotated[
+        float | None,
+        Option("Time to search[: 90s or 2m].", "TIME", usual="20s for a million events, a minute for ten million"),
+    ] = None,
+    simulations: Annotated[
+        int | None,
+        Option("Designs to simulate with caches, in place of a time: repeats exactly.", least=2),
+    ] = None,
     progress: Progress | None = None,
     **options: Unpack[TuneOptions],
 ) -> Tuned:
     """Search for the best design for traces, each of which may have a weight: `[(trace, 3), other]`.
 
-    base: the design to start from. budget: seconds of the search; by default 20 for a million events, a
-    minute for ten million. simulations: designs to simulate with caches, in place of a time: the result
-    then repeats exactly. options: see TuneOptions. Raises BadInput for a damaged trace, one without
-    allocations, and options out of range. KeyboardInterrupt ends the search without a result.
+    Raises BadInput for a damaged trace, one without allocations, and options out of range. KeyboardInterrupt
+    ends the search without a result.
 
     >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"] * 50, block=[1] * 100, size=[24, 0] * 50)
     >>> tune(trace, simulations=2, name="mine").design.name
     'mine'
+    """
+    if unknown := options.keys() - TuneOptions.__annotations__:
+        raise TypeError(f"tune() got an unexpected keyword argument {min(unknown)!r}")
+    asked = {"name": "tuned", "base": base, "budget": budget, "simulations": simulations, **options}
+    return Tuned(searched(traces, asked, progress=progress))
+
+
+def searched(
+    traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
+    options: dict[str, Any],
+    *,
+    patient: bool = False,
+    hire: Hire | None = None,
+    progress: Progress | None = None,
+) -> Choice:
+    """Return what a search found; options: the parameters of `tune`, and its name.
+
+    patient: Ctrl-C ends it with the best so far. hire: who simulates, if not processes of this machine.
     """
     from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import tune as search
     from heapsmith.model.search.choice import parse_limits
 
-    if unknown := options.keys() - TuneOptions.__annotations__:
-        raise TypeError(f"tune() got an unexpected keyword argument {min(unknown)!r}")
-    given = dict[str, Any](options)
-    name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
+    given = defaults(tune) | options
+    name, base, held, machine = given.pop("name"), given.pop("base"), given.pop("hold_out", ()), given.pop("machine")
+    simulations = given.pop("simulations", None)
     limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
     usual = simulations is None and machine == "default" and given.get("cores") is None
     finalists = replays(given.pop("replay", None), usual=usual, progress=progress)
-    asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, replays=finalists, **given)
+    asked = search.Asked(
+        limits=limits,
+        seconds=given.pop("budget", None),
+        simulations=simulations,
+        replays=finalists,
+        patient=patient,
+        **given,
+    )
     several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
     weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
-    found = search.tune(
+    return search.tune(
         [(Path(trace), float(weight)) for trace, weight in weighted],
         base=model_of(base),
         name=name,
         asked=asked,
         hold_out=paths_of(held),
         hardware=load_hardware(os.fspath(machine)),
+        hire=hire,
         progress=progress,
     )
-    return Tuned(found)

@@ -1,22 +1,21 @@
 """The commands of designs: show them, emit and build their C, verify it."""
 
-from pathlib import Path
 from typing import Annotated, Literal
-
-import typer
 
 import heapsmith
 from heapsmith.api import show
+from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
 from heapsmith.commands import results
 from heapsmith.commands.limits import Limit, limited
+from heapsmith.commands.options import Commands, Given, example, options_of
 
-app = take.Commands(rich_markup_mode=None)
-design_app = take.Commands(help="Show designs and check them.", rich_markup_mode=None)
+app = Commands()
+design_app = Commands(help="Show designs and check them.")
 app.add_typer(design_app, name="design")
 
 
-@app.command(epilog=take.example("designs", "designs --json"))
+@app.command(epilog=example("designs", "designs --json"))
 def designs(json: take.Json = False) -> None:
     """List the built-in designs."""
     from heapsmith.model.design.design import builtin_names, load
@@ -25,8 +24,8 @@ def designs(json: take.Json = False) -> None:
     show.emit_json(found) if json else results.designs(found)
 
 
-@design_app.command("show", epilog=take.example("design show default", "design show tuned.toml --json"))
-def design_show(design: take.Name, json: take.Json = False) -> None:
+@design_app.command("show", epilog=example("design show default", "design show tuned.toml --json"))
+def design_show(design: take.Design, json: take.Json = False) -> None:
     """Print every derived number of a design. --json prints the whole plan, as `generate` writes it."""
     from heapsmith.model.design.design import load
     from heapsmith.model.design.plan import make_plan
@@ -35,8 +34,8 @@ def design_show(design: take.Name, json: take.Json = False) -> None:
     show.emit_json(plan) if json else results.plan(plan)
 
 
-@design_app.command("check", epilog=take.example("design check tuned.toml"))
-def design_check(design: take.Name, json: take.Json = False) -> None:
+@design_app.command("check", epilog=example("design check tuned.toml"))
+def design_check(design: take.Design, json: take.Json = False) -> None:
     """Check whether a design is legal. If not, print the reason with the path of the field."""
     from heapsmith.model.design.design import load
 
@@ -45,13 +44,13 @@ def design_check(design: take.Name, json: take.Json = False) -> None:
     show.emit_json(checked) if json else show.fields(checked.items())
 
 
-@app.command(epilog=take.example("schema design > design.schema.json", "schema grid --line"))
+@app.command(epilog=example("schema design > design.schema.json", "schema grid --line"))
 def schema(
     kind: Annotated[
         Literal["design", "machine", "grid"],
-        typer.Argument(metavar="KIND", help="design, machine (of calibrate) or grid (of sweep).", show_default=False),
+        Argument("design, machine (of calibrate) or grid (of sweep).", "KIND"),
     ],
-    line: Annotated[bool, typer.Option("--line", help="Print the first line of a file that names its schema.")] = False,
+    line: Annotated[bool, Option("Print the first line of a file that names its schema.")] = False,
 ) -> None:
     """Print the JSON Schema of a kind of TOML file, for editors and linters.
 
@@ -63,61 +62,37 @@ def schema(
     show.text(schema_line(kind) if line else schema_file(kind).read_text())
 
 
-@app.command(epilog=take.example("generate default -o out/c", "generate out/py/design.toml -o out/py/c --check"))
-def generate(
-    design: take.Name,
-    out: take.OutFolder,
-    single: Annotated[bool, typer.Option("--single", help="Write one C file and its header.")] = False,
-    check: Annotated[bool, typer.Option("--check", help="Compare with the folder's files; write nothing.")] = False,
-    json: take.Json = False,
-) -> None:
+@app.command(epilog=example("generate default -o out/c", "generate out/py/design.toml -o out/py/c --check"))
+@options_of(heapsmith.generate)
+def generate(given: Given, json: take.Json = False) -> None:
     """Write the C of a design: a folder that compiles by itself.
 
     `cc -O2 -shared -fPIC -o libheap.so heap.c` or make in it builds the library, without heapsmith. heapsmith.h is for
     programs that inline malloc.
     """
-    found = heapsmith.generate(design, out, single=single, check=check).details
-    said = f"{found.folder}: {'identical' if check else 'written'}: {', '.join(found.files)}"
+    found = heapsmith.generate(**given).details
+    said = f"{found.folder}: {'identical' if given['check'] else 'written'}: {', '.join(found.files)}"
     show.emit_json(found) if json else show.line(said)
 
 
-@app.command(epilog=take.example("build default -o libheap.so --header heapsmith.h", "build py.toml -o py.a --static"))
-def build(
-    design: take.Name,
-    out: take.OutFile,
-    checked: Annotated[bool, typer.Option("--checked", help="Assert the machine's equations at run time.")] = False,
-    static: Annotated[bool, typer.Option("--static", help="Make an archive (.a) for static linking.")] = False,
-    header: take.Header = None,
-    json: take.Json = False,
-) -> None:
+@app.command(epilog=example("build default -o libheap.so --header heapsmith.h", "build py.toml -o py.a --static"))
+@options_of(heapsmith.build)
+def build(given: Given, json: take.Json = False) -> None:
     """Compile the library of a design with GCC. Preload it, link it with -l, or with --static make an archive."""
-    found = heapsmith.Design.load(design)
-    built = heapsmith.build(found, out, checked=checked, static=static, header=header)
+    found = heapsmith.Design.load(given["design"])
+    built = heapsmith.build(**given | {"design": found})
     show.emit_json({"design": found.name, "hash": found.hash, "library": str(built)}) if json else show.line(built)
 
 
-@app.command(epilog=take.example("verify default", "verify out/py/design.toml out/py/trace.hst"))
-def verify(
-    design: take.Name,
-    traces: Annotated[list[Path] | None, typer.Argument(metavar="TRACE", help="Traces (.hst).")] = None,
-    limit: Limit = None,
-    node: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--node",
-            metavar="LIST",
-            help="The processors of a node of memory, such as 0-3,8, for designs with shards of nodes; once for each.",
-            show_default="one node",
-        ),
-    ] = None,
-    json: take.Json = False,
-) -> int:
+@app.command(epilog=example("verify default", "verify out/py/design.toml out/py/trace.hst"))
+@options_of(heapsmith.verify, "design traces limit nodes")
+def verify(given: Given, limit: Limit = None, json: take.Json = False) -> int:
     """Audit the C of a design and compare its library with the model.
 
     Library and model perform each trace. Every counter and every address must agree; the exit status is 1 if one
     differs.
     """
     with show.progress() as progress:
-        found = heapsmith.verify(limited([design], limit)[0], traces or [], nodes=node or (), progress=progress)
+        found = heapsmith.verify(**given | {"design": limited([given["design"]], limit)[0]}, progress=progress)
     show.emit_json(found.details) if json else found.show()
     return 0 if found.ok else 1

@@ -6,21 +6,19 @@ from typing import Annotated
 import typer
 
 from heapsmith.api import show
+from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
+from heapsmith.commands.options import Commands, example
 from heapsmith.model.errors import BadInput
 
-app = typer.Typer(rich_markup_mode=None)
-experiments = take.Commands(
-    name="experiments", help="Claims of an allocator's log book, predicted and measured here.", rich_markup_mode=None
-)
+app = typer.Typer()
+experiments = Commands(name="experiments", help="Claims of an allocator's log book, predicted and measured here.")
 app.add_typer(experiments)
 
-Names = Annotated[
-    list[str] | None, typer.Argument(metavar="[EXPERIMENT]...", help="Such as E12; default: all.", show_default=False)
-]
+Names = Annotated[list[str] | None, Argument("Such as E12; default: all.", "[EXPERIMENT]...")]
 
 
-@experiments.command("list", epilog=take.example("experiments list"))
+@experiments.command("list", epilog=example("experiments list"))
 def list_experiments(json: take.Json = False) -> None:
     """List the experiments and the log's claims."""
     from heapsmith.bench.experiments.book import book
@@ -33,9 +31,9 @@ def list_experiments(json: take.Json = False) -> None:
     show.table("", ["name", "<compares", "<the log's claim"], lines)
 
 
-@experiments.command("show", epilog=take.example("experiments show E12"))
+@experiments.command("show", epilog=example("experiments show E12"))
 def show_experiment(
-    name: Annotated[str, typer.Argument(metavar="EXPERIMENT", help="Such as E12.", show_default=False)],
+    name: Annotated[str, Argument("Such as E12.", "EXPERIMENT")],
     json: take.Json = False,
 ) -> None:
     """Print an experiment: its arms, its workloads, and every value in which the arms differ."""
@@ -59,15 +57,13 @@ def show_experiment(
         raise CheckFailed("; ".join(wrong))
 
 
-@experiments.command(epilog=take.example("experiments run E7 E12", "experiments run all --quick -o experiments.md"))
+@experiments.command(epilog=example("experiments run E7 E12", "experiments run all --quick -o experiments.md"))
 def run(
     name: Names = None,
     machine: take.Machine = "default",
     rounds: take.Rounds = 11,
-    quick: Annotated[bool, typer.Option("--quick", help="A fifth of the work, and fewer rounds.")] = False,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Also write the results: .md or .json.")
-    ] = None,
+    quick: Annotated[bool, Option("A fifth of the work, and fewer rounds.")] = False,
+    out: Annotated[Path | None, Option("Also write the results: .md or .json.", "FILE", "-o --out")] = None,
     json: take.Json = False,
 ) -> None:
     """Predict and measure experiments. A run that was interrupted goes on where it was.

@@ -11,8 +11,8 @@ from typing import Any
 import typer
 
 import heapsmith
-from heapsmith.commands.arguments import parameter_records
 from heapsmith.commands.cli import app
+from heapsmith.commands.options import parameter_records
 from heapsmith.model.files import write_text
 
 STATUS = (

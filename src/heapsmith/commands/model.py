@@ -4,26 +4,27 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
-
-import typer
+from typing import TYPE_CHECKING, Annotated
 
 import heapsmith
 from heapsmith.api import show
+from heapsmith.api.designs import models_of
+from heapsmith.api.models import Simulations, application_of, searched
+from heapsmith.api.stated import Option
 from heapsmith.commands import arguments as take
 from heapsmith.commands import results, results_mesh
 from heapsmith.commands.limits import Limit, limited
+from heapsmith.commands.options import Commands, Given, example, options_of
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search import MOST_CLASSES
 
 if TYPE_CHECKING:
     from heapsmith.model.search.workers import Hire
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 
 @app.command(
-    epilog=take.example(
+    epilog=example(
         "simulate py.hst",
         "simulate py.hst --design default --design tuned.toml --json",
         "simulate py.hst --design default --machine machine.toml",
@@ -31,17 +32,22 @@ app = take.Commands(rich_markup_mode=None)
         "simulate py.hst --design default --machine default --bytes --at 1000",
     )
 )
+@options_of(Simulations.bytes, "trace designs machine births deaths latency cores recorded_times bytes at")
+@options_of(
+    heapsmith.simulate,
+    "trace designs machine births deaths latency cores",
+    {"times": "latency recorded_times"},
+    cores=take.core_counts,
+)
 def simulate(
-    trace: take.Trace,
-    design: take.Designs = None,
-    machine: take.Simulated = None,
-    births: take.Births = None,
-    deaths: take.Deaths = None,
-    latency: take.Latency = False,
-    cores: take.Cores = None,
-    recorded_times: take.RecordedTimes = False,
-    bytes: take.Bytes = False,
-    at: take.At = None,
+    given: Given,
+    latency: Annotated[bool, Option("Also the time of single operations: p50, p99, p99.9 and the worst.")] = False,
+    recorded_times: Annotated[
+        bool, Option("Between its events a thread spends the time that the trace tells, not none.")
+    ] = False,
+    bytes: Annotated[
+        bool, Option("Print instead what the bytes are for: at the peak, on average, at the end.")
+    ] = False,
     limit: Limit = None,
     json: take.Json = False,
 ) -> None:
@@ -51,66 +57,42 @@ def simulate(
     bytes, and time if the machine file has costs. --latency and --cores follow the time of each operation. --bytes
     shows a ledger of each design's bytes, to the byte: of the committed ones, with --machine of the resident ones.
     """
+    at, scaling = given.pop("at", ()), recorded_times or "cores" in given
     if at and not bytes:
         raise BadInput("--at: expected --bytes too")
-    if bytes and (latency or cores or recorded_times):
+    if bytes and (latency or scaling):
         raise BadInput("--bytes: expected neither --latency, --cores nor --recorded-times, which tell of times")
-    if machine is None and (births or deaths):
-        raise BadInput("--births and --deaths: expected --machine too, whose caches they fill")
-    counts = take.core_counts(cores)
-    times: Literal["dense", "recorded"] | None = (
-        "recorded" if recorded_times else "dense" if latency or counts else None
-    )
-    if machine is None and times:
-        raise BadInput("--latency, --cores and --recorded-times: expected --machine too, whose costs they use")
+    given["designs"] = limited(given.get("designs", heapsmith.Design.builtin()), limit)
+    given["times"] = "recorded" if recorded_times else "dense" if latency or scaling else None
     with show.progress() as progress:
-        found = heapsmith.simulate(
-            trace,
-            limited(design or heapsmith.Design.builtin(), limit),
-            machine=machine,
-            births=births,
-            deaths=deaths,
-            times=times,
-            cores=counts,
-            progress=progress,
-        )
+        found = heapsmith.simulate(**given, progress=progress)
         if bytes:
-            ledgers = found.bytes(at or [], progress=progress).details
-            show.emit_json(ledgers) if json else results.ledgers(ledgers)
+            ledgers = found.bytes(at, progress=progress)
+            show.emit_json(ledgers.details) if json else ledgers.show()
             return
-    scaling = bool(counts or recorded_times)
     show.emit_json(found.details) if json else results.simulated(found.details, latency=latency, scaling=scaling)
 
 
-@app.command(epilog=take.example("reuse py.hst --design default --design lean", "reuse py.hst --deaths all --json"))
-def reuse(
-    trace: take.Trace,
-    design: take.Designs = None,
-    births: take.Births = None,
-    deaths: take.Deaths = None,
-    json: take.Json = False,
-) -> None:
+@app.command(epilog=example("reuse py.hst --design default --design lean", "reuse py.hst --deaths all --json"))
+@options_of(heapsmith.simulate, "trace designs births deaths")
+def reuse(given: Given, json: take.Json = False) -> None:
     """Print the miss ratio of every cache size. It tells how soon designs and program touch the same lines again."""
-    from heapsmith.model.design.design import builtin_names, load
     from heapsmith.model.predict.reuse import reuse as measure
 
+    trace, designs = Path(given["trace"]), models_of(given.get("designs", heapsmith.Design.builtin()))
     with show.progress() as progress:
-        found = measure(
-            trace,
-            [load(name) for name in design or builtin_names()],
-            application=take.application(trace, births, deaths),
-            progress=progress,
-        )
+        application = application_of(trace, given.get("births"), given.get("deaths"))
+        found = measure(trace, designs, application=application, progress=progress)
     show.emit_json(found) if json else results.reused(found)
 
 
-@app.command(epilog=take.example("mesh py.hst", "mesh py.hst --design default --design scan --stops 50 --json"))
+@app.command(epilog=example("mesh py.hst", "mesh py.hst --design default --design scan --stops 50 --json"))
 def mesh(
     trace: take.Trace,
-    design: take.MeshDesigns = ["default"],  # noqa: B006
-    stops: Annotated[int, typer.Option(metavar="N", min=1, help="Moments, evenly spaced in events.")] = 20,
-    probes: Annotated[int, typer.Option(metavar="N", min=1, help="Partners that each slab or page tries.")] = 64,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which order and places are drawn.")] = 1,
+    design: Annotated[list[str], Option("A design; repeat it to compare.", "DESIGN")] = ["default"],  # noqa: B006
+    stops: Annotated[int, Option("Moments, evenly spaced in events.", least=1)] = 20,
+    probes: Annotated[int, Option("Partners that each slab or page tries.", least=1)] = 64,
+    seed: Annotated[int, Option("Which order and places are drawn.", least=0)] = 1,
     json: take.Json = False,
 ) -> None:
     """Say what compaction without moving would give back: meshing, as the allocator Mesh does it.
@@ -127,24 +109,8 @@ def mesh(
     show.emit_json(found) if json else results_mesh.meshed(found)
 
 
-Replay = Annotated[
-    bool | None,
-    typer.Option(
-        "--replay/--no-replay",
-        help="Replay the best designs, and choose by that too. Default: where gcc is, but not with --simulations "
-        "or --machine, and never with --cores.",
-    ),
-]
-WaitCores = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, help="Add what threads wait for locks on N cores to the time. Slower, and without replays."
-    ),
-]
-
-
 @app.command(
-    epilog=take.example(
+    epilog=example(
         "tune py.hst -o tuned.toml",
         "tune py.hst -o tuned.toml --favour memory --max-time 1.0x",
         "tune a.hst b.hst:3 --hold-out c.hst -o tuned.toml --budget 2m --resume",
@@ -152,63 +118,26 @@ WaitCores = Annotated[
         "tune a.hst -o tuned.toml --scheduler tcp://10.0.0.7:8786",
     )
 )
-def tune(
-    traces: take.WeightedTraces,
-    out: take.OutFile,
-    base: take.Base = "default",
-    favour: take.Favour = "balanced",
-    max_time: take.MaxTime = None,
-    max_rss: take.MaxRss = None,
-    max_p999: take.MaxP999 = None,
-    latency: take.Latency = False,
-    cores: WaitCores = None,
-    hold_out: take.HoldOut = None,
-    budget: take.Budget = None,
-    simulations: take.Simulations = None,
-    replay: Replay = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which designs the search mixes.")] = 1,
-    resume: take.Resume = False,
-    scheduler: take.Scheduler = None,
-    max_overhead: take.Overhead = 1.0,
-    max_classes: Annotated[int, typer.Option(metavar="N", min=1, help="The most size classes.")] = MOST_CLASSES,
-    huge_pages: take.HugePages = False,
-    machine: take.Machine = "default",
-    name: take.DesignName = None,
-    json: take.Json = False,
-) -> None:
+@options_of(
+    heapsmith.tune,
+    "traces out base favour max_time max_rss max_p999 latency cores hold_out budget simulations replay seed resume "
+    "scheduler max_overhead max_classes huge_pages machine name",
+    traces=take.weighted,
+    budget=take.seconds,
+)
+def tune(given: Given, out: take.OutFile, scheduler: take.Scheduler = None, json: take.Json = False) -> None:
     """Search for the best design for traces. Write it to a file, with what each choice is worth.
 
     The search simulates designs of every policy with caches. Of those that no other beats in time, peak, average and
     last bytes, it takes the one that --favour and the limits want, after replays of the best. Ctrl-C ends it with the
     best so far.
     """
-    from heapsmith.bench.replay.finalists import replays
-    from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name, write_design
-    from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.search import choice
-    from heapsmith.model.search import tune as search
 
-    path, limits = take.writable_file(out), choice.parse_limits(max_time, max_rss, max_p999)
-    usual = simulations is None and machine == "default" and cores is None
+    path, traces = take.writable_file(out), given.pop("traces")
     with _hired(scheduler) as hire, show.progress() as progress:
-        asked = search.Asked(
-            *(favour, limits, max_overhead, max_classes, huge_pages, latency, cores, take.budget(budget), simulations),
-            seed=seed,
-            resume=resume,
-            patient=True,
-            replays=replays(replay, usual=usual, progress=progress),
-        )
-        found = search.tune(
-            [take.weighted(text) for text in traces],
-            base=load(base),
-            name=name or design_name(out.stem),
-            asked=asked,
-            hold_out=hold_out or [],
-            hardware=load_hardware(machine),
-            hire=hire,
-            progress=progress,
-        )
+        options = {"name": design_name(out.stem)} | given
+        found = searched(traces, options, patient=True, hire=hire, progress=progress)
     write_design(path, found.design, found.reasons)
     show.emit_json(found) if json else results.tuned(found, out)
 
@@ -226,14 +155,14 @@ def _hired(scheduler: str | None) -> Iterator["Hire | None"]:
         yield partial(ClusterRunner, cluster)
 
 
-@app.command(epilog=take.example("policies py.hst -o chosen.toml", "policies py.hst -o chosen.toml --seed 7 --json"))
+@app.command(epilog=example("policies py.hst -o chosen.toml", "policies py.hst -o chosen.toml --seed 7 --json"))
+@options_of(heapsmith.tune, "trace out base arms seed machine")
 def policies(
+    given: Given,
     trace: take.Trace,
     out: take.OutFile,
-    base: take.Base = "default",
-    arms: Annotated[int, typer.Option(metavar="N", min=2, help="Designs to draw.")] = 16,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which designs are drawn.")] = 1,
-    machine: take.Machine = "default",
+    arms: Annotated[int, Option("Designs to draw.", least=2)] = 16,
+    seed: Annotated[int, Option("Which designs are drawn.", least=0)] = 1,
     json: take.Json = False,
 ) -> None:
     """Choose policies for large blocks and pages by a bandit over slices of a trace, with a log of each pull.
@@ -251,8 +180,8 @@ def policies(
     with show.progress() as progress:
         found = choose_policies(
             trace,
-            base=load(base),
-            hardware=load_hardware(machine),
+            base=load(given["base"]),
+            hardware=load_hardware(given["machine"]),
             name=design_name(out.stem),
             arms=arms,
             seed=seed,
@@ -262,7 +191,7 @@ def policies(
     show.emit_json(found) if json else results.policies(found, out)
 
 
-@app.command(epilog=take.example("calibrate -o machine.toml"))
+@app.command(epilog=example("calibrate -o machine.toml"))
 def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
     """Measure the cost of each kind of event here. Instructions come from valgrind, nanoseconds from replays."""
     from heapsmith.bench.calibrate.calibrate import calibrate as measure
@@ -276,14 +205,14 @@ def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = Fals
 
 
 @app.command(
-    epilog=take.example("validate --machine machine.toml", "validate --machine machine.toml --traces traces --json")
+    epilog=example("validate --machine machine.toml", "validate --machine machine.toml --traces traces --json")
 )
 def validate(
     machine: take.Machine = "default",
     traces: take.Traces = None,
     design: take.Designs = None,
     rounds: take.Rounds = 15,
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write scatter plots (HTML).")] = None,
+    out: Annotated[Path | None, Option("Write scatter plots (HTML).", "FILE", "-o --out")] = None,
     json: take.Json = False,
 ) -> None:
     """Measure how wrong the model is.
