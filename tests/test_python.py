@@ -19,14 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heapsmith
-from heapsmith.api.models import TuneOptions
+from heapsmith.api.tuning import TuneOptions
 from heapsmith.model.errors import BadInput, Missing
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = {"record", "Trace", "Design", "simulate", "tune", "generate", "build", "verify", "compare", "report"}
-MODULES = ("traces", "designs", "models", "programs")
+MODULES = ("traces", "designs", "models", "tuning", "programs")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 

@@ -9,7 +9,7 @@ import pytest
 from test_python import tiny
 
 import heapsmith
-from heapsmith.api.models import TuneOptions
+from heapsmith.api.tuning import TuneOptions
 from heapsmith.model.errors import BadInput
 
 CALLS: dict[str, dict[str, Any]] = {

@@ -261,9 +261,9 @@ class Verified(Result):
 
     def show(self) -> None:
         """Print the claims that do not hold, and the runs, as `heapsmith verify` does."""
-        from heapsmith.commands import results
+        from heapsmith.api import printed
 
-        results.verified(self.details)
+        printed.verified(self.details)
 
 
 @typed

@@ -62,9 +62,9 @@ class Compared(Result):
 
     def show(self) -> None:
         """Print the tables of `heapsmith compare`."""
-        from heapsmith.commands import results
+        from heapsmith.api import printed
 
-        results.compared(self.details)
+        printed.compared(self.details)
 
 
 @typed
@@ -130,9 +130,9 @@ class Report(Result):
 
     def show(self) -> None:
         """Print the page's file, its bytes, and what it shows."""
-        from heapsmith.commands import results
+        from heapsmith.api import printed
 
-        results.reported(self.details)
+        printed.reported(self.details)
 
 
 @typed

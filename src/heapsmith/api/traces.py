@@ -53,9 +53,9 @@ class Figures(Result):
 
     def show(self) -> None:
         """Print the figures as `heapsmith trace info` does."""
-        from heapsmith.commands import results_traces
+        from heapsmith.api import printed
 
-        results_traces.trace_info(self.details)
+        printed.trace_info(self.details)
 
 
 class Trace:

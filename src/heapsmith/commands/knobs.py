@@ -10,7 +10,7 @@ from heapsmith.api import show
 from heapsmith.api.programs import SECONDS, stop_of
 from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
-from heapsmith.commands import results_knobs
+from heapsmith.commands import results
 from heapsmith.commands.options import Commands, Given, WithProgram, example, options_of, program
 from heapsmith.model.errors import BadInput, printable
 
@@ -76,12 +76,12 @@ def knobs(
     with show.progress() as progress:
         found = advise([Path(one) for one in sources], lib or LIBS, given["favour"], given["machine"], progress)
     if not json:
-        results_knobs.advised(found)
+        results.advised(found)
     measured = measured_with(words, found.advice, each, stop) if measure else None
     if json:
         show.emit_json({"advised": found, "measured": measured})
     elif measured:
-        results_knobs.measured(measured)
+        results.measured_settings(measured)
 
 
 def measured_with(command: list[str], advice: "list[Advice]", each: bool, stop: "Stop") -> "Measured | None":

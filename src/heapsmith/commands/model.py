@@ -7,12 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import heapsmith
-from heapsmith.api import show
+from heapsmith.api import printed, show
 from heapsmith.api.designs import models_of
-from heapsmith.api.models import Simulations, application_of, searched
+from heapsmith.api.models import Simulations, application_of
 from heapsmith.api.stated import Option
+from heapsmith.api.tuning import searched
 from heapsmith.commands import arguments as take
-from heapsmith.commands import results, results_mesh
+from heapsmith.commands import results
 from heapsmith.commands.limits import Limit, limited
 from heapsmith.commands.options import Commands, Given, example, options_of
 from heapsmith.model.errors import BadInput
@@ -33,12 +34,7 @@ app = Commands()
     )
 )
 @options_of(Simulations.bytes, "trace designs machine births deaths latency cores recorded_times bytes at")
-@options_of(
-    heapsmith.simulate,
-    "trace designs machine births deaths latency cores",
-    {"times": "latency recorded_times"},
-    cores=take.core_counts,
-)
+@options_of(heapsmith.simulate, spelled={"times": "latency recorded_times"}, cores=take.core_counts)
 def simulate(
     given: Given,
     latency: Annotated[bool, Option("Also the time of single operations: p50, p99, p99.9 and the worst.")] = False,
@@ -70,7 +66,7 @@ def simulate(
             ledgers = found.bytes(at, progress=progress)
             show.emit_json(ledgers.details) if json else ledgers.show()
             return
-    show.emit_json(found.details) if json else results.simulated(found.details, latency=latency, scaling=scaling)
+    show.emit_json(found.details) if json else printed.simulated(found.details, latency=latency, scaling=scaling)
 
 
 @app.command(epilog=example("reuse py.hst --design default --design lean", "reuse py.hst --deaths all --json"))
@@ -106,7 +102,7 @@ def mesh(
 
     with show.progress() as progress:
         found = look(trace, [load(name) for name in design], stops=stops, probes=probes, seed=seed, progress=progress)
-    show.emit_json(found) if json else results_mesh.meshed(found)
+    show.emit_json(found) if json else results.meshed(found)
 
 
 @app.command(
@@ -139,7 +135,7 @@ def tune(given: Given, out: take.OutFile, scheduler: take.Scheduler = None, json
         options = {"name": design_name(out.stem)} | given
         found = searched(traces, options, patient=True, hire=hire, progress=progress)
     write_design(path, found.design, found.reasons)
-    show.emit_json(found) if json else results.tuned(found, out)
+    show.emit_json(found) if json else printed.tuned(found, out)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ import typer
 from heapsmith.api import show
 from heapsmith.api.stated import Option
 from heapsmith.commands import arguments as take
-from heapsmith.commands import results_synth, standard
+from heapsmith.commands import results_traces, standard
 from heapsmith.commands.options import Commands, example
 
 app = Commands()
@@ -84,4 +84,4 @@ def trace_synth(
     with show.progress() as progress, standard.whole(target) as written:
         found = checked_synth(like, written, designs=designs, events=events, seed=seed, save_fit=fit, progress=progress)
     with standard.result(out):
-        show.emit_json(found) if json else results_synth.synthesised(found)
+        show.emit_json(found) if json else results_traces.synthesised(found)

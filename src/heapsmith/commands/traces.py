@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Annotated
 
 import heapsmith
-from heapsmith.api import show
+from heapsmith.api import printed, show
 from heapsmith.api.stated import Argument, Option
 from heapsmith.api.traces import recorded
 from heapsmith.commands import arguments as take
@@ -59,7 +59,7 @@ def trace_info(traces: take.ManyTraces, json: take.Json = False) -> None:
     elif len(found) > 1:
         results_traces.trace_table(found)
     else:
-        results_traces.trace_info(found[0])
+        printed.trace_info(found[0])
 
 
 @trace_app.command("print", epilog=example("trace print py.hst --first 1000 --count 20"))
