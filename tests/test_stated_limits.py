@@ -52,6 +52,7 @@ ELSEWHERE = {
     "bench/common/rounds.py": "test_measure.py",
     "bench/gates/soak.py": "test_soak.py",
     "bench/knobs/tcmalloc_classes.py": "test_knobs.py",
+    "src/heapsmith/api/typed.py": "test_python_types.py",
     "src/heapsmith/commands/trace_tools.py": "test_trace_tool_commands.py",
 }
 """Files that state limits which the values here do not reach, and the test that drives such a message."""
@@ -61,7 +62,6 @@ NOWHERE = {
     "model/trace/writer.py": "a mistake of ours, which no user can make: a ValueError",
     "bench/sweep/grid.py": "a million combinations",
     "src/heapsmith/api/traces.py": "needs a program to record",
-    "src/heapsmith/commands/traces.py": "needs a program to record",
 }
 """Files with a message that no test drives, and why."""
 

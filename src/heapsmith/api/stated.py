@@ -68,10 +68,17 @@ def stated(function: Callable[..., Any]) -> dict[str, Stated]:
     return found
 
 
+_EVALUATED: dict[tuple[str, str], Any] = {}
+"""By module and text: what is said of a parameter is one object, however often it is looked at."""
+
+
 def evaluated(annotation: Any, names: dict[str, Any]) -> Any:
     """Return the type of an annotation; Any of one whose names only type checkers import."""
+    if not isinstance(annotation, str):
+        return Any
+    key = names["__name__"], annotation
     try:
-        return eval(annotation, names) if isinstance(annotation, str) else Any
+        return _EVALUATED[key] if key in _EVALUATED else _EVALUATED.setdefault(key, eval(annotation, names))
     except (NameError, AttributeError):
         return Any
 

@@ -34,7 +34,12 @@ app = Commands()
     )
 )
 @options_of(Simulations.bytes, "trace designs machine births deaths latency cores recorded_times bytes at")
-@options_of(heapsmith.simulate, spelled={"times": "latency recorded_times"}, cores=take.core_counts)
+@options_of(
+    heapsmith.simulate,
+    "trace designs machine births deaths latency cores",
+    spelled={"times": "latency recorded_times"},
+    cores=take.core_counts,
+)
 def simulate(
     given: Given,
     latency: Annotated[bool, Option("Also the time of single operations: p50, p99, p99.9 and the worst.")] = False,

@@ -93,8 +93,8 @@ def options_of(
         names = dict.fromkeys([*(order.split() or parameters), *own])
         taken = [name for name in names if name not in own]
         made = {name: _parameter(name, parameters[name], read.get(name)) for name in taken}
-        all_of_it = [(made | own)[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names]
-        flags = {name: flag_of(one) for name, one in (made | own).items()}
+        every = [(made | own)[name].replace(kind=inspect.Parameter.KEYWORD_ONLY) for name in names]
+        flags = {one.name: flag_of(one) for one in every}
 
         @wraps(command)
         def run(given: Given | None = None, **values: Any) -> R:
@@ -105,7 +105,7 @@ def options_of(
             except Unfit as wrong:
                 raise BadInput(_in_options(wrong, flags, spelled or {})) from None
 
-        run.__signature__ = inspect.Signature(all_of_it)  # type: ignore[attr-defined]
+        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
         return run
 
     return derived
