@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import BYTES
-from heapsmith.codegen.generate import RUNTIME
+from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.constants import BENCHFAST, NS_PER_MS, PAGE
 from heapsmith.model.errors import Missing

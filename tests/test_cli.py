@@ -14,8 +14,8 @@ import pytest
 import typer
 from conftest import PROGRAM, Answer
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.commands import cli
+from heapsmith.tools.common.preload import preloadable
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -36,9 +36,8 @@ TABLE = [
     *("trace filter", "trace slice", "trace merge", "trace cat", "trace sample", "trace scale", "trace repair"),
     *("trace diff", "trace export", "trace anonymise", "trace synth", "knobs"),
     *("design show", "design check", "schema", "simulate", "reuse", "mesh", "tune", "policies", "sweep", "guard"),
-    *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "bench", "doctor"),
-    *("calibrate", "validate"),
-    *("experiments list", "experiments show", "experiments run"),
+    *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "doctor"),
+    "calibrate",
 ]
 
 

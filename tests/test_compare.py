@@ -9,10 +9,10 @@ import pytest
 from conftest import Answer
 
 from heapsmith.api.programs import stop_of
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.programs.measure import MeasureTable
 from heapsmith.commands.arguments import seconds
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.measure import MeasureTable
 
 Call = Callable[..., Answer]
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from traces import random_trace
 
-from heapsmith.bench.calibrate.micro_traces import Script
 from heapsmith.model import policy
 from heapsmith.model.compile.dispatch import dispatched
 from heapsmith.model.design.design import ClassFront, Design, builtin_names, load
@@ -23,6 +22,7 @@ from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.hardening import full
 from heapsmith.model.predict.cost import instructions_of, instructions_spent, kinds, price, price_of, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.tools.calibrate.micro_traces import Script
 
 EVENTS = 500
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 from covering import soon
 
-from heapsmith.bench.gates.dispatch import cost
+from heapsmith.bench.studies.dispatch import cost
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 

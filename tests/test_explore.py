@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from traces import random_trace, trace_of
 
-from heapsmith.bench.gates.default import Candidate, General, least_worst, regrets
-from heapsmith.bench.gates.search import compare
+from heapsmith.bench.studies.default import Candidate, General, least_worst, regrets
+from heapsmith.bench.studies.search import compare
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import load_hardware

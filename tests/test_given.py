@@ -16,10 +16,10 @@ import pytest
 from covering import soon
 from preloaded import program
 
-from heapsmith.bench.common import start as starting
-from heapsmith.bench.common.start import Start, begin
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
+from heapsmith.tools.common import start as starting
+from heapsmith.tools.common.start import Start, begin
 
 OURS = {
     "run": [b"LD_PRELOAD"],

@@ -12,10 +12,8 @@ from loaded import checked_library, unchecked_library
 from preloaded import program
 from preloaded import run as run_whole
 
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.gates.attacks import PROGRAMS as PROGRAMS_OF_ATTACKS
-from heapsmith.bench.gates.attacks import attacks, caught
-from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.attacks.attacks import PROGRAMS as PROGRAMS_OF_ATTACKS
+from heapsmith.bench.attacks.attacks import attacks, caught
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, changed, load
@@ -23,6 +21,8 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.rounding import larger as rounding_larger
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.peers.peers import Library
 
 LEVELS = policy.names("hardening")
 

@@ -10,7 +10,8 @@ import pytest
 from covering import soon
 from interleave_mutants import MUTANTS, Mutant
 
-from heapsmith.codegen.generate import RUNTIME, render
+from heapsmith.codegen.generate import render
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
@@ -19,18 +20,33 @@ HERE = Path(__file__).resolve().parent / "interleave"
 EXPLORER = ("explore.c", "threads.c", "memory.c", "shared.c", "hooks.c")
 PROGRAMS = {
     "litmus": ("litmus.c",),
-    "lock": ("lock_cases.c", "lock.c"),
-    "list": ("list_cases.c", "lock.c", "remote/owner_list.c", "classifier/slab_map.c"),
-    "mutex": ("list_cases.c", "lock.c", "remote/owner_mutex.c", "classifier/slab_map.c"),
-    "queue": ("list_cases.c", "lock.c", "remote/owner_queue.c", "classifier/slab_map.c"),
+    "lock": ("lock_cases.c", "2_system/lock.c"),
+    "list": (
+        "list_cases.c",
+        "2_system/lock.c",
+        "5_slab_policies/remote/owner_list.c",
+        "4_blocks/classifier/slab_map.c",
+    ),
+    "mutex": (
+        "list_cases.c",
+        "2_system/lock.c",
+        "5_slab_policies/remote/owner_mutex.c",
+        "4_blocks/classifier/slab_map.c",
+    ),
+    "queue": (
+        "list_cases.c",
+        "2_system/lock.c",
+        "5_slab_policies/remote/owner_queue.c",
+        "4_blocks/classifier/slab_map.c",
+    ),
     "batch": ("batch_cases.c",),
-    "life": ("life_cases.c", "lock.c"),
-    "run": ("run_cases.c", "lock.c", "runs.c", "run_pages.c"),
-    "peak": ("peak_cases.c", "counters.c"),
-    "pool": ("pool_cases.c", "lock.c", "empties/shared.c"),
-    "shards": ("shard_cases.c", "lock.c"),
-    "class_shards": ("shard_cases.c", "lock.c"),
-    "mutex_fork": ("mutex_cases.c", "lock.c", "classifier/slab_map.c"),
+    "life": ("life_cases.c", "2_system/lock.c"),
+    "run": ("run_cases.c", "2_system/lock.c", "7_large/runs.c", "7_large/run_pages.c"),
+    "peak": ("peak_cases.c", "2_system/counters.c"),
+    "pool": ("pool_cases.c", "2_system/lock.c", "5_slab_policies/empties/shared.c"),
+    "shards": ("shard_cases.c", "2_system/lock.c"),
+    "class_shards": ("shard_cases.c", "2_system/lock.c"),
+    "mutex_fork": ("mutex_cases.c", "2_system/lock.c", "4_blocks/classifier/slab_map.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
@@ -41,7 +57,10 @@ DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=
 DEFINES["class_shards"] = ("-DSHARDS=2",)
 """What the plan.h of another design than `owner` defines."""
 
-BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENCE = 1000", "PATIENCE = 2")}
+BOUNDS = {
+    "2_system/lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"),
+    "2_system/locks.c": ("PATIENCE = 1000", "PATIENCE = 2"),
+}
 """Loops that only bide time, cut short: each of their rounds does the same."""
 
 FLAGS = ("-std=gnu17", "-O2", "-Wall", "-Wextra", "-fno-stack-protector")
@@ -56,7 +75,7 @@ class Workshop:
         self.folder = folder
         self.gcc = find_gcc().path
         self.sources = folder / "sources"
-        shutil.copytree(RUNTIME, self.sources, ignore=shutil.ignore_patterns("recorder", "replay", "verify", "__*"))
+        shutil.copytree(HEAP, self.sources)
         shutil.copytree(HERE, self.sources, dirs_exist_ok=True)
         (self.sources / "plan.h").write_text(render(make_plan(load("owner")))["plan.h"])
         for file, (old, new) in BOUNDS.items():

@@ -9,11 +9,11 @@ from conftest import Answer
 from replay_events import Event, write_trace
 from traces import random_trace
 
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay.replay import GlibcBytes, ReplayTable, glibc_bytes, replay_once
-from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.trace.reader import Op
+from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.replay.replay import GlibcBytes, ReplayTable, glibc_bytes, replay_once
+from heapsmith.tools.replay.script import write_script
 
 GLIBC = Library("glibc", None)
 

@@ -12,23 +12,23 @@ from typing import Any
 
 import pytest
 
-from heapsmith.bench.common import everywhere, reach
-from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.reach import CHANGED, OWN_MALLOC, Image, apart, did_the_work, sentences
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.watch import Watch
-from heapsmith.bench.peers.peers import GLIBC, Library
-from heapsmith.bench.programs.measure import Given, measure, run_under
 from heapsmith.bench.programs.programs import Program
-from heapsmith.bench.record.record import Processes, record
-from heapsmith.bench.replay import replay as replays
 from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.tools.common import everywhere, reach
+from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.reach import CHANGED, OWN_MALLOC, Image, apart, did_the_work, sentences
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.watch import Watch
+from heapsmith.tools.compare.measure import Given, measure, run_under
+from heapsmith.tools.peers.peers import GLIBC, Library
+from heapsmith.tools.record.record import Processes, record
+from heapsmith.tools.replay import replay as replays
 
 CHURN = """
 #include <stdlib.h>

@@ -11,11 +11,11 @@ from conftest import Answer
 from preloaded import PROGRAMS
 from test_sites import answered
 
-from heapsmith.bench.common import lines
-from heapsmith.bench.common.place import place_at
-from heapsmith.bench.record.record import record
-from heapsmith.bench.sites.grouping import group_sites
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.tools.common import lines
+from heapsmith.tools.common.place import place_at
+from heapsmith.tools.record.record import record
+from heapsmith.tools.sites.grouping import group_sites
 
 SOURCE = PROGRAMS / "sites_containers.cc"
 ROWS = [number for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if line.endswith("// row")]

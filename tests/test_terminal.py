@@ -12,9 +12,10 @@ import pytest
 from conftest import Answer
 
 from heapsmith.api import show
-from heapsmith.bench.common import command, tables
-from heapsmith.bench.record.record import record
+from heapsmith.bench.common import command
 from heapsmith.model.errors import MOST_OF_ERROR, BadInput, printable
+from heapsmith.tools.common import tables
+from heapsmith.tools.record.record import record
 
 BAD = "wipe\x1b[2J\x1b]0;title\x07[/]|`<b>\x7f\r\x9b31m\u202e\u2066".encode() + b"\xff"
 """Sequences that clear a screen and set its title, markup of rich, Markdown and HTML, C1, turned text, no UTF-8."""

@@ -12,7 +12,6 @@ import pytest
 from covering import soon
 from traces import random_trace, trace_of
 
-from heapsmith.bench.report.searched import saved
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import write_design
@@ -38,6 +37,7 @@ from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.search.worth import MARGIN, put_back
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.tools.report.searched import saved
 
 DEFAULT = load("default")
 FEW = Asked(simulations=9, jobs=1)

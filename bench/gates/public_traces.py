@@ -14,10 +14,10 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.common.units import amount
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.units import amount
 
 GLIBC, DEFAULT = "glibc", "default"
 NO_TRACE = ".md"

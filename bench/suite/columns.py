@@ -4,7 +4,10 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from heapsmith.bench.peers.peers import (
+from heapsmith.bench.programs.micro_programs import ceiling
+from heapsmith.bench.programs.micro_rows import CEILINGS
+from heapsmith.model.errors import BadInput
+from heapsmith.tools.peers.peers import (
     GLIBC,
     NOT_FOR_SPEED,
     PEERS,
@@ -14,9 +17,6 @@ from heapsmith.bench.peers.peers import (
     require_malloc_of,
     why_no_malloc,
 )
-from heapsmith.bench.programs.micro_programs import ceiling
-from heapsmith.bench.programs.micro_rows import CEILINGS
-from heapsmith.model.errors import BadInput
 
 DEFAULT = "default"
 

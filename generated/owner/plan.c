@@ -3,9 +3,9 @@
  * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
  */
-#include "front/array_stack.h"
-#include "run_pages.h"
-#include "span.h"
+#include "8_threads/front/array_stack.h"
+#include "7_large/run_pages.h"
+#include "3_records/span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_8192 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");

@@ -5,15 +5,15 @@
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
-#include "api.h"
-#include "front/stack.h"
-#include "front/array_stack.h"
-#include "front/none.h"
-#include "front/two_level.h"
-#include "foreign/elsewhere.h"
-#include "large.h"
-#include "span.h"
-#include "thread.h"
+#include "3_records/api.h"
+#include "8_threads/front/none.h"
+#include "8_threads/front/stack.h"
+#include "8_threads/front/array_stack.h"
+#include "8_threads/front/two_level.h"
+#include "9_api/foreign/elsewhere.h"
+#include "8_threads/large.h"
+#include "3_records/span.h"
+#include "8_threads/thread.h"
 #pragma GCC visibility pop
 
 /* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 4096 blocks a slab.

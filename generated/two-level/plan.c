@@ -3,11 +3,11 @@
  * Emitted by heapsmith 0.1.0 from design "two-level", content hash a71557685b7a.
  * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
  */
-#include "front/array_stack.h"
-#include "front/none.h"
-#include "front/two_level.h"
-#include "run_pages.h"
-#include "span.h"
+#include "8_threads/front/array_stack.h"
+#include "8_threads/front/none.h"
+#include "8_threads/front/two_level.h"
+#include "7_large/run_pages.h"
+#include "3_records/span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_32768 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");

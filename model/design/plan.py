@@ -1,6 +1,7 @@
 """The Plan: every number that follows from a Design, the only input of simulator and templates."""
 
 from bisect import bisect_left
+from typing import Any
 
 import msgspec
 
@@ -9,7 +10,8 @@ from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE, first_bytes
 from heapsmith.model.design.choices import derive_front
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
-from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
+from heapsmith.model.memory.layout import Layout, layout_of
+from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.front.common import FrontPlan
 
 RUN_STEP_PAGES = 1024
@@ -94,6 +96,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     region_slabs: int
     region_superslabs: int
     slab_classes_bytes: int
+    class_map_bytes: int
     live_map: int
     bitmap_words: int
     reciprocal_shift: int = RECIPROCAL_SHIFT
@@ -136,6 +139,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     quarantine_slots: int
     zero_freed: int
     numbers: dict[str, int]  # of the rows that the design chose (model/policy)
+    first_locks: dict[str, int]  # by table of policies with numbered locks, the first of them
+    numbered_locks: int
     layout: Layout
     bounds: dict[str, int] = {}  # of a bounded design: what its loops are bounded by
 
@@ -209,12 +214,13 @@ def make_plan(design: Design) -> Plan:
             constants.RUN_CACHE_SLOTS,
             options["quarantine_slots"],
             slots_per_heap,
-            _words_before_remote(numbers, len(classes)),
+            sum(field.words for field in heap_fields(design)),
             PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
         numbers=numbers,
         bounds=_bounds(design, classes),
+        **_locks(design),
         **_slab_span(design),
         **options,
     )
@@ -231,20 +237,10 @@ def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
     return {"bounded": 1, "most_refill": most_refill, "most_given": most_given, "most_transfer": most_transfer}
 
 
-def _words_before_remote(numbers: dict[str, int], classes: int) -> int:
-    """Return the words of a heap between its fronts and its remote list.
-
-    Its pools and superslabs, what its fronts have learned, its shard, its flushes, and the rest of the list.
-    """
-    vacancies = VACANCY_BYTES // WORD * classes if "own_superslabs" in numbers else 0
-    learned = 1 + classes if "learn_window" in numbers else 0
-    return (
-        vacancies
-        + learned
-        + numbers.get("shard_records", 0)
-        + ("drain_interval" in numbers)
-        + numbers.get("remote_words", 0)
-    )
+def heap_fields(design: Design) -> list[Field]:
+    """Return what the rows that the design chose add to struct heap, behind the fronts and before the remote list."""
+    rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "heap_fields")]
+    return sorted((field for row in rows for field in row.heap_fields(design)), key=lambda field: field.is_last)
 
 
 def _frees_by_size(design: Design) -> bool:
@@ -256,6 +252,17 @@ def _numbers(design: Design) -> dict[str, int]:
     """Return the numbers of the rows that the design chose, by name."""
     rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "NUMBERS")]
     return {name: number for row in rows for name, number in row.numbers(design).items()}
+
+
+def _locks(design: Design) -> dict[str, Any]:
+    """Return the plan's numbers of the locks that have numbers: those of each table's row, one after the other."""
+    first: dict[str, int] = {}
+    count = 0
+    for field in policy.TABLES:
+        if hasattr(row := design.row(field), "locks"):
+            first[field] = count
+            count += row.locks(design)
+    return {"first_locks": first, "numbered_locks": count}
 
 
 def _class_numbers(design: Design) -> list[dict[str, int]]:
@@ -287,6 +294,7 @@ def _slab_span(design: Design) -> dict[str, int]:
         "region_shift": region.bit_length() - 1,
         "region_slabs": region // design.slab_bytes,
         "region_superslabs": region // design.superslab_bytes,
+        "class_map_bytes": map_bytes,
         "slab_classes_bytes": -(-span_slabs * map_bytes // PAGE) * PAGE if classifier.CLASS_MAP else 0,
     }
 

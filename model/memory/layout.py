@@ -139,7 +139,7 @@ def layout_of(
     remote_words: int,
     page: int,
 ) -> Layout:
-    """Return the layout of struct heap (runtime/heap.h) for these numbers of classes and slots.
+    """Return the layout of struct heap (runtime/heap/3_records/heap.h) for these numbers of classes and slots.
 
     remote_words: words in front of the remote list's head: its others, and counts of slow paths.
     """

@@ -61,7 +61,7 @@ SUMS = (
 class WaitCosts(NamedTuple):
     """What waiting costs besides the wait, in nanoseconds.
 
-    spin: how long a thread looks at a lock before it sleeps (runtime/lock.c: 111 pauses). wake: from
+    spin: how long a thread looks at a lock before it sleeps (runtime/heap/2_system/lock.c: 111 pauses). wake: from
     the end of a hold until a thread that sleeps runs again. spawn: what a replay's creation, end
     and join of a thread take. shootdown: what a call that releases pages takes longer where other
     threads run, since the kernel interrupts their cores. target: what each of these loses. moved:

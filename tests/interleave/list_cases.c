@@ -1,11 +1,11 @@
-/* The owner's remote list (runtime/remote/owner_*.c; FIFO: the queue), and what a free reads of a slab without a lock. */
+/* The owner's remote list (runtime/heap/5_slab_policies/remote/owner_*.c; FIFO: the queue), and what a free reads of a slab without a lock. */
 #include "explore.h"
-#include "classifier/classifier.h"
-#include "links.h"
-#include "lock.h"
-#include "locks.h"
-#include "remote/owner_list.h"
-#include "remote/remote.h"
+#include "4_blocks/classifier/classifier.h"
+#include "4_blocks/links.h"
+#include "2_system/lock.h"
+#include "2_system/locks.h"
+#include "5_slab_policies/remote/owner_list.h"
+#include "5_slab_policies/remote/remote.h"
 
 #ifndef FIFO
 #define FIFO 0

@@ -1,11 +1,11 @@
-/* fork amid pushes on a remote list under a lock (runtime/remote/owner_mutex.c, locks.c). */
+/* fork amid pushes on a remote list under a lock (runtime/heap/5_slab_policies/remote/owner_mutex.c, locks.c). */
 #include "explore.h"
 
-#include "locks.c"
+#include "2_system/locks.c"
 
 #include "fork.h"
 
-#include "remote/owner_mutex.c"
+#include "5_slab_policies/remote/owner_mutex.c"
 
 enum { BLOCKS = 3, GRAIN_BYTES = 64 };
 

@@ -1,10 +1,10 @@
-/* Shards of the store, by thread or by class: a slab changes its shard, gives cross, and fork (runtime/shards, locks.c). */
+/* Shards of the store, by thread or by class: a slab changes its shard, gives cross, and fork (runtime/heap/5_slab_policies/shards, locks.c). */
 #include "explore.h"
 
-#include "locks.c"
+#include "2_system/locks.c"
 
 #include "fork.h"
-#include "remote/local_cache.c"
+#include "5_slab_policies/remote/local_cache.c"
 
 /* Heap 0 with class 0 takes from shard 0, heap 1 with class 1 from shard 1. */
 static struct heap heaps[2];
@@ -19,12 +19,12 @@ struct slab *hs_slabs;
 static void setup(void)
 {
 #ifdef SHARD_RECORDS
-    heaps[1].shard = 1;
+    heaps[1].rooms.shard = 1;
     slabs[1].shard = 1;
     share("shard of a slab", &slabs[0].shard, sizeof slabs[0].shard);
     share("of another", &slabs[1].shard, sizeof slabs[1].shard);
-    share("shard of a heap", &heaps[0].shard, sizeof heaps[0].shard);
-    share("of another heap", &heaps[1].shard, sizeof heaps[1].shard);
+    share("shard of a heap", &heaps[0].rooms.shard, sizeof heaps[0].rooms.shard);
+    share("of another heap", &heaps[1].rooms.shard, sizeof heaps[1].rooms.shard);
 #endif
     share("pool lock", &pool_lock, sizeof pool_lock);
     share("large lock", &large_lock, sizeof large_lock);

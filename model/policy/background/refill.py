@@ -7,6 +7,7 @@ import msgspec
 from heapsmith.model.errors import Refusal
 
 NAME = "refill"
+MOMENTS = ("front_missed", "inspection", "reset")
 NUMBERS = ("background_every",)
 CLASS_NUMBERS = ("background_low", "background_full")
 MOST_EVERY = 1 << 20

@@ -3,6 +3,7 @@
 from typing import Any
 
 NAME = "everything"
+MOMENTS = ("report",)
 COUNTS_HITS = True
 NUMBERS = ("counts_everything",)
 

@@ -7,7 +7,7 @@ from heapsmith.model.policy.emitted import NOTHING, Question
 NAME = "probe"
 PROBES = True
 TRUSTS = False
-WITH = ("leak",)
+WITH = ("foreign/leak",)
 CODE = Question(NOTHING, ("!foreign_ours(block)",), ("hs_free_large",), frozenset({"foreign_ours"}))
 """A system call: not counted."""
 NUMBERS = ("free_probes",)

@@ -8,7 +8,7 @@ from heapsmith.model.policy.emitted import NOTHING, Question
 NAME = "trust"
 PROBES = False
 TRUSTS = True
-WITH = ("leak",)
+WITH = ("foreign/leak",)
 CODE = Question(NOTHING, ("== 0",), ("foreign_free_paged",))
 """Branch, as in a comparison with the span's end: does the block begin a page?"""
 NUMBERS = ("free_paged",)

@@ -7,6 +7,7 @@ import msgspec
 from heapsmith.model.errors import Refusal
 
 NAME = "doubling"
+MOMENTS = ("reset",)
 NUMBERS = ("growth_first", "growth_most")
 MOST_BYTES = 1 << 30
 

@@ -9,6 +9,7 @@ TAIL_BYTES = 0
 GUARDED = False
 LIVE_MAP = True
 ENCODES_LINKS = True
+WITH = ("deletes/judged", "copies/judged")
 CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}))
 COSTS = {
     f"alloc.hardening.{NAME}": 7.88,

@@ -10,6 +10,7 @@ GUARDED = True
 LIVE_MAP = True
 ENCODES_LINKS = True
 MAX_QUARANTINE = 4096
+WITH = ("deletes/judged", "copies/judged")
 CODE = Guard(
     frozenset({"hs_hand_out"}),
     frozenset({"hs_hand_out_any"}),

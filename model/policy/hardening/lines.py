@@ -1,4 +1,4 @@
-"""The cache lines that checks, canaries, zeroing and the quarantine touch (runtime/hardening)."""
+"""The cache lines that checks, canaries, zeroing and the quarantine touch (runtime/heap/4_blocks/hardening)."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE

@@ -27,7 +27,10 @@ POPS = frozenset({"processor_pop", "processor_popped"})
 PUSHES = frozenset({"processor_push", "processor_pushed"})
 FULL = "!processor_push(row, block)"
 SPARE = 1
+FRONTS = "heaps"
+"""The room that has the slow paths of its stacks."""
 NUMBERS = ("processor_batch",)
+LOCKS = 64
 MOST_BATCH = 1024
 """A refill and a flush hold their blocks on the thread's stack meanwhile."""
 
@@ -77,3 +80,13 @@ def _batch(design: Any) -> int:
         _row_of(design.front_of(size)).derive(design.front_of(size), size) for size in design.sizes
     ]
     return max(max(plan.refill, plan.flush) for plan in plans)
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"counts": "many_writers"}
+
+
+def locks(design: Any) -> int:
+    """Return how many locks the heaps have for threads without restartable sequences."""
+    return LOCKS

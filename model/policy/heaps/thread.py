@@ -1,5 +1,7 @@
 """Thread: each thread that allocates small blocks has a heap, which no other thread touches."""
 
+from typing import Any
+
 from heapsmith.model.policy.emitted import SELF, Hit, total
 
 NAME = "thread"
@@ -12,3 +14,10 @@ POPS = frozenset({"count_checked", "hs_stack_popped"})
 PUSHES = frozenset({"count_checked", "hs_stack_pushed"})
 FULL = "== heap->end[row]"
 SPARE = 0
+FRONTS = "front"
+"""The room that has the slow paths of its fronts."""
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"counts": "one_writer"}

@@ -6,9 +6,11 @@ import msgspec
 
 from heapsmith.model.errors import Refusal
 from heapsmith.model.policy import front
+from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.front.common import MAX_CAPACITY, FrontPlan
 
 NAME = "capacities"
+MOMENTS = ("heap_begins", "front_missed", "front_flushed")
 NUMBERS = ("learn_window", "learn_often")
 CLASS_NUMBERS = ("learn_least", "learn_most", "learn_step")
 MOST_WINDOW = 1 << 20
@@ -92,3 +94,20 @@ def _learns(row: Any) -> bool:
 
 def _row_of(own: Any) -> Any:
     return next(row for row in front.ROWS if row.Params is type(own))
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return what a heap knows of its fronts."""
+    return [
+        Field("int64_t learn_events", 1, "since the last decision about capacities: the sum of `learned`"),
+        Field(
+            "struct learned { uint32_t misses, flushes; } learned[CLASS_COUNT]",
+            len(design.classes()),
+            "what happened to each front since",
+        ),
+    ]
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"capacity": "learned"}

@@ -8,9 +8,11 @@ from typing import Any
 
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import Refusal
-from heapsmith.model.memory.layout import WORD
+from heapsmith.model.memory.layout import VACANCY_BYTES, WORD
+from heapsmith.model.policy.emitted import Field
 
 NAME = "superslab"
+MOMENTS = ("superslab_mapped",)
 IN_RECORD = False
 CALLS = frozenset({"owner_of"})
 NUMBERS = ("own_superslabs",)
@@ -35,3 +37,9 @@ def why_not_with(design: Any) -> Refusal | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return the flag by which heaps have superslabs of their own."""
     return {"own_superslabs": 1}
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return the heap's own pools and superslabs."""
+    words = VACANCY_BYTES // WORD * len(design.classes())
+    return [Field("struct vacancy vacancy[CLASS_COUNT]", words, "by empties_place")]

@@ -19,3 +19,8 @@ def why_not_with(design: Any) -> Refusal | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return what the library swaps instead of locking."""
     return {"pool_swaps": 1, "pool_claims": 1}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"lists": "swaps", "superslabs": "claims"}

@@ -23,3 +23,8 @@ def why_not_with(design: Any) -> Refusal | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return what the library leaves to one thread instead of locking."""
     return {"pool_swaps": 1, "pool_own": 1}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"lists": "alone", "superslabs": "in_turn"}

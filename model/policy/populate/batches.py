@@ -7,6 +7,8 @@ import msgspec
 from heapsmith.model.constants import HUGE_PAGE, PAGE
 
 NAME = "batches"
+WITH = ("populate/runs",)
+MOMENTS = ("run_taken",)
 NUMBERS = ("populate_pages",)
 
 

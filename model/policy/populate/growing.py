@@ -7,6 +7,7 @@ import msgspec
 from heapsmith.model.constants import HUGE_PAGE, PAGE
 
 NAME = "growing"
+MOMENTS = ("slab_acquired", "slab_retired", "reset")
 NUMBERS = ("populate_most", "populate_share")
 MOST_SHARE = 1 << 20
 

@@ -8,6 +8,7 @@ import msgspec
 from heapsmith.model.errors import Refusal
 
 NAME = "fronts"
+MOMENTS = ("heap_started",)
 NUMBERS = ("prewarm_end",)
 """1 + the last class that is prepared."""
 CLASS_NUMBERS = ("prewarm_blocks", "prewarm_slabs")
@@ -77,3 +78,8 @@ def class_numbers(design: Any) -> list[dict[str, int]]:
         {"prewarm_blocks": of.get(size, none).blocks, "prewarm_slabs": of.get(size, none).slabs}
         for size in design.sizes
     ]
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"sparing": "sparing"}

@@ -7,6 +7,7 @@ import msgspec
 from heapsmith.model.errors import Refusal
 
 NAME = "resident_slabs"
+MOMENTS = ("heap_started", "superslab_late")
 NUMBERS = ("prewarm_superslabs", "prewarm_locks")
 MOST_BYTES = 1 << 30
 
@@ -48,3 +49,8 @@ def numbers(design: Any) -> dict[str, int]:
     """Return the superslabs of each heap, and whether their pages are locked."""
     superslabs = -(-design.prewarm.bytes // design.superslab_bytes)
     return {"prewarm_superslabs": superslabs, "prewarm_locks": int(design.prewarm.lock)}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"sparing": "unsparing"}

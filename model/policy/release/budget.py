@@ -104,3 +104,13 @@ def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, sta
         return False
     touch(state.listener, TOTAL_COMMITTED, 0)
     return bool(state.committed > state.limit_mark_bytes)
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return ("slow_path",) if design.release.limit_percent else ()
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"limit": "limit" if design.release.limit_percent else "no_limit", "clock": "no_clock", "moments": "looks"}

@@ -68,3 +68,13 @@ def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, sta
 def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
     """Return the same budget: the delay is a number of the design."""
     return budget_bytes
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return ("slow_path",) if design.release.unit == "milliseconds" else ()
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"limit": "no_limit", "clock": "time" if design.release.unit == "milliseconds" else "ticks", "moments": "looks"}

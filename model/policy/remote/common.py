@@ -17,7 +17,7 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.emitted import SELF, Hit, Question, total
+from heapsmith.model.policy.emitted import SELF, Field, Hit, Question, total
 from heapsmith.model.policy.front.common import LEARNED
 
 OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
@@ -122,3 +122,21 @@ def keeps_nothing(state: State, heap: int) -> None:
 def list_of(state: State, heap: int) -> list[tuple[int, int]]:
     """Return the heap's list: the owner of its blocks and its first node."""
     return [(heap, int(state.heaps[heap]["remote"]))]
+
+
+def fields_of(numbers: dict[str, int]) -> list[Field]:
+    """Return what such a list adds to struct heap, by its numbers."""
+    count = Field("int64_t flushes", 1, "since the last drain, of the owner alone", is_last=True)
+    words = numbers.get("remote_words", 0)
+    part = Field("uintptr_t remote_part[REMOTE_WORDS]", words, "what the kind of remote list has besides", is_last=True)
+    return [count] * ("drain_interval" in numbers) + [part] * (words > 0)
+
+
+def moments_of(numbers: dict[str, int]) -> tuple[str, ...]:
+    """Return the moments that such a list answers, by its numbers."""
+    return ("flush_ended",) if "drain_interval" in numbers else ()
+
+
+def files_of(numbers: dict[str, int]) -> dict[str, str]:
+    """Return the headers of such a list by what they are for, by its numbers."""
+    return {"drains": "drains_whole", "interval": "interval" if "drain_interval" in numbers else "no_interval"}

@@ -8,13 +8,17 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import LOCK_LINE, POOL_LOCK, WORD, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
+    fields_of,
+    files_of,
     goes_by_slab,
     interval_of,
     keeps_nothing,
     lacks_nothing,
     list_of,
+    moments_of,
     no_heap,
     owns,
     pop_lines,
@@ -85,3 +89,23 @@ def look_lines(state: State, heap: int, which: int) -> None:
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     if state.heaps[heap]["remote"] >= 0:
         lock_lines(state, heap)
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return what the list adds to struct heap."""
+    return fields_of(numbers(design))
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return ("heap_made", *moments_of(numbers(design)))
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return files_of(numbers(design))
+
+
+def locks(design: Any) -> int:
+    """Return how many locks the lists have."""
+    return LOCKS

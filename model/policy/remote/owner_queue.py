@@ -8,11 +8,15 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     drained_lines,
+    fields_of,
+    files_of,
     goes_by_slab,
     keeps_nothing,
+    moments_of,
     no_heap,
     owns,
     part_at,
@@ -74,7 +78,7 @@ def numbers(design: Any) -> dict[str, int]:
     words = QUEUE_BYTES // WORD
     if "drain_most" in found:
         return found | {"remote_words": words * len(design.classes()) + 1, "drains_by_class": 1}
-    return found | {"remote_words": words}
+    return found | {"remote_words": words, "drain_most": 0}
 
 
 @kernel
@@ -228,3 +232,21 @@ def chains(state: State, heap: int) -> list[tuple[int, int]]:
     """Return the heap's queues: the owner of its blocks and the first node of each."""
     classes = range(state.class_count if state.drain_most > 0 else 1)
     return [(heap, int(state.slots[slots_in(state, heap, cls, SLOTS) + OLDEST]) - 1) for cls in classes]
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return what the list adds to struct heap."""
+    return fields_of(numbers(design))
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    found = numbers(design)
+    return (*moments_of(found), *(["heap_adopted"] * ("drains_by_class" in found)))
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    found = numbers(design)
+    kinds = ("queue_each", "drains_part") if "drains_by_class" in found else ("queue_one", "drains_whole")
+    return files_of(found) | dict(zip(("queues", "drains"), kinds, strict=True))

@@ -8,6 +8,7 @@ import msgspec
 from heapsmith.model.constants import PAGE
 
 NAME = "larger"
+MOMENTS = ("take_wanted",)
 CLASS_NUMBERS = ("lend_end", "lend_mask")
 SIZES_ALONE = True
 MOST_FACTOR = 64

@@ -5,6 +5,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.errors import Refusal
+from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.shards import striped
 
 NAME = "nodes"
@@ -37,3 +38,22 @@ def why_not_with(design: Any) -> Refusal | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return the number of shards; slabs have one, and so have pools."""
     return {"shards": design.shards.count, "shard_records": 1, "shard_nodes": 1}
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return the shard of a heap."""
+    return [striped.SHARD]
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return ("start", "memory_mapped", "processor_heap" if design.heaps else "take_begins")
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    here = "processor_stays" if design.heaps else "thread_moves"
+    return {"vacancies": "set_of_node", "here": here}
+
+
+locks = striped.locks

@@ -5,6 +5,7 @@ from typing import Any, Literal
 import msgspec
 
 from heapsmith.model.errors import Refusal
+from heapsmith.model.policy.emitted import Field
 
 NAME = "striped"
 NUMBERS = ("shards", "shard_records")
@@ -61,3 +62,27 @@ def numbers(design: Any) -> dict[str, int]:
     """Return the number of shards, and whether slabs have one."""
     records = {"shard_records": 1} if design.shards.by != "class" else {}
     return {"shards": design.shards.count} | records
+
+
+SHARD = Field("size_t shard", 1, "the part of the store from which it takes")
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return the shard of a heap, where heaps have one."""
+    return [] if design.shards.by == "class" else [SHARD]
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return () if design.shards.by == "class" else ("heap_made",)
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    heap = "no_shard" if design.shards.by == "class" else "in_turn"
+    return {"vacancies": "one_set", "by": f"by_{design.shards.by}", "heap": heap}
+
+
+def locks(design: Any) -> int:
+    """Return how many locks the shards have: of transfer caches, then of stores."""
+    return 2 * int(design.shards.count)

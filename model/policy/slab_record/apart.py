@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_numbers
+from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers
 
 NAME = "apart"
 DEFAULT = True
@@ -27,4 +27,9 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 def numbers(design: Any) -> dict[str, int]:
     """Return the numbers of the record."""
-    return record_numbers(design.slab_record) if design.slab_record else {}
+    return record_numbers(design.slab_record or Params())
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return record_files(design.slab_record or Params())

@@ -6,7 +6,7 @@ import msgspec
 
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import SLAB_BYTES
-from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_numbers
+from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers
 
 NAME = "head"
 TABLE = False
@@ -44,3 +44,8 @@ def numbers(design: Any) -> dict[str, int]:
     slabs = design.superslab_bytes // design.slab_bytes
     record_bytes = SLAB_BYTES + found.get("record_extra", 0)
     return {"head_slabs": -(-slabs * record_bytes // design.slab_bytes), **found}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return record_files(design.slab_record)

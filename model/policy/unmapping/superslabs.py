@@ -7,6 +7,10 @@ import msgspec
 from heapsmith.model.errors import Refusal
 
 NAME = "superslabs"
+MOMENTS = (
+    *("superslab_mapped", "superslab_wanted", "slab_pooled", "slab_reused", "slab_covered", "slab_claimed"),
+    *("vacate", "check", "reset"),
+)
 NUMBERS = ("unmap_from",)
 MOST_KEPT = 1 << 20
 COSTS = {

@@ -4,22 +4,22 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heapsmith.api import show
-from heapsmith.bench.common.tables import draw
+from heapsmith.tools.common.tables import draw
 
 if TYPE_CHECKING:  # the modules of these types need numba, which the interface imports only when it is called
-    from heapsmith.bench.forge.page import Written
-    from heapsmith.bench.programs.measure import MeasureTable
     from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.predict.ledgers import LedgerTable
     from heapsmith.model.predict.simulate import SimulationTable
     from heapsmith.model.search.tune import Tuned
     from heapsmith.model.trace.frames import Samples
     from heapsmith.model.trace.stats import TraceInfo
+    from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.forge.page import Written
 
 
 def trace_info(info: "TraceInfo") -> None:
     """A trace in figures."""
-    from heapsmith.bench.common.units import amount, duration
+    from heapsmith.tools.common.units import amount, duration
 
     operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
     per_event = f", {info.bytes_per_event:.2f} bytes per event" if info.events else ""
@@ -82,7 +82,7 @@ def _at(figure: str, event: int, info: "TraceInfo") -> str:
 
 
 def _processor_text(samples: "Samples") -> str:
-    from heapsmith.bench.common.units import duration
+    from heapsmith.tools.common.units import duration
 
     spent, time = (sum(row[i] for row in samples.processor) for i in (1, 0))
     return f"{duration(spent)} in {duration(time)} of threads"
@@ -90,7 +90,7 @@ def _processor_text(samples: "Samples") -> str:
 
 def verified(report: "VerifyReport") -> None:
     """The claims of the audit that fail, how many hold, and a row per trace and build."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     if report.audit is not None:
         failed = report.audit.failed()
@@ -108,7 +108,7 @@ def verified(report: "VerifyReport") -> None:
 
 def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool = False) -> None:
     """Designs side by side; latencies and scaling where they were asked for."""
-    from heapsmith.bench.report import predictions, timings
+    from heapsmith.tools.report import predictions, timings
 
     draw(predictions.simulated(found))
     if found.machine is not None:
@@ -124,7 +124,7 @@ def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool 
 
 def ledgers(found: "LedgerTable") -> None:
     """What the bytes of each design are for."""
-    from heapsmith.bench.report.ledgers import ledgers as tables
+    from heapsmith.tools.report.ledgers import ledgers as tables
 
     for table in tables(found):
         draw(table)
@@ -132,8 +132,8 @@ def ledgers(found: "LedgerTable") -> None:
 
 def tuned(found: "Tuned", path: Path | None = None) -> None:
     """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
-    from heapsmith.bench.report import searched
     from heapsmith.model.search.segregate import why_segregated
+    from heapsmith.tools.report import searched
 
     for table in searched.tables(found):
         draw(table)
@@ -152,7 +152,7 @@ def tuned(found: "Tuned", path: Path | None = None) -> None:
 
 def compared(table: "MeasureTable") -> None:
     """A program under several libraries, then each library compared with the first."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     draw(measurements.measured(table))
     for warning in measurements.notes(table):
@@ -167,7 +167,7 @@ def compared(table: "MeasureTable") -> None:
 
 def reported(written: "Written") -> None:
     """The page that was written."""
-    from heapsmith.bench.common.units import amount
+    from heapsmith.tools.common.units import amount
 
     of = f"{', '.join(written.traces)} under {', '.join(written.designs)}"
     show.note(f"heapsmith: {written.file}: {amount(written.bytes)}, {of}")

@@ -15,9 +15,9 @@ from heapsmith.api.traces import COMMAND, OUT, TraceLike, words_of
 from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
-    from heapsmith.bench.common.rounds import Stop
-    from heapsmith.bench.forge.page import Written
-    from heapsmith.bench.programs.measure import MeasureTable
+    from heapsmith.tools.common.rounds import Stop
+    from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.forge.page import Written
 
 SECONDS = 60.0
 """The longest comparison if nothing else is said."""
@@ -98,9 +98,9 @@ def compare(
     >>> measured.libraries, measured.same_output
     (['glibc', 'default'], True)
     """
-    from heapsmith.bench.common.ratios import LEAST_ROUNDS
-    from heapsmith.bench.common.rounds import quiet
-    from heapsmith.bench.programs.measure import Given, measure
+    from heapsmith.tools.common.ratios import LEAST_ROUNDS
+    from heapsmith.tools.common.rounds import quiet
+    from heapsmith.tools.compare.measure import Given, measure
 
     stop = stop_of(rounds, seconds, SECONDS, least=LEAST_ROUNDS)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
@@ -111,7 +111,7 @@ def compare(
 
 def stop_of(rounds: int | None, seconds: float | None, usual: float, least: int = 0) -> Stop:
     """Return when rounds end, after `usual` seconds if neither is given; BadInput if both are."""
-    from heapsmith.bench.common.rounds import Stop
+    from heapsmith.tools.common.rounds import Stop
 
     if rounds is not None and seconds is not None:
         raise Unfit(("rounds", "seconds"), "expected one of them, not both")
@@ -169,10 +169,10 @@ def report(
     >>> report(trace, "a.html", designs="lean").file.name
     'a.html'
     """
-    from heapsmith.bench.forge.page import write_report
-    from heapsmith.bench.page.series import check_series
     from heapsmith.model.files import writable_file
     from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.tools.forge.page import write_report
+    from heapsmith.tools.page.series import check_series
 
     path, lines = writable_file(Path(out)), Path(series) if series is not None else None
     if lines is not None:

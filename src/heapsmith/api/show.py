@@ -11,9 +11,9 @@ from typing import Any
 
 import msgspec
 
-from heapsmith.bench.common import tables
 from heapsmith.model.errors import printable
 from heapsmith.model.files import json_text
+from heapsmith.tools.common import tables
 
 Report = Callable[[str, int, int], None]
 """Called as report(what, done, total) during long work."""

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from heapsmith.bench.record.record import RecordResult
     from heapsmith.model.trace.stats import TraceInfo
+    from heapsmith.tools.record.record import RecordResult
 
 
 class Figures(Result):
@@ -112,8 +112,8 @@ class Trace:
     @typed
     def figures(self, *, progress: Progress | None = None) -> Figures:
         """Return sizes, lifetimes and peaks; one pass in constant memory. Raises BadInput if the trace is damaged."""
-        from heapsmith.bench.common.rounds import quiet
         from heapsmith.model.trace.stats import trace_info
+        from heapsmith.tools.common.rounds import quiet
 
         return Figures(trace_info(self.path, progress=progress or quiet))
 
@@ -277,11 +277,11 @@ def recorded(
     **streams: Any,
 ) -> RecordResult:
     """Return the traces of a run, as `record`; everywhere: also of programs with another environment or user."""
-    from heapsmith.bench.common.rounds import quiet
-    from heapsmith.bench.record.record import Processes
-    from heapsmith.bench.record.record import record as run_recorded
     from heapsmith.model.files import writable_file
     from heapsmith.model.trace.stacks import MAX_DEPTH
+    from heapsmith.tools.common.rounds import quiet
+    from heapsmith.tools.record.record import Processes
+    from heapsmith.tools.record.record import record as run_recorded
 
     if not 0 <= stacks <= MAX_DEPTH:
         raise Unfit(("stacks",), f"expected 1 to {MAX_DEPTH} frames, got {stacks}")

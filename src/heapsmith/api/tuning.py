@@ -152,10 +152,10 @@ def searched(
 
     patient: Ctrl-C ends it with the best so far. hire: who simulates, if not processes of this machine.
     """
-    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import tune as search
     from heapsmith.model.search.choice import parse_limits
+    from heapsmith.tools.replay.finalists import replays
 
     given = defaults(tune) | options
     name, base, held, machine = given.pop("name"), given.pop("base"), given.pop("hold_out", ()), given.pop("machine")

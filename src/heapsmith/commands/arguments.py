@@ -4,7 +4,7 @@ import math
 import re
 import shutil
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated
 
 from heapsmith.api.designs import DESIGN, FOLDER
 from heapsmith.api.programs import EVERYWHERE
@@ -25,59 +25,6 @@ Design = Annotated[str, DESIGN]
 Everywhere = Annotated[bool, EVERYWHERE]
 Rounds = Annotated[int, Option("Counted rounds; each runs every library once.", least=1)]
 Scheduler = Annotated[str | None, Option("Work on the dask cluster of this scheduler: tcp://HOST:PORT.", "ADDRESS")]
-Suites = Annotated[
-    list[str] | None,
-    Option("micro, threads, servers, programs or replay; repeat it.", "SUITE", "--suite"),
-]
-Rows = Annotated[list[str] | None, Option("Only rows of this name or pattern (*); repeat it.", "ROW", "--only")]
-Beside = Annotated[
-    list[str] | None,
-    Option(
-        "A peer (docs/peers.md), `peers`, a .so or a design beside glibc; repeat it. Default: peers, default.",
-        "LIB|DESIGN",
-        "--lib",
-    ),
-]
-Tuned = Annotated[
-    list[str] | None,
-    Option("A tuned library and the input it was tuned on; repeat it.", "LIB|DESIGN[=TUNED_ON]"),
-]
-Tune = Annotated[bool, Option("Add a column `tuned`: a design tuned on another input of each row.", flags="--tune")]
-BenchRounds = Annotated[
-    int | None,
-    Option("Counted rounds; each runs every library once. Default: 7, with --quick 3.", least=1),
-]
-RowTime = Annotated[
-    str | None,
-    Option("Rounds until CPU time's intervals are under 2 %, a row TIME at most.", "TIME", "--time"),
-]
-Machine = Annotated[
-    str,
-    Option("A built-in machine, a file that calibrate wrote, or `here`.", "MACHINE", "--machine"),
-]
-Designs = Annotated[
-    list[str] | None,
-    Option("A design; repeat it to compare designs. Default: all built-in designs.", "DESIGN", "--design"),
-]
-Traces = Annotated[list[Path] | None, Option("Traces, or a folder of them; repeat it.", "DIR|FILE", "--traces")]
-Favour = Annotated[
-    Literal["balanced", "time", "memory"],
-    Option("What counts most among designs that none beats in all."),
-]
-MaxTime = Annotated[
-    str | None,
-    Option("The allocator's most time, of the base's.", "FACTOR", usual="1.01x to 1.05x"),
-]
-MaxRss = Annotated[
-    str | None,
-    Option(
-        "The most bytes of the heap resident at the peak (200M), or a factor of the base's (0.9x; above 1x it "
-        "is the average's too).",
-        "BYTES|FACTOR",
-        "--max-rss",
-        usual="1.01x",
-    ),
-]
 
 
 def core_counts(option: str, cores: str) -> list[int]:

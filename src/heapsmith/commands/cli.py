@@ -10,7 +10,6 @@ import typer
 import heapsmith
 from heapsmith.commands import (
     designs,
-    experiments,
     export,
     fleet,
     knobs,
@@ -39,7 +38,6 @@ GROUPS = (
     fleet,
     runs,
     knobs,
-    experiments,
 )
 traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:

@@ -9,8 +9,8 @@ import sys
 import typer
 
 from heapsmith.api import show
-from heapsmith.bench.common.given import closed_streams
 from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing
+from heapsmith.tools.common.given import closed_streams
 
 _OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors that are standard output's if they name no file: model/files.py writes all others, and names them."""
@@ -21,10 +21,10 @@ def stop(number: int, _: object) -> None:
     raise SystemExit(128 + number)
 
 
-def status(app: typer.Typer, arguments: list[str]) -> int:
-    """Run one command and return its exit status. A failure becomes one line on stderr."""
+def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsmith") -> int:
+    """Run one command and return its exit status. A failure becomes one line on stderr. `program`: as it was called."""
     try:
-        answer = app(arguments, prog_name="heapsmith", standalone_mode=False)
+        answer = app(arguments, prog_name=program, standalone_mode=False)
         sys.stdout.flush()
         return answer if isinstance(answer, int) else 0
     except HeapsmithError as error:
@@ -33,7 +33,7 @@ def status(app: typer.Typer, arguments: list[str]) -> int:
     except typer.TyperException as error:
         message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")  # the library's own words
         context = getattr(error, "ctx", None)
-        _complain(f"{message} (see {context.command_path if context else 'heapsmith'} --help)")
+        _complain(f"{message} (see {context.command_path if context else program} --help)")
         return BadInput.exit_code
     except BrokenPipeError:
         return _reader_gone()

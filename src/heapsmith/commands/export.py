@@ -48,8 +48,8 @@ def trace_export(
 
     A name that ends in .gz makes the file gzip. What the format does not hold is said on standard error.
     """
-    from heapsmith.bench.sites.export import export_sites
     from heapsmith.model.trace.exports.formats import export_trace
+    from heapsmith.tools.sites.export import export_sites
 
     if str(out) == STANDARD:
         raise BadInput("-o: - is standard output; expected a file, since its format follows from its name")

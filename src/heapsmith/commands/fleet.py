@@ -44,11 +44,11 @@ def sweep(
     What is finished is kept. After an interrupt, the same command goes on where it was; another sweep with some of the
     same designs and traces simulates only what is new. See docs/sweep.md.
     """
-    from heapsmith.bench.sweep import sweep as fleet
-    from heapsmith.bench.sweep.grid import variants
     from heapsmith.model.errors import BadInput
     from heapsmith.model.files import cache_dir
     from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.tools.sweep import sweep as fleet
+    from heapsmith.tools.sweep.grid import variants
 
     if workers is not None and scheduler is not None:
         raise BadInput("--workers and --scheduler: expected one of them; a cluster has its own workers")

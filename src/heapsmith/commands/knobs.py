@@ -15,9 +15,9 @@ from heapsmith.commands.options import Commands, Given, WithProgram, example, op
 from heapsmith.model.errors import BadInput, printable
 
 if TYPE_CHECKING:
-    from heapsmith.bench.common.rounds import Stop
-    from heapsmith.bench.knobs.advice import Advice
-    from heapsmith.bench.knobs.measure import Measured
+    from heapsmith.tools.common.rounds import Stop
+    from heapsmith.tools.knobs.advice import Advice
+    from heapsmith.tools.knobs.measure import Measured
 
 app = Commands()
 
@@ -61,7 +61,7 @@ def knobs(
 
     For those who cannot replace their malloc, but can set its environment (docs/knobs.md).
     """
-    from heapsmith.bench.knobs.advice import advise
+    from heapsmith.tools.knobs.advice import advise
 
     command = program(context)
     if measure != bool(command) or each > measure:
@@ -88,7 +88,7 @@ def measured_with(command: list[str], advice: "list[Advice]", each: bool, stop: 
     """What the settings gain in the command; None if there are none."""
     if not any(one.knobs for one in advice):
         return None
-    from heapsmith.bench.knobs.measure import measure_settings
+    from heapsmith.tools.knobs.measure import measure_settings
 
     with show.progress() as progress:
         return measure_settings(command, advice, each=each, stop=stop, progress=progress)
@@ -103,8 +103,8 @@ def is_design(source: str) -> bool:
 
 def print_classes(inputs: list[str], json: bool) -> None:
     """The table of a design, or of traces."""
-    from heapsmith.bench.knobs.tcmalloc_classes import of_design, of_traces, source
     from heapsmith.model.design.design import load
+    from heapsmith.tools.knobs.tcmalloc_classes import of_design, of_traces, source
 
     of_one = len(inputs) == 1 and is_design(inputs[0])
     with show.progress() as progress:

@@ -1,4 +1,4 @@
-"""The commands of the model: simulate designs on a trace, tune a design, calibrate costs, validate predictions."""
+"""The commands of the model: simulate designs on a trace, tune a design, calibrate costs."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -149,8 +149,8 @@ def _hired(scheduler: str | None) -> Iterator["Hire | None"]:
     if scheduler is None:
         yield None
         return
-    from heapsmith.bench.sweep.cluster import Cluster
-    from heapsmith.bench.sweep.search import ClusterRunner
+    from heapsmith.tools.sweep.cluster import Cluster
+    from heapsmith.tools.sweep.search import ClusterRunner
 
     with Cluster(scheduler) as cluster:
         yield partial(ClusterRunner, cluster)
@@ -195,46 +195,11 @@ def policies(
 @app.command(epilog=example("calibrate -o machine.toml"))
 def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
     """Measure the cost of each kind of event here. Instructions come from valgrind, nanoseconds from replays."""
-    from heapsmith.bench.calibrate.calibrate import calibrate as measure
-    from heapsmith.bench.calibrate.calibrate import write_machine
+    from heapsmith.tools.calibrate.calibrate import calibrate as measure
+    from heapsmith.tools.calibrate.calibrate import write_machine
 
     path = take.writable_file(out)
     with show.progress() as progress:
         found = measure(rounds=rounds, progress=progress)
     write_machine(path, found.hardware)
     show.emit_json(found) if json else results.calibrated(found, path)
-
-
-@app.command(
-    epilog=example("validate --machine machine.toml", "validate --machine machine.toml --traces traces --json")
-)
-def validate(
-    machine: take.Machine = "default",
-    traces: take.Traces = None,
-    design: take.Designs = None,
-    rounds: take.Rounds = 15,
-    out: Annotated[Path | None, Option("Write scatter plots (HTML).", "FILE", "-o --out")] = None,
-    json: take.Json = False,
-) -> None:
-    """Measure how wrong the model is.
-
-    The tables show predicted beside measured figures, for good and bad designs. Default: traces of real programs,
-    recorded now; all built-in designs, and deliberately bad designs.
-    """
-    from heapsmith.bench.calibrate.bad_designs import bad_designs
-    from heapsmith.bench.report.scatter import write_scatter
-    from heapsmith.bench.validate import validate as bench
-    from heapsmith.model.design.design import builtin_names, load
-    from heapsmith.model.files import scratch
-    from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.predict.times import priced
-
-    page = take.writable_file(out) if out is not None else None
-    hardware = priced(load_hardware(machine))
-    designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
-    with show.progress() as progress, scratch() as folder:
-        files = take.trace_files(traces) if traces else bench.recorded(folder, progress)
-        found = bench.validate(files, designs, hardware, rounds=rounds, progress=progress)
-    if page is not None:
-        write_scatter(page, found)
-    show.emit_json(found) if json else results.validated(found)

@@ -4,26 +4,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from heapsmith.api import show
-from heapsmith.bench.common.tables import draw
-from heapsmith.bench.common.units import amount
+from heapsmith.tools.common.tables import draw
+from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.bench.calibrate.calibrate import Calibration
-    from heapsmith.bench.forge.report import ForgeReport
-    from heapsmith.bench.knobs.advice import Advised
-    from heapsmith.bench.knobs.measure import Measured
-    from heapsmith.bench.record.record import RecordResult
-    from heapsmith.bench.replay.replay import ReplayTable
-    from heapsmith.bench.report.doctor import DoctorReport
-    from heapsmith.bench.suite.results import BenchReport
-    from heapsmith.bench.sweep.sweep import Sweep
-    from heapsmith.bench.validate.validate import Validation
     from heapsmith.model.design.design import Design
     from heapsmith.model.design.plan import Plan
     from heapsmith.model.predict.mesh import MeshRow, MeshTable
     from heapsmith.model.predict.reuse import ReuseTable
     from heapsmith.model.search.guard import Guarded
     from heapsmith.model.search.policies import Policies
+    from heapsmith.tools.calibrate.calibrate import Calibration
+    from heapsmith.tools.forge.report import ForgeReport
+    from heapsmith.tools.knobs.advice import Advised
+    from heapsmith.tools.knobs.measure import Measured
+    from heapsmith.tools.record.record import RecordResult
+    from heapsmith.tools.replay.replay import ReplayTable
+    from heapsmith.tools.report.doctor import DoctorReport
+    from heapsmith.tools.sweep.sweep import Sweep
 
 
 MOST_TRACES = 5
@@ -77,7 +75,7 @@ def plan(made: "Plan") -> None:
 
 def reused(found: "ReuseTable") -> None:
     """Miss ratios by size of cache."""
-    from heapsmith.bench.report import predictions
+    from heapsmith.tools.report import predictions
 
     draw(predictions.reused(found))
 
@@ -103,7 +101,7 @@ def policies(found: "Policies", path: Path) -> None:
 
 def swept(done: "Sweep") -> None:
     """How many rows a sweep wrote and what it simulated for them; what the grids skipped."""
-    from heapsmith.bench.common.units import duration
+    from heapsmith.tools.common.units import duration
 
     took = duration(round(done.seconds * 1e9))
     show.fields(
@@ -146,7 +144,7 @@ def _few_digits(number: float) -> str:
 
 def replayed(table: "ReplayTable") -> None:
     """A trace under several libraries."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     draw(measurements.replayed(table))
     if table.rows[0].latency_ns is not None:
@@ -157,21 +155,10 @@ def replayed(table: "ReplayTable") -> None:
         show.prose(warning)
 
 
-def benched(report: "BenchReport") -> None:
-    """Time, memory and instructions of every row under every malloc, then the notes."""
-    from heapsmith.bench.report import benchmark
-
-    for table in benchmark.tables(report):
-        draw(table)
-    show.line()
-    for note in benchmark.notes(report):
-        show.prose(note)
-
-
 def forged(report: "ForgeReport") -> None:
     """All tables of a forge, its verdict, and the files that it wrote."""
-    from heapsmith.bench.forge.report import conclusion, summary
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.forge.report import conclusion, summary
+    from heapsmith.tools.report import measurements
 
     for table in summary(report):
         draw(table)
@@ -226,17 +213,6 @@ def calibrated(found: "Calibration", path: Path) -> None:
     show.table("nanoseconds each, among other operations and alone", ("kind", "cost", "alone"), rows)
 
 
-def validated(found: "Validation") -> None:
-    """How wrong each quantity is, and the worst cases."""
-    from heapsmith.bench.report.predictions import predicted, signed, worst
-
-    for line in found.notes:
-        show.note(f"heapsmith: {line}")
-    draw(predicted(found))
-    draw(worst(found))
-    draw(signed(found))
-
-
 METHODS = ("split", "greedy", "bound")
 
 
@@ -277,7 +253,7 @@ def advised(found: "Advised") -> None:
 
 def measured_settings(found: "Measured") -> None:
     """The table of all runs, then what each set of settings does."""
-    from heapsmith.bench.report import measurements
+    from heapsmith.tools.report import measurements
 
     show.line()
     draw(measurements.measured(found.table))

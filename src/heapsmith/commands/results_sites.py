@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 from heapsmith.api import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.bench.sites.diff import Difference, SitePair
-    from heapsmith.bench.sites.leaks import LeakTable
-    from heapsmith.bench.sites.sites import DesignRow, Kept, SiteTable
+    from heapsmith.tools.sites.diff import Difference, SitePair
+    from heapsmith.tools.sites.leaks import LeakTable
+    from heapsmith.tools.sites.sites import DesignRow, Kept, SiteTable
 
 
 def sites(found: "SiteTable", top: int) -> None:
     """The sites with most, and what the live blocks keep under each design."""
-    from heapsmith.bench.common.units import amount, duration
+    from heapsmith.tools.common.units import amount, duration
 
     moments = [(f" after event {row.event:,}", number) for number, row in enumerate(found.designs[0].at)]
     kept = [(row.design, number, *one) for number, row in enumerate(found.designs) for one in moments or [("", -1)]]
@@ -51,7 +51,7 @@ KEPT = ("asked", "pinned", "shared", "idle")
 
 def _kept(row: "DesignRow") -> Iterator[tuple[str, ...]]:
     """What live blocks keep at the moments of a design."""
-    from heapsmith.bench.common.units import amount
+    from heapsmith.tools.common.units import amount
 
     moments = [("peak", row.peak), ("after it", row.after), *(("asked for", one) for one in row.at), ("end", row.end)]
     for said, one in moments:
@@ -61,14 +61,14 @@ def _kept(row: "DesignRow") -> Iterator[tuple[str, ...]]:
 
 def _pinned(kept: "Kept") -> tuple[str, str]:
     """What is pinned, and how much of it the blocks use."""
-    from heapsmith.bench.common.units import amount
+    from heapsmith.tools.common.units import amount
 
     return amount(kept.pinned), f"{kept.block_bytes / kept.pinned:.1%}" if kept.pinned else "-"
 
 
 def leaks(found: "LeakTable", top: int) -> None:
     """The blocks that were never freed, by site."""
-    from heapsmith.bench.common.units import amount
+    from heapsmith.tools.common.units import amount
 
     show.prose(
         f"{found.trace}: {amount(found.bytes)} in {found.blocks:,} blocks are live after event {found.event:,}, of "
@@ -89,7 +89,7 @@ def leaks(found: "LeakTable", top: int) -> None:
 
 def difference(found: "Difference", top: int) -> None:
     """Two traces in figures, and the sites and sizes that differ most."""
-    from heapsmith.bench.common.units import amount, duration
+    from heapsmith.tools.common.units import amount, duration
 
     rows = [
         *((name, "{:,}".format) for name in ("events", "threads", "requests", "peak_blocks", "end_blocks")),

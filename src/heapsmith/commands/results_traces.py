@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from heapsmith.api import show
-from heapsmith.bench.common.units import amount, duration
+from heapsmith.tools.common.units import amount, duration
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.model.predict.likeness import Likeness, Synthetic

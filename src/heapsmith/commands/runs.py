@@ -1,9 +1,8 @@
-"""The commands that run programs and replays, and report: run, replay, report, forge, bench, doctor."""
+"""The commands that run programs and replays, and report: run, replay, report, forge, doctor."""
 
 import glob
 import os
 import time as clock
-from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -32,9 +31,9 @@ def run(
     everywhere: take.Everywhere = False,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
-    from heapsmith.bench.programs.measure import run_under
     from heapsmith.codegen.built import library_of
     from heapsmith.model.design.design import load
+    from heapsmith.tools.compare.measure import run_under
 
     words = take.command_words("", command)
     path = take.library_file(library) or library_of(load(library))
@@ -66,8 +65,8 @@ def stats(
 
     Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`.
     """
-    from heapsmith.bench.common.counts import as_csv, read_report, tables
-    from heapsmith.bench.common.tables import draw
+    from heapsmith.tools.common.counts import as_csv, read_report, tables
+    from heapsmith.tools.common.tables import draw
 
     found = read_report(report)
     if csv:
@@ -93,7 +92,7 @@ def top(
     stop. CMD reads nothing, and its outputs go to /dev/null. It ends with the view; Ctrl-C ends both. The exit status
     is that of CMD if it ends first.
     """
-    from heapsmith.bench.top.top import Shown, of_command, of_process
+    from heapsmith.tools.top.top import Shown, of_command, of_process
 
     how = Shown(take.seconds("--interval", interval), once, json)
     if len(target) == 1 and target[0].isdecimal():
@@ -115,8 +114,8 @@ def replay(
     json: take.Json = False,
 ) -> None:
     """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
-    from heapsmith.bench.common.rounds import Stop
-    from heapsmith.bench.replay.replay import replay as run_replay
+    from heapsmith.tools.common.rounds import Stop
+    from heapsmith.tools.replay.replay import replay as run_replay
 
     with show.progress() as progress:
         found = run_replay(
@@ -191,11 +190,11 @@ def forge(
     --rounds says otherwise, or 5 rounds take longer. The verdict says which malloc to use, and the last lines what to
     type next. Ctrl-C leaves a report on what is done.
     """
-    from heapsmith.bench.forge import forge as smithy
-    from heapsmith.bench.replay.finalists import replays
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name
     from heapsmith.model.search.tune import Asked
+    from heapsmith.tools.forge import forge as smithy
+    from heapsmith.tools.replay.finalists import replays
 
     design, stop = load(given["base"]), stop_of(given.get("rounds"), given.get("seconds"), 30.0)
     folder = take.writable_folder(out)
@@ -218,64 +217,10 @@ def forge(
     show.emit_json(report) if json else results.forged(report)
 
 
-@app.command(epilog=example("bench --quick --tune", "bench --only 'mixed*' --tuned libpy.so='a recording of x.py'"))
-def bench(
-    suite: take.Suites = None,
-    only: take.Rows = None,
-    lib: take.Beside = None,
-    tuned: take.Tuned = None,
-    tune: take.Tune = False,
-    favour: take.Favour = "balanced",
-    max_time: take.MaxTime = None,
-    max_rss: take.MaxRss = None,
-    rounds: take.BenchRounds = None,
-    time: take.RowTime = None,
-    quick: Annotated[bool, Option("Fewer and shorter rows: under two minutes.")] = False,
-    instructions: Annotated[bool, Option("Count instructions too (valgrind).")] = False,
-    latency: Annotated[bool, Option("Stamp single calls too: p99 and p99.9 of malloc and of free.")] = False,
-    out: Annotated[Path | None, Option("Write JSON, or a page (.md).", "FILE", "-o --out")] = None,
-    json: take.Json = False,
-) -> int:
-    """Compare every malloc on benchmarks, replays and real programs.
-
-    The tables show time, peak RSS, and their ratios to glibc and to the best peer. See docs/bench.md. The exit status
-    is 1 if a library that is no peer fails a row or changes its output.
-    """
-    from heapsmith.bench.replay.finalists import replays
-    from heapsmith.bench.report import benchmark
-    from heapsmith.bench.suite import suite as suites
-    from heapsmith.model.search.choice import parse_limits
-    from heapsmith.model.search.tune import Asked
-
-    search = Asked(favour=favour, limits=parse_limits(max_time, max_rss))
-    if search != Asked() and not tune:
-        raise BadInput("--favour, --max-time, --max-rss: expected with --tune")
-    path = take.writable_file(out) if out is not None else None
-    with show.progress() as progress:
-        if tune and not quick:
-            search = search._replace(replays=replays(True, progress=progress))
-        asked = suites.Request(
-            suites=suite or [],
-            only=only or [],
-            libs=lib or [],
-            tuned=tuned or [],
-            rounds=rounds,
-            time_s=None if time is None else take.seconds("--time", time),
-            quick=quick,
-            instructions=instructions,
-            latency=latency,
-            tune=tune,
-            search=search,
-        )
-        found = suites.bench(asked, progress, partial(benchmark.write, path) if path else lambda _: None)
-    show.emit_json(found) if json else results.benched(found)
-    return 1 if benchmark.broken(found) else 0
-
-
 @app.command(epilog=example("doctor", "doctor --json"))
 def doctor(json: take.Json = False) -> int:
     """Say which tools this machine has and lacks. The exit status is 3 if an essential tool is absent."""
-    from heapsmith.bench.report.doctor import doctor as examine
+    from heapsmith.tools.report.doctor import doctor as examine
 
     found = examine()
     show.emit_json(found) if json else results.doctor(found)

@@ -4,12 +4,12 @@ from typing import Any
 
 import msgspec
 
-from heapsmith.bench.sweep.grid import Grid
 from heapsmith.model import policy
 from heapsmith.model.design.design import schema as design_schema
 from heapsmith.model.files import write_json
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.toml_text import SCHEMA_KINDS, schema_file
+from heapsmith.tools.sweep.grid import Grid
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 

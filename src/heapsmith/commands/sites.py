@@ -9,7 +9,7 @@ from heapsmith.commands import results_sites as results
 from heapsmith.commands.options import Commands, example
 
 if TYPE_CHECKING:
-    from heapsmith.bench.sites.grouping import Groups
+    from heapsmith.tools.sites.grouping import Groups
 
 app = Commands()
 
@@ -47,7 +47,7 @@ Machine = Annotated[
 
 def grouped(trace: take.Trace, by: By, depth: Depth, skip: Skip) -> "Groups":
     """The sites of a trace in groups, as the options say."""
-    from heapsmith.bench.sites.grouping import group_sites
+    from heapsmith.tools.sites.grouping import group_sites
 
     return group_sites(trace, by, depth or (0 if by == "path" else 1), skip or [])
 
@@ -77,11 +77,11 @@ def sites(
     The trace needs call stacks (record --stacks). Pinned are the pages that only this row's blocks keep, when live
     blocks keep most in vain after the peak (docs/sites.md).
     """
-    from heapsmith.bench.sites.advice import with_advice
-    from heapsmith.bench.sites.sites import site_table
     from heapsmith.model.design.design import load
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.moments import site_lives
+    from heapsmith.tools.sites.advice import with_advice
+    from heapsmith.tools.sites.sites import site_table
 
     hardware = load_hardware(machine) if machine is not None else None
     designs = [load(name) for name in design]
@@ -112,7 +112,7 @@ def leaks(
     The trace needs call stacks (record --stacks). A program that frees all at its end shows its leaks at an earlier
     event (--at).
     """
-    from heapsmith.bench.sites.leaks import leak_table
+    from heapsmith.tools.sites.leaks import leak_table
 
     with show.progress() as progress:
         found = leak_table(grouped(trace, by, depth, skip), at, progress)
@@ -137,8 +137,8 @@ def diff(
 
     Rows of the two are the same site if their names are equal.
     """
-    from heapsmith.bench.sites.diff import difference
     from heapsmith.model.trace.reader import TraceReader
+    from heapsmith.tools.sites.diff import difference
 
     has_stacks = True
     for trace in (first, second):

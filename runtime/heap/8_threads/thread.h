@@ -1,0 +1,39 @@
+/* The life of heaps. */
+#pragma once
+
+#include "1_base/cold.h"
+#include "3_records/heap.h"
+#include "5_slab_policies/remote/remote.h"
+#include "moments.h"
+
+#include PREWARM_ROW
+
+bool hs_started(void);                   /* the spans exist, now if not before; false without address space */
+struct heap *hs_heap_start(void);        /* the calling thread's heap, adopted or created; hs_no_heap without memory */
+struct heap *hs_heap_create(void);       /* a new one; NULL without memory. Under the pool lock */
+struct heap *hs_own_heap(void);          /* the calling thread's, or its processor's; hs_no_heap without any */
+void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to the store; by its own thread */
+COLD void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
+
+/* What a heap belongs to (heaps/). */
+void heaps_begin(void);  /* before the first heap, again until it starts; under the pool lock */
+void heaps_forget(void); /* checked build */
+
+/* A thread without a heap frees a block: to its owner, or with a heap that it gets now, or straight to the store where it
+ * gets none: a thread that dies, or that lacks memory. */
+void hs_free_without_heap(unsigned class, void *block);
+
+/* Before a refill: frees by other threads come into the heap's fronts. May an empty front have blocks since it was looked at?
+ * One of a heap that was just created may, and one of a heap that was just adopted. */
+static inline bool hs_filled_meanwhile(struct heap *heap, unsigned class)
+{
+    on_slow_path();
+    bool came = remote_comes(heap, class);
+    return came || PREWARM_FILLS;
+}
+
+/* The heap itself, or the one that a thread without any gets now; hs_no_heap if it gets none. */
+static inline struct heap *hs_heap_of(struct heap *heap)
+{
+    return heap != &hs_no_heap ? heap : hs_heap_start();
+}
