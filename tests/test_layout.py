@@ -116,6 +116,18 @@ def test_packages_import_only_packages_to_their_left(part: str) -> None:
         assert found <= allowed, f"{path} imports {found - allowed}"
 
 
+def test_the_interface_does_not_know_the_command_line() -> None:
+    """`src/heapsmith` is these two packages, the begin of the program, and links."""
+    package = ROOT / "src/heapsmith"
+    own = {path.name for path in package.iterdir() if not path.is_symlink() and path.name != "__pycache__"}
+    assert own == {"__init__.py", "__main__.py", "py.typed", "api", "commands"}
+    files = sorted((package / "api").glob("*.py"))
+    assert len(files) > 5
+    for path in files:
+        assert not {name for name in imported(path) if name.split(".")[0] == "commands"}, path
+        assert "typer" not in path.read_text(), path
+
+
 def test_no_circle_of_modules_in_the_model() -> None:
     """The package of a table of policies imports all modules of its folder (rows_of)."""
     modules = {module_name(path): path for path in sorted((ROOT / "model").rglob("*.py"))}

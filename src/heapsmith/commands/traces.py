@@ -4,27 +4,27 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
-from heapsmith import arguments as take
-from heapsmith import results, results_traces, show, standard
+import heapsmith
+from heapsmith.api import printed, show
+from heapsmith.api.stated import Argument, Option
+from heapsmith.api.traces import recorded
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results, results_traces
+from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
 from heapsmith.model.errors import BadInput
 
-app = take.Commands(rich_markup_mode=None)
-trace_app = take.Commands(help="Show traces, check them, make them from other formats.", rich_markup_mode=None)
+app = Commands()
+trace_app = Commands(help="Show traces, check them, make them from other formats.")
 app.add_typer(trace_app, name="trace")
 
 
-@app.command(context_settings=take.COMMAND_LINE, epilog=take.example("record -o py.hst -- python3 -c 'print(1)'"))
+@app.command(context_settings=COMMAND_LINE, epilog=example("record -o py.hst -- python3 -c 'print(1)'"))
+@options_of(heapsmith.record, spelled={"stacks": "depth"}, command=take.command_words)
 def record(
-    command: take.Cmd,
-    out: take.OutFile,
-    only: Annotated[bool, typer.Option("--only", help="Keep only the trace of the busiest process.")] = False,
-    stacks: Annotated[bool, typer.Option("--stacks", help="Record the call stack of each allocation.")] = False,
-    depth: Annotated[
-        int, typer.Option(metavar="FRAMES", help="The most frames of a stack, the innermost; up to 256.", min=1)
-    ] = 64,
-    everywhere: standard.Everywhere = False,
+    given: Given,
+    stacks: Annotated[bool, Option("Record the call stack of each allocation.")] = False,
+    depth: Annotated[int, Option("The most frames of a stack, the innermost; up to 256.", "FRAMES", least=1)] = 64,
+    everywhere: take.Everywhere = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
@@ -32,19 +32,11 @@ def record(
     The trace is that of the busiest process; each other process has a trace beside it. The exit status is that of
     CMD. CMD has the standard streams; with --json its output goes to standard error.
     """
-    from heapsmith.model.trace.stacks import MAX_DEPTH
-    from heapsmith.tools.record.record import Processes
-    from heapsmith.tools.record.record import record as run_recorded
-
-    if depth > MAX_DEPTH:
-        raise BadInput(f"--depth: expected 1 to {MAX_DEPTH} frames, got {depth}")
-
     with show.progress() as progress:
-        found = run_recorded(
-            take.command_words(command),
-            take.writable_file(out),
-            processes=Processes(not only, everywhere),
+        found = recorded(
+            **given,
             stacks=depth if stacks else 0,
+            everywhere=everywhere,
             stdout=sys.stderr.fileno() if json else None,
             progress=progress,
         )
@@ -52,8 +44,8 @@ def record(
     return found.exit_status
 
 
-@trace_app.command("info", epilog=take.example("trace info py.hst", "trace info *.hst"))
-def trace_info(traces: standard.ManyTraces, json: take.Json = False) -> None:
+@trace_app.command("info", epilog=example("trace info py.hst", "trace info *.hst"))
+def trace_info(traces: take.ManyTraces, json: take.Json = False) -> None:
     """Print a trace in figures. They are events, threads, sizes, lifetimes, peak live bytes and cross-thread frees.
 
     Several traces are a table, and with --json a list.
@@ -67,14 +59,14 @@ def trace_info(traces: standard.ManyTraces, json: take.Json = False) -> None:
     elif len(found) > 1:
         results_traces.trace_table(found)
     else:
-        results_traces.trace_info(found[0])
+        printed.trace_info(found[0])
 
 
-@trace_app.command("print", epilog=take.example("trace print py.hst --first 1000 --count 20"))
+@trace_app.command("print", epilog=example("trace print py.hst --first 1000 --count 20"))
 def trace_print(
     trace: take.Trace,
-    first: Annotated[int, typer.Option(metavar="N", help="The number of the first event.", min=0)] = 0,
-    count: Annotated[int | None, typer.Option(metavar="N", help="The number of events. Default: all.", min=0)] = None,
+    first: Annotated[int, Option("The number of the first event.", least=0)] = 0,
+    count: Annotated[int | None, Option("The number of events. Default: all.", least=0)] = None,
 ) -> None:
     """Print events as text. Fields: number, time in ns, thread, operation, block, size, alignment."""
     from heapsmith.model.trace.reader import TraceReader, print_events, require_events
@@ -85,11 +77,11 @@ def trace_print(
     print_events(trace, sys.stdout, first, count)
 
 
-@trace_app.command("verify", epilog=take.example("trace verify py.hst", "trace verify broken.hst --salvage whole.hst"))
+@trace_app.command("verify", epilog=example("trace verify py.hst", "trace verify broken.hst --salvage whole.hst"))
 def trace_verify(
     trace: take.Trace,
     salvage: Annotated[
-        Path | None, typer.Option(metavar="OUT", help="Write the events before the damage to OUT as a whole trace.")
+        Path | None, Option("Write the events before the damage to OUT as a whole trace.", "OUT")
     ] = None,
     json: take.Json = False,
 ) -> None:
@@ -109,22 +101,16 @@ def trace_verify(
 
 @trace_app.command(
     "import",
-    epilog=take.example("trace import realloc-bal.rep -o realloc.hst", "trace import --from mtrace log.txt -o py.hst"),
+    epilog=example("trace import realloc-bal.rep -o realloc.hst", "trace import --from mtrace log.txt -o py.hst"),
 )
 def trace_import(
-    source: Annotated[
-        Path, typer.Argument(metavar="FILE", help="A file of another tool; - is standard input.", show_default=False)
-    ],
+    source: Annotated[Path, Argument("A file of another tool; - is standard input.", "FILE")],
     out: take.OutFile,
     format_name: Annotated[
         str | None,
-        typer.Option(
-            "--from", metavar="FORMAT", help="Its format (docs/import.md). Default: as the file's first bytes say."
-        ),
+        Option("Its format (docs/import.md). Default: as the file's first bytes say.", "FORMAT", "--from"),
     ] = None,
-    salvage: Annotated[
-        bool, typer.Option("--salvage", help="Of a damaged file, keep the calls before the damage.")
-    ] = False,
+    salvage: Annotated[bool, Option("Of a damaged file, keep the calls before the damage.")] = False,
     json: take.Json = False,
 ) -> None:
     """Make a trace of a file that another tool wrote.

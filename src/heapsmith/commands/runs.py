@@ -6,36 +6,36 @@ import time as clock
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import heapsmith
-from heapsmith import arguments as take
-from heapsmith import results, show, standard
+from heapsmith.api import show
+from heapsmith.api.programs import stop_of
+from heapsmith.api.stated import Argument, Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results
+from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
 from heapsmith.model.errors import BadInput
 
 CLOCK_OF_FILES_NS = 20_000_000
 """By this much the time of a file may be before that of the process that wrote it."""
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 
-@app.command(
-    context_settings=take.COMMAND_LINE, epilog=take.example("run default -- python3 x.py", "run out/py/libpy.so -- ls")
-)
+@app.command(context_settings=COMMAND_LINE, epilog=example("run default -- python3 x.py", "run out/py/libpy.so -- ls"))
 def run(
-    library: take.LibraryOrDesign,
+    library: Annotated[str, Argument("A library (.so), or a design to build.", "LIB|DESIGN")],
     command: take.Cmd,
     stats: Annotated[
-        str | None, typer.Option(metavar="FILE", help="Write the heap's counters at exit; %p becomes the process id.")
+        str | None, Option("Write the heap's counters at exit; %p becomes the process id.", "FILE")
     ] = None,
-    everywhere: standard.Everywhere = False,
+    everywhere: take.Everywhere = False,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
     from heapsmith.codegen.built import library_of
     from heapsmith.model.design.design import load
     from heapsmith.tools.compare.measure import run_under
 
-    words = take.command_words(command)
+    words = take.command_words("", command)
     path = take.library_file(library) or library_of(load(library))
     added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
     began = clock.time_ns()
@@ -55,11 +55,11 @@ def _is_written(stats: str, since_ns: int) -> bool:
     return any(os.stat(found).st_mtime_ns >= since_ns - CLOCK_OF_FILES_NS for found in glob.glob(name))
 
 
-@app.command(epilog=take.example("stats stats.json", "stats stats.json --csv > counts.csv"))
+@app.command(epilog=example("stats stats.json", "stats stats.json --csv > counts.csv"))
 def stats(
-    report: Annotated[Path, typer.Argument(metavar="REPORT", help="What `run --stats` or HEAPSMITH=stats=FILE wrote.")],
+    report: Annotated[Path, Argument("What `run --stats` or HEAPSMITH=stats=FILE wrote.", "REPORT")],
     json: take.Json = False,
-    csv: Annotated[bool, typer.Option("--csv", help="Print the counters as CSV.")] = False,
+    csv: Annotated[bool, Option("Print the counters as CSV.")] = False,
 ) -> None:
     """Show the counters that a library wrote at exit: layers by class, locks and system calls.
 
@@ -78,19 +78,13 @@ def stats(
             draw(words)
 
 
-@app.command(
-    epilog=take.example("top 4711", "top --lib default -- python3 x.py", "top 4711 --once --json --interval 0.2s")
-)
+@app.command(epilog=example("top 4711", "top --lib default -- python3 x.py", "top 4711 --once --json --interval 0.2s"))
 def top(
-    target: Annotated[
-        list[str], typer.Argument(metavar="PID | -- CMD", help="A process, or a command to start.", show_default=False)
-    ],
-    lib: Annotated[
-        str | None, typer.Option("--lib", metavar="LIB|DESIGN", help="Preload it to CMD.", autocompletion=take.designs)
-    ] = None,
-    interval: Annotated[str, typer.Option(metavar="TIME", help="Time between two looks: 0.5s, 2s.")] = "1s",
-    once: Annotated[bool, typer.Option("--once", help="Print one look, with the rates of one interval.")] = False,
-    json: Annotated[bool, typer.Option("--json", help="Print each look as a line of JSON.")] = False,
+    target: Annotated[list[str], Argument("A process, or a command to start.", "PID | -- CMD")],
+    lib: Annotated[str | None, Option("Preload it to CMD.", "LIB|DESIGN")] = None,
+    interval: Annotated[str, Option("Time between two looks: 0.5s, 2s.", "TIME")] = "1s",
+    once: Annotated[bool, Option("Print one look, with the rates of one interval.")] = False,
+    json: Annotated[bool, Option("Print each look as a line of JSON.")] = False,
 ) -> int:
     """Show what the heap of a running process does: rates, bytes by class, memory, threads.
 
@@ -105,23 +99,18 @@ def top(
         if lib is not None:
             raise BadInput("--lib: a library cannot be preloaded to a process that runs; expected -- CMD")
         return of_process(int(target[0]), how)
-    return of_command(take.command_words(target), lib, how)
+    return of_command(take.command_words("", target), lib, how)
 
 
-@app.command(
-    epilog=take.example("replay py.hst --lib glibc --lib out/py/libpy.so", "replay py.hst --lib mimalloc --json")
-)
+@app.command(epilog=example("replay py.hst --lib glibc --lib out/py/libpy.so", "replay py.hst --lib mimalloc --json"))
+@options_of(heapsmith.compare, "trace libraries rounds check latency bytes")
 def replay(
+    given: Given,
     trace: take.Trace,
-    lib: take.Libraries,
     rounds: take.Rounds = 5,
-    check: Annotated[bool, typer.Option("--check", help="Check alignment and contents of every block first.")] = False,
-    latency: Annotated[
-        bool, typer.Option("--latency", help="Then stamp each operation: p50, p99, p99.9 and the worst.")
-    ] = False,
-    bytes: Annotated[
-        bool, typer.Option("--bytes", help="Also what glibc's bytes are for at the peak of the live bytes.")
-    ] = False,
+    check: Annotated[bool, Option("Check alignment and contents of every block first.")] = False,
+    latency: Annotated[bool, Option("Then stamp each operation: p50, p99, p99.9 and the worst.")] = False,
+    bytes: Annotated[bool, Option("Also what glibc's bytes are for at the peak of the live bytes.")] = False,
     json: take.Json = False,
 ) -> None:
     """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
@@ -130,26 +119,26 @@ def replay(
 
     with show.progress() as progress:
         found = run_replay(
-            trace, lib, stop=Stop(rounds), check=check, latency=latency, count_bytes=bytes, progress=progress
+            trace,
+            given["libraries"],
+            stop=Stop(rounds),
+            check=check,
+            latency=latency,
+            count_bytes=bytes,
+            progress=progress,
         )
     show.emit_json(found) if json else results.replayed(found)
 
 
 @app.command(
-    context_settings=take.COMMAND_LINE,
-    epilog=take.example(
+    context_settings=COMMAND_LINE,
+    epilog=example(
         "compare --lib glibc --lib jemalloc --lib out/py/libpy.so -- python3 x.py",
         "compare --lib glibc --lib default --lib tuned.toml --rounds 9 --json -- ./server --self-test",
     ),
 )
-def compare(
-    command: take.Cmd,
-    lib: take.Libraries,
-    rounds: take.CountedRounds = None,
-    time: take.Time = None,
-    everywhere: standard.Everywhere = False,
-    json: take.Json = False,
-) -> int:
+@options_of(heapsmith.compare, command=take.command_words, seconds=take.seconds)
+def compare(given: Given, json: take.Json = False) -> int:
     """Run CMD under any mallocs and compare CPU and wall time, peak and average RSS, and output.
 
     Rounds go on until the intervals of CPU and peak RSS are under 2 %, for 60 s at most, but 5 at least. In each
@@ -157,59 +146,41 @@ def compare(
     malloc. The exit status is 1 if the output or the exit status of CMD is another than under the first, or if a
     malloc does not serve the processes that do the work.
     """
-    words, seconds = take.command_words(command), take.round_seconds(rounds, time)
     with show.progress() as progress:
-        found = heapsmith.compare(words, lib, rounds=rounds, seconds=seconds, everywhere=everywhere, progress=progress)
+        found = heapsmith.compare(**given, progress=progress)
     show.emit_json(found.details) if json else found.show()
     return 0 if found.same_output else 1
 
 
 @app.command(
-    epilog=take.example(
-        "report py.hst --design default --design tuned.toml -o report.html", "report out/py -o report.html"
-    )
+    epilog=example("report py.hst --design default --design tuned.toml -o report.html", "report out/py -o report.html")
 )
-def report(
-    source: take.Sources,
-    out: take.OutFile,
-    design: take.ReportDesigns = None,
-    machine: take.Simulated = None,
-    series: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Also the time lines: .json (Chrome trace, for Perfetto) or .parquet."),
-    ] = None,
-    glibc: Annotated[
-        bool, typer.Option("--glibc", help="Also replay the traces under glibc, and show what its bytes are for.")
-    ] = False,
-    json: take.Json = False,
-) -> None:
+@options_of(heapsmith.report)
+def report(given: Given, json: take.Json = False) -> None:
     """Write one HTML page on traces, or on what a forge found: bytes over time, maps of addresses, sizes, the search.
 
     The page needs no network. --machine adds resident bytes.
     """
     with show.progress() as progress:
-        found = heapsmith.report(
-            source, out, designs=design or [], machine=machine, series=series, glibc=glibc, progress=progress
-        )
+        found = heapsmith.report(**given, progress=progress)
     show.emit_json(found.details) if json else found.show()
 
 
 @app.command(
-    context_settings=take.COMMAND_LINE,
-    epilog=take.example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c"),
+    context_settings=COMMAND_LINE,
+    epilog=example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c"),
 )
+@options_of(
+    heapsmith.compare,
+    "command out base favour budget max_overhead name rounds seconds",
+    command=take.command_words,
+    seconds=take.seconds,
+)
+@options_of(heapsmith.tune, "base favour budget max_overhead", budget=take.seconds)
 def forge(
-    command: take.Cmd,
+    given: Given,
     out: take.OutFolder,
-    base: take.Base = "default",
-    favour: take.Favour = "balanced",
-    budget: take.Budget = None,
-    max_overhead: take.Overhead = 1.0,
-    name: Annotated[
-        str | None, typer.Option(metavar="NAME", help="The design's name. Default: that of the folder.")
-    ] = None,
-    rounds: take.CountedRounds = None,
-    time: take.Time = None,
+    name: Annotated[str | None, Option("The design's name. Default: that of the folder.", "NAME")] = None,
     json: take.Json = False,
 ) -> None:
     """Make a malloc for CMD, prove it and measure it.
@@ -225,19 +196,18 @@ def forge(
     from heapsmith.tools.forge import forge as smithy
     from heapsmith.tools.replay.finalists import replays
 
-    words, design = take.command_words(command), load(base)
-    stop = take.stop(rounds, time, 30.0)
+    design, stop = load(given["base"]), stop_of(given.get("rounds"), given.get("seconds"), 30.0)
     folder = take.writable_folder(out)
     with show.progress() as progress:
         report = smithy.forge(
-            words,
+            given["command"],
             folder,
             base=design,
             name=name or design_name(folder.absolute().name),
             asked=Asked(
-                favour=favour,
-                seconds=take.budget(budget),
-                max_overhead=max_overhead,
+                favour=given["favour"],
+                seconds=given.get("budget"),
+                max_overhead=given["max_overhead"],
                 replays=replays(True, progress=progress),
             ),
             stop=stop,
@@ -247,7 +217,7 @@ def forge(
     show.emit_json(report) if json else results.forged(report)
 
 
-@app.command(epilog=take.example("doctor", "doctor --json"))
+@app.command(epilog=example("doctor", "doctor --json"))
 def doctor(json: take.Json = False) -> int:
     """Say which tools this machine has and lacks. The exit status is 3 if an essential tool is absent."""
     from heapsmith.tools.report.doctor import doctor as examine

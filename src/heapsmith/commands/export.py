@@ -2,23 +2,19 @@
 
 from typing import Annotated, Literal
 
-import typer
-
-from heapsmith import arguments as take
-from heapsmith import show
-from heapsmith.commands_traces import trace_app
+from heapsmith.api import show
+from heapsmith.api.stated import Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands.options import Commands, example
+from heapsmith.commands.traces import trace_app
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import STANDARD
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 Rows = Annotated[
     Literal["events", "lives", "sites"],
-    typer.Option(
-        "--rows",
-        metavar="events|lives|sites",
-        help="What a row of a table is: an event, the life of a block, or a call stack.",
-    ),
+    Option("What a row of a table is: an event, the life of a block, or a call stack.", flags="--rows"),
 ]
 
 
@@ -28,7 +24,7 @@ _UNITS = {"rep": "operations", "malloc-bench": "lines", "perfetto": "packets"}
 
 @trace_app.command(
     "export",
-    epilog=take.example(
+    epilog=example(
         "trace export py.hst -o py.parquet",
         "trace export py.hst --rows lives -o lives.parquet",
         "trace export py.hst --to perfetto -o py.pftrace",
@@ -39,10 +35,10 @@ def trace_export(
     out: take.OutFile,
     format_name: Annotated[
         str | None,
-        typer.Option(
+        Option(
+            "parquet, csv, jsonl, rep, malloc-bench or perfetto. Default: as the name of the file says.",
+            "FORMAT",
             "--to",
-            metavar="FORMAT",
-            help="parquet, csv, jsonl, rep, malloc-bench or perfetto. Default: as the name of the file says.",
         ),
     ] = None,
     rows: Rows = "events",

@@ -5,8 +5,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import results_knobs, show
+import heapsmith
+from heapsmith.api import show
+from heapsmith.api.programs import SECONDS, stop_of
+from heapsmith.api.stated import Argument, Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results
+from heapsmith.commands.options import Commands, Given, WithProgram, example, options_of, program
 from heapsmith.model.errors import BadInput, printable
 
 if TYPE_CHECKING:
@@ -14,51 +19,42 @@ if TYPE_CHECKING:
     from heapsmith.tools.knobs.advice import Advice
     from heapsmith.tools.knobs.measure import Measured
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 LIBS = ("glibc", "jemalloc", "mimalloc3", "tcmalloc")
 """Those that are advised without --lib."""
 
 
 @app.command(
-    cls=take.WithProgram,
-    epilog=take.example(
+    cls=WithProgram,
+    epilog=example(
         "knobs job.hst",
         "knobs job.hst --lib glibc --favour memory",
         "knobs job.hst --lib glibc --lib jemalloc --measure -- ./job",
         "knobs job.hst --classes > size_classes.inc",
     ),
 )
+@options_of(
+    heapsmith.compare, "context sources lib favour machine classes measure each rounds seconds", seconds=take.seconds
+)
+@options_of(heapsmith.tune, "favour machine")
 def knobs(
     context: typer.Context,
+    given: Given,
     sources: Annotated[
         list[str],
-        typer.Argument(
-            metavar="TRACE...|DESIGN",
-            help="Traces (.hst); or a design, with --classes.",
-            show_default=False,
-        ),
+        Argument("Traces (.hst); or a design, with --classes.", "TRACE...|DESIGN"),
     ],
     lib: Annotated[
         list[str] | None,
-        typer.Option(
-            "--lib",
-            metavar="LIB",
-            help="glibc, jemalloc, mimalloc2, mimalloc3 or tcmalloc; repeat it. Default: all but mimalloc2.",
-        ),
+        Option("glibc, jemalloc, mimalloc2, mimalloc3 or tcmalloc; repeat it. Default: all but mimalloc2.", "LIB"),
     ] = None,
-    favour: take.Favour = "balanced",
-    machine: take.Machine = "default",
-    classes: Annotated[
-        bool, typer.Option("--classes", help="Print instead the table of size classes for Google's TCMalloc.")
-    ] = False,
+    classes: Annotated[bool, Option("Print instead the table of size classes for Google's TCMalloc.")] = False,
     measure: Annotated[
         bool,
-        typer.Option("--measure", help="Run the command behind -- under each malloc with its settings and without."),
+        Option("Run the command behind -- under each malloc with its settings and without."),
     ] = False,
-    each: Annotated[bool, typer.Option("--each", help="Also measure each setting alone.")] = False,
-    rounds: take.CountedRounds = None,
-    time: take.Time = None,
+    each: Annotated[bool, Option("Also measure each setting alone.")] = False,
     json: take.Json = False,
 ) -> None:
     """Print settings of other mallocs for a workload, each with its reason, and the lines for a shell.
@@ -67,7 +63,7 @@ def knobs(
     """
     from heapsmith.tools.knobs.advice import advise
 
-    command = take.program(context)
+    command = program(context)
     if measure != bool(command) or each > measure:
         raise BadInput("--measure: expected -- CMD [ARG]... behind it, and neither CMD nor --each without it")
     if classes:
@@ -75,16 +71,17 @@ def knobs(
         return
     if designs := [one for one in sources if is_design(one)]:
         raise BadInput(f"{designs[0]}: a design has size classes (--classes); settings need traces (.hst)")
-    words, stop = take.command_words(command) if command else [], take.stop(rounds, time, 60.0)
+    words = take.command_words("", command) if command else []
+    stop = stop_of(given.get("rounds"), given.get("seconds"), SECONDS)
     with show.progress() as progress:
-        found = advise([Path(one) for one in sources], lib or LIBS, favour, machine, progress)
+        found = advise([Path(one) for one in sources], lib or LIBS, given["favour"], given["machine"], progress)
     if not json:
-        results_knobs.advised(found)
+        results.advised(found)
     measured = measured_with(words, found.advice, each, stop) if measure else None
     if json:
         show.emit_json({"advised": found, "measured": measured})
     elif measured:
-        results_knobs.measured(measured)
+        results.measured_settings(measured)
 
 
 def measured_with(command: list[str], advice: "list[Advice]", each: bool, stop: "Stop") -> "Measured | None":

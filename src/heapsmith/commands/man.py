@@ -1,6 +1,6 @@
-"""Manual pages, from the help of the commands: `python -m heapsmith.man DIR` writes heapsmith.1 and one for each.
+"""Manual pages, from the help of the commands: heapsmith.1 and a page for each.
 
-The macros are those of man(7), which groff and mandoc know.
+`python -m heapsmith.commands.man DIR` writes them. The macros are those of man(7), which groff and mandoc know.
 """
 
 import sys
@@ -11,8 +11,8 @@ from typing import Any
 import typer
 
 import heapsmith
-from heapsmith.arguments import parameter_records
-from heapsmith.cli import app
+from heapsmith.commands.cli import app
+from heapsmith.commands.options import parameter_records
 from heapsmith.model.files import write_text
 
 STATUS = (

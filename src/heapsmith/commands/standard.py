@@ -6,23 +6,17 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, redirect_stdout
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, TypeVar
+from typing import TypeVar
 
 import typer
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.files import STANDARD, scratch
+from heapsmith.model.files import STANDARD, scratch, writable_file
 
 Named = TypeVar("Named", Path, str)
 _TAKEN = "heapsmith.standard_input"
 """Marks a command line whose standard input has become a file."""
-
-TRACE = "A trace (.hst); - is standard input."
-Everywhere = Annotated[
-    bool,
-    typer.Option("--everywhere", help="Also in programs that CMD starts with another environment or user (as root)."),
-]
 
 
 def of_input(context: typer.Context, path: Path | None) -> Path | None:
@@ -62,8 +56,6 @@ def _copied(context: typer.Context) -> Path:
 
 def for_output(path: Path) -> Path:
     """`path` if it is `-` and standard output is no terminal; else what writable_file says of it."""
-    from heapsmith.arguments import writable_file
-
     if str(path) != STANDARD:
         return writable_file(path)
     if sys.stdout.isatty():
@@ -88,12 +80,3 @@ def whole(out: Path) -> Iterator[Path]:
 def result(out: Path) -> AbstractContextManager[object]:
     """Where a command prints its result: on standard error while the trace `out` is on standard output."""
     return redirect_stdout(sys.stderr) if str(out) == STANDARD else nullcontext()
-
-
-ManyTraces = Annotated[
-    list[Path], typer.Argument(metavar="TRACE...", help=TRACE, show_default=False, callback=of_inputs)
-]
-OutTrace = Annotated[
-    Path,
-    typer.Option("-o", "--out", metavar="OUT", help="The trace to write; - is standard output.", show_default=False),
-]

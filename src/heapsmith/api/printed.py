@@ -1,14 +1,20 @@
-"""The results of the commands of traces for people: figures of one trace or of many, imports, repairs."""
+"""What the results of the Python interface print, which are those of commands: fields and tables."""
 
-from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heapsmith import show
+from heapsmith.api import show
+from heapsmith.tools.common.tables import draw
 
-if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.model.trace.edit.repair import Repaired
-    from heapsmith.model.trace.frames import Footer, Samples
+if TYPE_CHECKING:  # the modules of these types need numba, which the interface imports only when it is called
+    from heapsmith.codegen.verify import VerifyReport
+    from heapsmith.model.predict.ledgers import LedgerTable
+    from heapsmith.model.predict.simulate import SimulationTable
+    from heapsmith.model.search.tune import Tuned
+    from heapsmith.model.trace.frames import Samples
     from heapsmith.model.trace.stats import TraceInfo
+    from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.forge.page import Written
 
 
 def trace_info(info: "TraceInfo") -> None:
@@ -70,44 +76,6 @@ def trace_info(info: "TraceInfo") -> None:
         show.table("large blocks when they died", ("bytes", "blocks", "pages touched"), touched)
 
 
-def trace_table(infos: "Sequence[TraceInfo]") -> None:
-    """Several traces, a row each."""
-    from heapsmith.tools.common.units import amount, duration
-
-    columns = ("trace", "events", "threads", "duration", "allocated", "peak live", "live at end", "sizes", "on disk")
-    rows = [
-        (
-            info.path,
-            f"{info.events:,}",
-            f"{info.threads:,}",
-            duration(info.duration_ns),
-            *(amount(size) for size in (info.allocated_bytes, info.peak_live_bytes, info.live_bytes_at_end)),
-            f"{info.distinct_sizes:,}",
-            amount(info.bytes_on_disk),
-        )
-        for info in infos
-    ]
-    show.table("traces", columns, rows)
-
-
-def imported(footer: "Footer") -> None:
-    """The trace of another tool's file, and what is not exact in it."""
-    show.fields(
-        [
-            *((name, f"{getattr(footer, name):,}") for name in ("events", "threads", "max_blocks", "foreign_frees")),
-            *([("salvaged", footer.salvaged)] if footer.salvaged else []),
-            *(("not exact", line) for line in footer.extra["inexact"]),
-        ]
-    )
-
-
-def repaired(found: "Repaired") -> None:
-    """What a repaired trace has, and one line for each damage."""
-    names = [name for name in found.__struct_fields__ if name != "damage"]
-    damage = [("damage", line) for line in found.damage] or [("damage", "none")]
-    show.fields([*((name, show.figure(getattr(found, name))) for name in names), *damage])
-
-
 def _at(figure: str, event: int, info: "TraceInfo") -> str:
     """A figure and the event after which it was so, if the trace has any."""
     return f"{figure} after event {event:,}" if info.events else figure
@@ -118,3 +86,88 @@ def _processor_text(samples: "Samples") -> str:
 
     spent, time = (sum(row[i] for row in samples.processor) for i in (1, 0))
     return f"{duration(spent)} in {duration(time)} of threads"
+
+
+def verified(report: "VerifyReport") -> None:
+    """The claims of the audit that fail, how many hold, and a row per trace and build."""
+    from heapsmith.tools.report import measurements
+
+    if report.audit is not None:
+        failed = report.audit.failed()
+        if failed:
+            rows = [(row.name, row.check, row.claim, row.found) for row in failed]
+            show.table("claims that do not hold", ("name", "<check", "<claim", "<in the code"), rows)
+        claims = len(report.audit.rows)
+        show.line(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
+    if report.runs:
+        draw(measurements.verified(report))
+    for note in report.notes:
+        show.prose(f"{note}.")
+    show.line("ok" if report.ok else "NOT ok")
+
+
+def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool = False) -> None:
+    """Designs side by side; latencies and scaling where they were asked for."""
+    from heapsmith.tools.report import predictions, timings
+
+    draw(predictions.simulated(found))
+    if found.machine is not None:
+        draw(predictions.touched(found))
+    if latency:
+        draw(timings.latencies(found))
+    if scaling:
+        draw(timings.scaling(found))
+    draw(predictions.counters(found))
+    for note in found.notes:
+        show.prose(f"{note}.")
+
+
+def ledgers(found: "LedgerTable") -> None:
+    """What the bytes of each design are for."""
+    from heapsmith.tools.report.ledgers import ledgers as tables
+
+    for table in tables(found):
+        draw(table)
+
+
+def tuned(found: "Tuned", path: Path | None = None) -> None:
+    """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
+    from heapsmith.model.search.segregate import why_segregated
+    from heapsmith.tools.report import searched
+
+    for table in searched.tables(found):
+        draw(table)
+    if any(one.ledgers is None for one in found.traces):
+        show.prose("What the choice saves of the bytes was not counted: interrupted.")
+    if found.why_not_replayed:
+        show.prose(f"No design was replayed: {found.why_not_replayed}.")
+    if found.segregated and found.segregated.why_not:
+        show.prose(f"segregation = off: {why_segregated(found.segregated)}.")
+    for reason in found.reasons:
+        if reason.field in ("design", "sizes", "segregation"):
+            show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
+    if path is not None:
+        show.line(path)
+
+
+def compared(table: "MeasureTable") -> None:
+    """A program under several libraries, then each library compared with the first."""
+    from heapsmith.tools.report import measurements
+
+    draw(measurements.measured(table))
+    for warning in measurements.notes(table):
+        show.prose(warning)
+    show.line()
+    first = table.rows[0].library
+    for row in table.rows[1:]:
+        show.prose(measurements.against(row.library, first, row.ratios))
+    for line in measurements.other_memory(table):
+        show.prose(line)
+
+
+def reported(written: "Written") -> None:
+    """The page that was written."""
+    from heapsmith.tools.common.units import amount
+
+    of = f"{', '.join(written.traces)} under {', '.join(written.designs)}"
+    show.note(f"heapsmith: {written.file}: {amount(written.bytes)}, {of}")

@@ -1,4 +1,4 @@
-"""The JSON Schemas of heapsmith's TOML files. `python -m heapsmith.schemas` writes them to model/schemas."""
+"""The JSON Schemas of heapsmith's TOML files. `python -m heapsmith.commands.schemas` writes them to model/schemas."""
 
 from typing import Any
 

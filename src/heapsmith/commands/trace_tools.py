@@ -5,20 +5,21 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-import typer
-
-from heapsmith import arguments as take
-from heapsmith import commands_sites, ranges, results_traces, show, standard
+from heapsmith.api import show
+from heapsmith.api.stated import Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import ranges, results_traces, sites, standard
+from heapsmith.commands.options import Commands, example
 from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:
     from heapsmith.model.trace.edit.output import Edited
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 Time = Annotated[
     str | None,
-    typer.Option("--time", metavar="FIRST:LAST", help="Milliseconds since the first event, or shares: 10%:50%."),
+    Option("Milliseconds since the first event, or shares: 10%:50%.", "FIRST:LAST", "--time"),
 ]
 MS = 1_000_000
 MOST_COPIES = 1024
@@ -62,12 +63,12 @@ def _events(text: str, trace: Path) -> tuple[int, int]:
     return ranges.inside("--events", text, bounds, count, extent)
 
 
-def _sites(trace: Path, wanted: list[str], by: commands_sites.By) -> frozenset[int]:
+def _sites(trace: Path, wanted: list[str], by: sites.By) -> frozenset[int]:
     """The numbers of the sites that have these names, or are these numbers; BadInput for a name without sites."""
     numbers = {int(name) for name in wanted if name.isdecimal()}
     names = [name for name in wanted if not name.isdecimal()]
     if names:
-        groups = commands_sites.grouped(trace, by, None, [])
+        groups = sites.grouped(trace, by, None, [])
         known = [groups.name(group) for group in range(groups.grouped.groups)]
         for name in names:
             pattern = re.compile("".join(".*" if part == "*" else re.escape(part) for part in re.split(r"(\*)", name)))
@@ -88,7 +89,7 @@ def _near(name: str, known: list[str]) -> str:
 
 @app.command(
     "filter",
-    epilog=take.example(
+    epilog=example(
         "trace filter job.hst -o small.hst --sizes :1024",
         "trace filter job.hst -o two.hst --threads 0,3-5 --time 10%:50%",
         "trace filter job.hst -o cache.hst --site 'cache_insert*'",
@@ -96,21 +97,16 @@ def _near(name: str, known: list[str]) -> str:
 )
 def trace_filter(
     trace: take.Trace,
-    out: standard.OutTrace,
+    out: take.OutTrace,
     threads: Annotated[
-        str | None, typer.Option(metavar="N,N-N", help="Blocks that these threads allocated; the threads alone start.")
+        str | None, Option("Blocks that these threads allocated; the threads alone start.", "N,N-N")
     ] = None,
-    sizes: Annotated[
-        str | None, typer.Option(metavar="MIN:MAX", help="Blocks that were born with MIN to MAX bytes.")
-    ] = None,
+    sizes: Annotated[str | None, Option("Blocks that were born with MIN to MAX bytes.", "MIN:MAX")] = None,
     site: Annotated[
         list[str] | None,
-        typer.Option(
-            metavar="NAME|NUMBER",
-            help="Blocks of a site, by its name in `sites` (* matches all) or its number; repeat it.",
-        ),
+        Option("Blocks of a site, by its name in `sites` (* matches all) or its number; repeat it.", "NAME|NUMBER"),
     ] = None,
-    by: commands_sites.By = "site",
+    by: sites.By = "site",
     time: Time = None,
     json: take.Json = False,
 ) -> None:
@@ -133,7 +129,7 @@ def trace_filter(
 
 @app.command(
     "slice",
-    epilog=take.example(
+    epilog=example(
         "trace slice job.hst -o part.hst --events 1000000:2000000",
         "trace slice job.hst -o start.hst --time :20%",
         "trace slice job.hst -o peak.hst --peak 100000",
@@ -141,15 +137,15 @@ def trace_filter(
 )
 def trace_slice(
     trace: take.Trace,
-    out: standard.OutTrace,
+    out: take.OutTrace,
     events: Annotated[
         str | None,
-        typer.Option(metavar="FIRST:LAST", help="From event FIRST to before LAST, from 0, or shares: 10%:50%."),
+        Option("From event FIRST to before LAST, from 0, or shares: 10%:50%.", "FIRST:LAST"),
     ] = None,
     time: Time = None,
     peak: Annotated[
         int | None,
-        typer.Option(metavar="N", min=1, help="N events through the one after which live bytes are most, and N more."),
+        Option("N events through the one after which live bytes are most, and N more.", least=1),
     ] = None,
     json: take.Json = False,
 ) -> None:
@@ -172,17 +168,14 @@ def trace_slice(
 
 @app.command(
     "merge",
-    epilog=take.example("trace merge a.hst b.hst -o both.hst", "trace merge a.hst b.hst -o both.hst --begin 0,250"),
+    epilog=example("trace merge a.hst b.hst -o both.hst", "trace merge a.hst b.hst -o both.hst --begin 0,250"),
 )
 def trace_merge(
-    traces: standard.ManyTraces,
-    out: standard.OutTrace,
+    traces: take.ManyTraces,
+    out: take.OutTrace,
     begin: Annotated[
         str | None,
-        typer.Option(
-            metavar="MS,MS",
-            help="When each trace begins, in milliseconds. Default: as in their recording, else together.",
-        ),
+        Option("When each trace begins, in milliseconds. Default: as in their recording, else together.", "MS,MS"),
     ] = None,
     json: take.Json = False,
 ) -> None:
@@ -204,14 +197,12 @@ def _milliseconds(option: str, text: str) -> int:
     return round(float(text) * MS)
 
 
-@app.command("cat", epilog=take.example("trace cat a.hst b.hst -o both.hst --free"))
+@app.command("cat", epilog=example("trace cat a.hst b.hst -o both.hst --free"))
 def trace_cat(
-    traces: standard.ManyTraces,
-    out: standard.OutTrace,
-    free: Annotated[
-        bool, typer.Option("--free", help="What is alive at the end of a trace dies there, but for the last trace.")
-    ] = False,
-    gap: Annotated[str, typer.Option(metavar="MS", help="Milliseconds between two traces.")] = "0",
+    traces: take.ManyTraces,
+    out: take.OutTrace,
+    free: Annotated[bool, Option("What is alive at the end of a trace dies there, but for the last trace.")] = False,
+    gap: Annotated[str, Option("Milliseconds between two traces.", "MS")] = "0",
     json: take.Json = False,
 ) -> None:
     """Write several traces as one, one after the other. Blocks that are alive at an end stay alive, or see --free."""
@@ -223,12 +214,12 @@ def trace_cat(
     _done(found, out, json)
 
 
-@app.command("sample", epilog=take.example("trace sample job.hst -o tenth.hst --rate 0.1 --seed 7"))
+@app.command("sample", epilog=example("trace sample job.hst -o tenth.hst --rate 0.1 --seed 7"))
 def trace_sample(
     trace: take.Trace,
-    out: standard.OutTrace,
-    rate: Annotated[str, typer.Option(metavar="SHARE", help="The share of blocks: 0.1 or 10%.", show_default=False)],
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Another seed chooses other blocks.")] = 0,
+    out: take.OutTrace,
+    rate: Annotated[str, Option("The share of blocks: 0.1 or 10%.", "SHARE")],
+    seed: Annotated[int, Option("Another seed chooses other blocks.", least=0)] = 0,
     json: take.Json = False,
 ) -> None:
     """Write a random share of the blocks, each with its whole life, and all threads. `trace info` shows the rate."""
@@ -242,14 +233,12 @@ def trace_sample(
     _done(found, out, json)
 
 
-@app.command("scale", epilog=take.example("trace scale job.hst -o four.hst -n 4 --stagger 50"))
+@app.command("scale", epilog=example("trace scale job.hst -o four.hst -n 4 --stagger 50"))
 def trace_scale(
     trace: take.Trace,
-    out: standard.OutTrace,
-    copies: Annotated[int, typer.Option("-n", metavar="N", min=1, help="Copies, up to 1,024.", show_default=False)],
-    stagger: Annotated[
-        str, typer.Option(metavar="MS", help="Milliseconds by which each copy begins after the one before.")
-    ] = "0",
+    out: take.OutTrace,
+    copies: Annotated[int, Option("Copies, up to 1,024.", flags="-n", least=1)],
+    stagger: Annotated[str, Option("Milliseconds by which each copy begins after the one before.", "MS")] = "0",
     json: take.Json = False,
 ) -> None:
     """Write N copies of a trace side by side by time, each with threads and blocks of its own."""
@@ -263,8 +252,8 @@ def trace_scale(
     _done(found, out, json)
 
 
-@app.command("repair", epilog=take.example("trace repair broken.hst -o whole.hst"))
-def trace_repair(trace: take.Trace, out: standard.OutTrace, json: take.Json = False) -> None:
+@app.command("repair", epilog=example("trace repair broken.hst -o whole.hst"))
+def trace_repair(trace: take.Trace, out: take.OutTrace, json: take.Json = False) -> None:
     """Write a whole trace of what is sound in a damaged one, wherever the damage is, and print what is lost.
 
     Chunks with damage are left out. Events that break rules are dropped, or what was not seen is put in.
@@ -279,4 +268,4 @@ def trace_repair(trace: take.Trace, out: standard.OutTrace, json: take.Json = Fa
         show.emit_json(found) if json else results_traces.repaired(found)
 
 
-app.command("diff", epilog=take.example("trace diff before.hst after.hst"))(commands_sites.diff)
+app.command("diff", epilog=example("trace diff before.hst after.hst"))(sites.diff)

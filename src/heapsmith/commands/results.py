@@ -3,22 +3,20 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.tools.common.tables import draw
+from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.codegen.verify import VerifyReport
     from heapsmith.model.design.design import Design
     from heapsmith.model.design.plan import Plan
-    from heapsmith.model.predict.ledgers import LedgerTable
+    from heapsmith.model.predict.mesh import MeshRow, MeshTable
     from heapsmith.model.predict.reuse import ReuseTable
-    from heapsmith.model.predict.simulate import SimulationTable
     from heapsmith.model.search.guard import Guarded
-    from heapsmith.model.search.tune import Tuned
     from heapsmith.tools.calibrate.calibrate import Calibration
-    from heapsmith.tools.compare.measure import MeasureTable
-    from heapsmith.tools.forge.page import Written
     from heapsmith.tools.forge.report import ForgeReport
+    from heapsmith.tools.knobs.advice import Advised
+    from heapsmith.tools.knobs.measure import Measured
     from heapsmith.tools.record.record import RecordResult
     from heapsmith.tools.replay.replay import ReplayTable
     from heapsmith.tools.report.doctor import DoctorReport
@@ -42,14 +40,6 @@ def recorded(result: "RecordResult") -> None:
         show.note(f"heapsmith: and {len(more)} smaller traces of other processes beside it, {events:,} events")
     for warning in result.warnings():
         show.note(f"heapsmith: warning: {warning}")
-
-
-def reported(written: "Written") -> None:
-    """The page that was written."""
-    from heapsmith.tools.common.units import amount
-
-    of = f"{', '.join(written.traces)} under {', '.join(written.designs)}"
-    show.note(f"heapsmith: {written.file}: {amount(written.bytes)}, {of}")
 
 
 def designs(found: "list[Design]") -> None:
@@ -82,73 +72,11 @@ def plan(made: "Plan") -> None:
     show.table("", [*columns, *(name.replace("_", " ") for name in front)], rows)
 
 
-def verified(report: "VerifyReport") -> None:
-    """The claims of the audit that fail, how many hold, and a row per trace and build."""
-    from heapsmith.tools.report import measurements
-
-    if report.audit is not None:
-        failed = report.audit.failed()
-        if failed:
-            rows = [(row.name, row.check, row.claim, row.found) for row in failed]
-            show.table("claims that do not hold", ("name", "<check", "<claim", "<in the code"), rows)
-        claims = len(report.audit.rows)
-        show.line(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
-    if report.runs:
-        draw(measurements.verified(report))
-    for note in report.notes:
-        show.prose(f"{note}.")
-    show.line("ok" if report.ok else "NOT ok")
-
-
-def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool = False) -> None:
-    """Designs side by side; latencies and scaling where they were asked for."""
-    from heapsmith.tools.report import predictions, timings
-
-    draw(predictions.simulated(found))
-    if found.machine is not None:
-        draw(predictions.touched(found))
-    if latency:
-        draw(timings.latencies(found))
-    if scaling:
-        draw(timings.scaling(found))
-    draw(predictions.counters(found))
-    for note in found.notes:
-        show.prose(f"{note}.")
-
-
-def ledgers(found: "LedgerTable") -> None:
-    """What the bytes of each design are for."""
-    from heapsmith.tools.report.ledgers import ledgers as tables
-
-    for table in tables(found):
-        draw(table)
-
-
 def reused(found: "ReuseTable") -> None:
     """Miss ratios by size of cache."""
     from heapsmith.tools.report import predictions
 
     draw(predictions.reused(found))
-
-
-def tuned(found: "Tuned", path: Path | None = None) -> None:
-    """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
-    from heapsmith.model.search.segregate import why_segregated
-    from heapsmith.tools.report import searched
-
-    for table in searched.tables(found):
-        draw(table)
-    if any(one.ledgers is None for one in found.traces):
-        show.prose("What the choice saves of the bytes was not counted: interrupted.")
-    if found.why_not_replayed:
-        show.prose(f"No design was replayed: {found.why_not_replayed}.")
-    if found.segregated and found.segregated.why_not:
-        show.prose(f"segregation = off: {why_segregated(found.segregated)}.")
-    for reason in found.reasons:
-        if reason.field in ("design", "sizes", "segregation"):
-            show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
-    if path is not None:
-        show.line(path)
 
 
 def swept(done: "Sweep") -> None:
@@ -171,8 +99,6 @@ def swept(done: "Sweep") -> None:
 
 def guarded(found: "Guarded") -> None:
     """Each figure beside the baseline's and its limit; what changed, and what new size classes would save."""
-    from heapsmith.tools.common.units import amount
-
     rows = [
         (
             *(one.figure, _few_digits(one.baseline), _few_digits(one.now)),
@@ -207,21 +133,6 @@ def replayed(table: "ReplayTable") -> None:
         draw(measurements.glibc_bytes(table.trace, table.glibc_bytes))
     for warning in measurements.notes(table):
         show.prose(warning)
-
-
-def compared(table: "MeasureTable") -> None:
-    """A program under several libraries, then each library compared with the first."""
-    from heapsmith.tools.report import measurements
-
-    draw(measurements.measured(table))
-    for warning in measurements.notes(table):
-        show.prose(warning)
-    show.line()
-    first = table.rows[0].library
-    for row in table.rows[1:]:
-        show.prose(measurements.against(row.library, first, row.ratios))
-    for line in measurements.other_memory(table):
-        show.prose(line)
 
 
 def forged(report: "ForgeReport") -> None:
@@ -280,3 +191,57 @@ def calibrated(found: "Calibration", path: Path) -> None:
     alone_ns = found.hardware.alone
     rows = [(name, f"{cost:,.2f}", f"{alone_ns[name]:,.2f}") for name, cost in found.hardware.costs.items()]
     show.table("nanoseconds each, among other operations and alone", ("kind", "cost", "alone"), rows)
+
+
+METHODS = ("split", "greedy", "bound")
+
+
+def meshed(found: "MeshTable") -> None:
+    """A table for each design: what each way to mesh gives back."""
+    columns = ("<unit", "<placement", "<fronts", *(f"{when} {how}" for when in ("average", "peak") for how in METHODS))
+    for row in found.rows:
+        show.table(_mesh_title(row), columns, [_mesh_cells(*one) for one in _mesh_ways(row)])
+
+
+def _mesh_title(row: "MeshRow") -> str:
+    return f"{row.design}: given back of {amount(row.average)} on average, {amount(row.peak)} at the peak"
+
+
+def _mesh_ways(row: "MeshRow") -> list[tuple[tuple[str, ...], list[float]]]:
+    return [((one.way.unit, one.way.placement, one.way.fronts), [*one.average, *one.peak]) for one in row.ways]
+
+
+def _mesh_cells(way: tuple[str, ...], shares: list[float]) -> tuple[str, ...]:
+    return *way, *(f"{share:.1%}" for share in shares)
+
+
+def advised(found: "Advised") -> None:
+    """The settings of each malloc with their reasons, then the lines for a shell."""
+    for one in found.advice:
+        for knob in one.knobs:
+            said = f" Simulated: {knob.simulated}." if knob.simulated else " Not simulated: measure it."
+            show.prose(f"{one.library}: {knob.name}={knob.value} (default {knob.default}): {knob.reason}.{said}")
+        if not one.knobs:
+            show.prose(f"{one.library}: nothing to set; these traces give no reason to leave its defaults.")
+    for lack in found.lacks:
+        show.prose(f"The traces have {lack}. What needs them is not advised.")
+    if lines := [line for one in found.advice for line in one.lines()]:
+        show.line()
+        for line in lines:
+            show.line(line)
+
+
+def measured_settings(found: "Measured") -> None:
+    """The table of all runs, then what each set of settings does."""
+    from heapsmith.tools.report import measurements
+
+    show.line()
+    draw(measurements.measured(found.table))
+    for warning in measurements.notes(found.table):
+        show.prose(warning)
+    show.line()
+    for effect in found.effects:
+        figures = ", ".join(f"{name} {ratio.words()}" for name, ratio in effect.ratios.items())
+        show.prose(f"{effect.library} with {effect.settings}: {effect.verdict}: {figures} of those without.")
+    for line in measurements.other_memory(found.table):
+        show.prose(line)

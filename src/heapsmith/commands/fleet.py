@@ -4,43 +4,39 @@ import os
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import heapsmith
+from heapsmith.api import show
+from heapsmith.api.stated import Argument, Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results
+from heapsmith.commands.options import Commands, Given, example, options_of
 
-from heapsmith import arguments as take
-from heapsmith import results, show
-
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 
 @app.command(
-    epilog=take.example(
+    epilog=example(
         "sweep --designs builtin --traces traces -o results.parquet",
         "sweep --designs grid.toml --designs lean --traces a.hst --machine default -o results.parquet",
         "sweep --designs grid.toml --traces traces --scheduler tcp://10.0.0.7:8786 -o results.parquet",
     )
 )
+@options_of(heapsmith.simulate, "designs traces out machine workers scheduler")
 def sweep(
+    given: Given,
     designs: Annotated[
         list[str],
-        typer.Option(
-            metavar="DIR|FILE|NAME",
-            help="A folder of designs and grids, a design, a grid (docs/sweep.md), or `builtin` for all built-in "
+        Option(
+            "A folder of designs and grids, a design, a grid (docs/sweep.md), or `builtin` for all built-in "
             "designs; repeat it.",
-            autocompletion=take.designs,
+            "DIR|FILE|NAME",
         ),
     ],
-    traces: Annotated[
-        list[Path], typer.Option("--traces", metavar="DIR|FILE", help="Traces, or a folder of them; repeat it.")
-    ],
+    traces: Annotated[list[Path], Option("Traces, or a folder of them; repeat it.", "DIR|FILE")],
     out: take.OutFile,
-    machine: take.Simulated = None,
-    workers: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="Processes. Default: one for each processor.")
-    ] = None,
+    workers: Annotated[int | None, Option("Processes. Default: one for each processor.", least=1)] = None,
     scheduler: take.Scheduler = None,
-    store: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where finished tasks are kept. Default: the user's cache.")
-    ] = None,
+    store: Annotated[Path | None, Option("Where finished tasks are kept. Default: the user's cache.", "DIR")] = None,
     json: take.Json = False,
 ) -> None:
     """Simulate every design on every trace and write one row for each to a Parquet file.
@@ -61,7 +57,7 @@ def sweep(
         variants=found,
         skipped=skipped,
         traces=take.trace_files(traces),
-        hardware=load_hardware(machine) if machine is not None else None,
+        hardware=load_hardware(given["machine"]) if "machine" in given else None,
         folder=take.writable_folder(store if store is not None else cache_dir() / "sweep"),
     )
     path = take.writable_file(out)
@@ -76,29 +72,23 @@ def sweep(
 
 
 @app.command(
-    epilog=take.example(
+    epilog=example(
         "guard tuned.toml mon.hst tue.hst --baseline tuned.guard.json --write",
         "guard tuned.toml new.hst --baseline tuned.guard.json --max-waste-rise 10%",
     )
 )
 def guard(
-    design: take.Name,
-    traces: Annotated[
-        list[Path], typer.Argument(metavar="TRACE...", help="Recordings (.hst); together they are the workload.")
-    ],
-    baseline: Annotated[Path, typer.Option(metavar="FILE", help="The figures that the design was made for (JSON).")],
-    write: Annotated[bool, typer.Option("--write", help="Write the baseline from these recordings.")] = False,
-    max_waste_rise: Annotated[
-        str, typer.Option(metavar="SHARE", help="The most that committed bytes per live byte may rise.")
-    ] = "5%",
-    max_slow_rise: Annotated[
-        str, typer.Option(metavar="SHARE", help="The most that slow operations per operation may rise.")
-    ] = "20%",
+    design: take.Design,
+    traces: Annotated[list[Path], Argument("Recordings (.hst); together they are the workload.", "TRACE...")],
+    baseline: Annotated[Path, Option("The figures that the design was made for (JSON).", "FILE")],
+    write: Annotated[bool, Option("Write the baseline from these recordings.")] = False,
+    max_waste_rise: Annotated[str, Option("The most that committed bytes per live byte may rise.", "SHARE")] = "5%",
+    max_slow_rise: Annotated[str, Option("The most that slow operations per operation may rise.", "SHARE")] = "20%",
     max_size_shift: Annotated[
-        str, typer.Option(metavar="SHARE", help="The largest share of requests that may move to other sizes.")
+        str, Option("The largest share of requests that may move to other sizes.", "SHARE")
     ] = "0.1",
     max_lifetime_shift: Annotated[
-        str, typer.Option(metavar="SHARE", help="The largest share of blocks that may move to other lifetimes.")
+        str, Option("The largest share of blocks that may move to other lifetimes.", "SHARE")
     ] = "0.1",
     json: take.Json = False,
 ) -> int:

@@ -3,19 +3,17 @@
 from collections.abc import Sequence
 from typing import Annotated
 
-import typer
-
 from heapsmith.api.designs import Design
+from heapsmith.api.stated import Option
 from heapsmith.model.errors import BadInput
 
 Limit = Annotated[
     int | None,
-    typer.Option(
-        "--limit",
-        metavar="BYTES",
-        min=4096,
-        help="The limit on memory, for designs whose release has limit_percent; in place of their limit_bytes.",
-        show_default="that of each design, or none",
+    Option(
+        "The limit on memory, for designs whose release has limit_percent; in place of their limit_bytes.",
+        "BYTES",
+        least=4096,
+        usual="that of each design, or none",
     ),
 ]
 

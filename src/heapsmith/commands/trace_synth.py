@@ -5,23 +5,24 @@ from typing import Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import results_synth, show, standard
+from heapsmith.api import show
+from heapsmith.api.stated import Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results_traces, standard
+from heapsmith.commands.options import Commands, example
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 
 @app.command(
     "anonymise",
-    epilog=take.example("trace anonymise py.hst -o anon.hst", "trace anonymise py.hst -o anon.hst --round-sizes"),
+    epilog=example("trace anonymise py.hst -o anon.hst", "trace anonymise py.hst -o anon.hst --round-sizes"),
 )
 def trace_anonymise(
     trace: take.Trace,
-    out: standard.OutTrace,
-    round_sizes: Annotated[
-        bool, typer.Option("--round-sizes", help="Round sizes to the largest that no design tells from them.")
-    ] = False,
-    no_sites: Annotated[bool, typer.Option("--no-sites", help="Leave the call stacks out.")] = False,
+    out: take.OutTrace,
+    round_sizes: Annotated[bool, Option("Round sizes to the largest that no design tells from them.")] = False,
+    no_sites: Annotated[bool, Option("Leave the call stacks out.")] = False,
     json: take.Json = False,
 ) -> None:
     """Make a trace without names: no command line, paths, functions, places in code, or environment.
@@ -40,7 +41,7 @@ def trace_anonymise(
 
 @app.command(
     "synth",
-    epilog=take.example(
+    epilog=example(
         "trace synth --like py.hst -o like-py.hst",
         "trace synth --like py.hst -o long.hst --events 10000000 --save-fit py.json",
         "trace synth --like lesson.toml -o lesson.hst --seed 7",
@@ -58,24 +59,15 @@ def trace_synth(
             callback=standard.of_input,
         ),
     ],
-    out: standard.OutTrace,
-    events: Annotated[
-        int | None, typer.Option(metavar="N", min=1, help="The number of events. Default: that of the original.")
-    ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", min=0, help="Which trace is drawn.")] = 1,
-    save_fit: Annotated[
-        Path | None, typer.Option("--save-fit", metavar="FIT", help="Write the fit: TOML if it ends so, else JSON.")
-    ] = None,
+    out: take.OutTrace,
+    events: Annotated[int | None, Option("The number of events. Default: that of the original.", least=1)] = None,
+    seed: Annotated[int, Option("Which trace is drawn.", least=0)] = 1,
+    save_fit: Annotated[Path | None, Option("Write the fit: TOML if it ends so, else JSON.", "FIT")] = None,
     design: Annotated[
         list[str] | None,
-        typer.Option(
-            "--design",
-            metavar="DESIGN",
-            help="A design to compare the traces by; repeat it. Default: default, lean, owner and two-level.",
-            autocompletion=take.designs,
-        ),
+        Option("A design to compare the traces by; repeat it. Default: default, lean, owner and two-level.", "DESIGN"),
     ] = None,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Do not simulate designs on both traces.")] = False,
+    no_check: Annotated[bool, Option("Do not simulate designs on both traces.")] = False,
     json: take.Json = False,
 ) -> None:
     """Draw a trace that designs cannot tell from the original: sizes, lifetimes, threads and phases are like its own.
@@ -92,4 +84,4 @@ def trace_synth(
     with show.progress() as progress, standard.whole(target) as written:
         found = checked_synth(like, written, designs=designs, events=events, seed=seed, save_fit=fit, progress=progress)
     with standard.result(out):
-        show.emit_json(found) if json else results_synth.synthesised(found)
+        show.emit_json(found) if json else results_traces.synthesised(found)

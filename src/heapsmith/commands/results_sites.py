@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
-from heapsmith import show
+from heapsmith.api import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.tools.sites.diff import Difference, SitePair

@@ -2,57 +2,46 @@
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
-import typer
-
-from heapsmith import arguments as take
-from heapsmith import results_sites as results
-from heapsmith import show
+from heapsmith.api import show
+from heapsmith.api.stated import Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results_sites as results
+from heapsmith.commands.options import Commands, example
 
 if TYPE_CHECKING:
     from heapsmith.tools.sites.grouping import Groups
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 By = Annotated[
     Literal["site", "path", "function", "module"],
-    typer.Option(
-        "--by",
-        metavar="site|path|function|module",
-        help="What a row is: a place in the code, a whole call path, a function or a file of code.",
-    ),
+    Option("What a row is: a place in the code, a whole call path, a function or a file of code.", flags="--by"),
 ]
 Depth = Annotated[
     int | None,
-    typer.Option(metavar="FRAMES", min=1, help="Frames that tell rows apart.", show_default="1, all of a path"),
+    Option("Frames that tell rows apart.", "FRAMES", least=1, usual="1, all of a path"),
 ]
 Skip = Annotated[
     list[str] | None,
-    typer.Option(metavar="REGEX", help="Functions that allocate for their caller, besides those known; repeat it."),
+    Option("Functions that allocate for their caller, besides those known; repeat it.", "REGEX"),
 ]
-Top = Annotated[int, typer.Option(metavar="N", min=1, help="Rows to print; --json has all.")]
+Top = Annotated[int, Option("Rows to print; --json has all.", least=1)]
 Order = Annotated[
     Literal["pinned", "peak", "allocated", "requests", "life"],
-    typer.Option("--sort", metavar="pinned|peak|allocated|requests|life", help="What the first rows have most of."),
+    Option("What the first rows have most of.", flags="--sort"),
 ]
 SiteDesigns = Annotated[
     list[str],
-    typer.Option(
-        "--design",
-        metavar="DESIGN",
-        help="A design whose pages are looked at; repeat it to compare designs.",
-        autocompletion=take.designs,
-    ),
+    Option("A design whose pages are looked at; repeat it to compare designs.", "DESIGN", "--design"),
 ]
 At = Annotated[
     list[int] | None,
-    typer.Option("--at", metavar="EVENT", min=0, help="Show the pages after this event, from 0; repeatable."),
+    Option("Show the pages after this event, from 0; repeatable.", "EVENT", "--at", least=0),
 ]
 
 Machine = Annotated[
     str | None,
-    typer.Option(
-        "--machine", metavar="MACHINE", help="Count resident pages, not committed ones: a built-in machine or a file."
-    ),
+    Option("Count resident pages, not committed ones: a built-in machine or a file.", "MACHINE", "--machine"),
 ]
 
 
@@ -64,7 +53,7 @@ def grouped(trace: take.Trace, by: By, depth: Depth, skip: Skip) -> "Groups":
 
 
 @app.command(
-    epilog=take.example(
+    epilog=example(
         "sites job.hst",
         "sites job.hst --design default --design lean --sort peak",
         "sites job.hst --by function --skip 'Py.*_New.*' --top 40",
@@ -80,7 +69,7 @@ def sites(
     top: Top = 20,
     at: At = None,
     machine: Machine = None,
-    advice: Annotated[bool, typer.Option(help="Say what to do, with figures that are simulated.")] = True,
+    advice: Annotated[bool, Option("Say what to do, with figures that are simulated.")] = True,
     json: take.Json = False,
 ) -> None:
     """Print which code the memory of a trace is for, and whose blocks keep the pages of each design.
@@ -105,7 +94,7 @@ def sites(
     show.emit_json(found) if json else results.sites(found, top)
 
 
-@app.command(epilog=take.example("leaks job.hst", "leaks job.hst --by function --at 3000000"))
+@app.command(epilog=example("leaks job.hst", "leaks job.hst --by function --at 3000000"))
 def leaks(
     trace: take.Trace,
     by: By = "site",
@@ -114,7 +103,7 @@ def leaks(
     top: Top = 20,
     at: Annotated[
         int | None,
-        typer.Option("--at", metavar="EVENT", min=0, help="Blocks live after this event, from 0. Default: the last."),
+        Option("Blocks live after this event, from 0. Default: the last.", "EVENT", least=0),
     ] = None,
     json: take.Json = False,
 ) -> None:
@@ -130,7 +119,7 @@ def leaks(
     show.emit_json(found) if json else results.leaks(found, top)
 
 
-@app.command(epilog=take.example("diff before.hst after.hst", "diff before.hst after.hst --by site --sort allocated"))
+@app.command(epilog=example("diff before.hst after.hst", "diff before.hst after.hst --by site --sort allocated"))
 def diff(
     first: take.Trace,
     second: take.Trace,
@@ -139,7 +128,7 @@ def diff(
     skip: Skip = None,
     order: Annotated[
         Literal["peak", "allocated", "requests", "life", "end"],
-        typer.Option("--sort", metavar="peak|allocated|requests|life|end", help="By what difference rows are sorted."),
+        Option("By what difference rows are sorted.", flags="--sort"),
     ] = "peak",
     top: Top = 20,
     json: take.Json = False,

@@ -8,7 +8,7 @@ import sys
 
 import typer
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing
 from heapsmith.tools.common.given import closed_streams
 

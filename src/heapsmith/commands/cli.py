@@ -8,17 +8,17 @@ from typing import Annotated
 import typer
 
 import heapsmith
-from heapsmith import (
-    commands_designs,
-    commands_export,
-    commands_fleet,
-    commands_knobs,
-    commands_model,
-    commands_runs,
-    commands_sites,
-    commands_trace_synth,
-    commands_trace_tools,
-    commands_traces,
+from heapsmith.commands import (
+    designs,
+    export,
+    fleet,
+    knobs,
+    model,
+    runs,
+    sites,
+    trace_synth,
+    trace_tools,
+    traces,
 )
 
 app = typer.Typer(
@@ -30,19 +30,19 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 GROUPS = (
-    commands_traces,
-    commands_export,
-    commands_sites,
-    commands_designs,
-    commands_model,
-    commands_fleet,
-    commands_runs,
-    commands_knobs,
+    traces,
+    export,
+    sites,
+    designs,
+    model,
+    fleet,
+    runs,
+    knobs,
 )
-commands_traces.trace_app.add_typer(commands_trace_tools.app)
+traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)
-commands_traces.trace_app.add_typer(commands_trace_synth.app)
+traces.trace_app.add_typer(trace_synth.app)
 
 
 def _version(wanted: bool) -> None:
