@@ -26,9 +26,10 @@ COSTS = {
 POPS = frozenset({"processor_pop", "processor_popped"})
 PUSHES = frozenset({"processor_push", "processor_pushed"})
 FULL = "!processor_push(row, block)"
+MOMENTS = ("forget",)
 SPARE = 1
-FRONTS = "heaps"
-"""The room that has the slow paths of its stacks."""
+FRONTS = "front/processor"
+"""Where the slow paths of its stacks are."""
 NUMBERS = ("processor_batch",)
 LOCKS = 64
 MOST_BATCH = 1024
@@ -84,7 +85,7 @@ def _batch(design: Any) -> int:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"counts": "many_writers"}
+    return {"counts": "many_writers", "stacks": "at_once"}
 
 
 def locks(design: Any) -> int:

@@ -12,7 +12,7 @@ from heapsmith.model.memory.layout import VACANCY_BYTES, WORD
 from heapsmith.model.policy.emitted import Field
 
 NAME = "superslab"
-MOMENTS = ("superslab_mapped",)
+MOMENTS = ("superslab_ready",)
 IN_RECORD = False
 CALLS = frozenset({"owner_of"})
 NUMBERS = ("own_superslabs",)

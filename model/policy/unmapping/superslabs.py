@@ -8,7 +8,7 @@ from heapsmith.model.errors import Refusal
 
 NAME = "superslabs"
 MOMENTS = (
-    *("superslab_mapped", "superslab_wanted", "slab_pooled", "slab_reused", "slab_covered", "slab_claimed"),
+    *("superslab_ready", "superslab_wanted", "slab_pooled", "slab_reused", "slab_covered", "slab_claimed"),
     *("vacate", "check", "reset"),
 )
 NUMBERS = ("unmap_from",)
