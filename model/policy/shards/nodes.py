@@ -126,6 +126,6 @@ def follow(simulator: Any, chunk: Any) -> None:
 
 
 @kernel
-def superslab_mapped(state: State, place: int) -> None:
+def superslab_ready(state: State, place: int) -> None:
     """Count the call that binds the superslab to its node."""
     state.memory_calls += state.binds

@@ -1,8 +1,6 @@
 /* Flushes are not counted. */
 #pragma once
 
-#include "3_records/heap.h"
-
 static inline void drain_begins(struct heap *heap)
 {
     (void)heap;
