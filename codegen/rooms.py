@@ -39,7 +39,7 @@ def _each(plan: Plan) -> Iterator[ModuleType]:
 
 
 def headers(plan: Plan) -> dict[str, str]:
-    """By the name under which the runtime asks for a file of a row, the file; without those that only other rows have."""
+    """By the name under which the runtime asks for a file of a row, the file, if the row has one."""
     given = ((asked, _given(asked, plan)) for asked in _asked())
     return {asked: _name(file) for asked, file in given if file is not None}
 

@@ -21,3 +21,7 @@ FRONTS = "front"
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
     return {"counts": "one_writer"}
+
+
+OPENS_ALL = False
+"""Whether all stacks of a heap open with the heap, and not each with its first block."""

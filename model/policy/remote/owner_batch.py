@@ -8,11 +8,13 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_DRAINED, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.choice import choice_gives
+from heapsmith.model.parts.front_questions import choice_gives
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote.common import OWNER_CODE, fields_of, owns, part_at, slots_in
 
 NAME = "owner_batch"
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 MOMENTS = ("heap_drains",)
 OWNED = True

@@ -1,29 +1,21 @@
 """The age queue of empty slabs, and the pages that leave it for the OS; docs/machine.md section 6."""
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.heap.age import join, leave, read_clock
-from heapsmith.model.heap.committed import uncommit
-from heapsmith.model.heap.records import SLAB_AGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
-from heapsmith.model.policy.hardening.lines import map_is_released
-from heapsmith.model.policy.release import release_goes
+from heapsmith.model.parts.age import SLAB_AGE, join, leave
+from heapsmith.model.parts.committed import uncommit
+from heapsmith.model.parts.front_questions import map_is_released
+from heapsmith.model.parts.slab_questions import release_goes, slab_stamp, stamp_slab
 
 
 @kernel
 def slab_goes(state: State, went: int) -> bool:
     """Return whether the oldest slab of the age queue gives its pages back; `went` of this event did."""
-    stamp = 0
-    if state.release_delay > 0:
-        oldest = int(state.scalars[SLAB_AGE]["oldest"])
-        if oldest >= 0 and went < state.release_most:
-            read_clock(state)
-            touch(state.listener, slab_at(state, oldest) + layout.SLAB_PREVIOUS, 0)
-            stamp = int(state.slabs[oldest]["stamp"])
     aged, budget, least = state.aged_slab_bytes, state.slab_budget_bytes, state.share_slab_bytes
-    return bool(release_goes(state, aged, budget, least, stamp, went))
+    return bool(release_goes(state, aged, budget, least, slab_stamp(state, went), went))
 
 
 @kernel
@@ -35,10 +27,7 @@ def join_age_queue(state: State, slab: int) -> None:
         touch(state.listener, slab_at(state, slab) + layout.SLAB_OLDER, 1)
         if newest >= 0:
             touch(state.listener, slab_at(state, newest) + layout.SLAB_NEWER, 1)
-    if state.release_delay > 0:
-        read_clock(state)
-        touch(state.listener, slab_at(state, slab) + layout.SLAB_PREVIOUS, 1)
-        state.slabs[slab]["stamp"] = state.clock
+    stamp_slab(state, slab)
     join(state.slabs, state.scalars, SLAB_AGE, slab)
     state.aged_slab_bytes += state.slabs[slab]["committed"]
 

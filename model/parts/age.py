@@ -1,26 +1,16 @@
-"""The clock of a delay, and age queues: FIFO lists through the records' own `older` and `newer`.
+"""Age queues: FIFO lists through the records' own `older` and `newer`.
 
 The ends of queue `queue`, -1 if it is empty, are ends[queue]["oldest"] and ends[queue]["newest"].
 """
 
 from heapsmith.model.compile.kernel import Records, kernel
-from heapsmith.model.constants import NS_PER_MS
-from heapsmith.model.memory.state import State
 
+SLAB_AGE, RUN_AGE = 1, 2
+"""The rows of `scalars` behind the first, which is the state's: each has the ends of an age queue.
 
-@kernel
-def tick(state: State, size: int) -> None:
-    """Count on the clock of a delay, unless it is the time: an event that frees `size` bytes."""
-    if state.release_delay > 0 and state.release_delay_in_milliseconds == 0:
-        state.clock += size if state.release_delay_in_bytes == 1 else 1
-
-
-@kernel
-def read_clock(state: State) -> None:
-    """Let the clock be the time of the event under way, where it is the time."""
-    if state.release_delay_in_milliseconds > 0:
-        state.clock = int(state.time_ns[state.events - state.fed]) // NS_PER_MS
-        state.clock_reads += 1
+An array of their own would be one more pointer in every call between kernels.
+"""
+AGES = {"slab": SLAB_AGE, "run": RUN_AGE}
 
 
 @kernel

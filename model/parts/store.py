@@ -1,17 +1,35 @@
 """The store: slabs with free blocks, and blocks that leave and return; docs/machine.md 5."""
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
-from heapsmith.model.heap.committed import commit
-from heapsmith.model.heap.shards import heaps_shard_lines, lock_store, store_of, store_to
-from heapsmith.model.heap.slabs import acquire, owner_lines, populate_carved, populate_step, retire
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.choice import choice_add, choice_attach, choice_gives, choice_lets_go, choice_remove
-from heapsmith.model.policy.classifier.common import header_lines
-from heapsmith.model.policy.freed_blocks import freed_give, freed_take
-from heapsmith.model.policy.hardening.lines import given_lines
+from heapsmith.model.parts.committed import commit
+from heapsmith.model.parts.front_questions import (
+    choice_add,
+    choice_attach,
+    choice_gives,
+    choice_lets_go,
+    choice_remove,
+    freed_give,
+    freed_take,
+    given_lines,
+    header_lines,
+)
+from heapsmith.model.parts.slab_questions import (
+    heaps_shard_lines,
+    lock_batch,
+    lock_store,
+    lock_to,
+    populate_carved,
+    populate_step,
+    store_of,
+    store_to,
+    stride_lines,
+    visit_lines,
+)
+from heapsmith.model.parts.slabs import acquire, retire
 
 
 @kernel
@@ -30,8 +48,7 @@ def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
     left = want
     row = class_at(cls)
     counts = count_at(state, heap, cls)
-    if state.record_class_bytes == 0:
-        touch(state.listener, row + layout.CLASS_STRIDE, 0)
+    stride_lines(state, cls)
     touch(state.listener, row + layout.CLASS_FIRST, 0)
     heaps_shard_lines(state, heap, 0)
     lock_store(state, store)
@@ -44,8 +61,7 @@ def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
             choice_attach(state, store, slab)
         state.visits += 1
         touch(state.listener, slab_at(state, slab), 1)
-        if state.record_class_bytes > 0:
-            touch(state.listener, slab_at(state, slab) - layout.SLAB_CLASS_BYTES, 0)
+        visit_lines(state, slab)
         touch(state.listener, counts + layout.COUNT_CARVE, 1)
         touch(state.listener, counts + layout.COUNT_REUSE, 1)
         left -= take_freed(state, slab, cls, want - left, left)
@@ -102,9 +118,7 @@ def give(state: State, heap: int, block: int) -> None:
     cls = block & layout.CLASS_MASK
     slab = block >> layout.SLAB_SHIFT
     store = store_to(state, slab, cls)
-    if state.shard_records > 0:
-        owner_lines(state, slab, 0)
-        lock_store(state, store)
+    lock_to(state, store, slab)
     freed = int(state.slabs[slab]["freed"])
     freed_give(state, slab, block, freed)
     given_lines(state, block)
@@ -133,7 +147,7 @@ def tally_given(state: State, blocks: Ints, first: int, count: int) -> None:
 def give_batch(state: State, heap: int, blocks: Ints, first: int, count: int) -> None:
     """Give `count` blocks from blocks[first] on, in order."""
     tally_given(state, blocks, first, count)
-    if state.shards > 0 and state.shard_records == 0 and count > 0:
-        lock_store(state, int(blocks[first]) & layout.CLASS_MASK)  # all are of one class, so of one shard
+    if count > 0:
+        lock_batch(state, int(blocks[first]) & layout.CLASS_MASK)
     for index in range(first, first + count):
         give(state, heap, int(blocks[index]))

@@ -4,13 +4,19 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, kernel
 from heapsmith.model.constants import TRANSFER_IDLE
-from heapsmith.model.heap.shards import first_slot, heaps_shard_lines, lock_transfer, number_at, store_of, store_to
-from heapsmith.model.heap.slabs import owner_lines
-from heapsmith.model.heap.store import give_batch
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.parts.slab_questions import (
+    batch_store,
+    first_slot,
+    heaps_shard_lines,
+    lock_transfer,
+    number_at,
+    store_of,
+)
+from heapsmith.model.parts.store import give_batch
 
 
 @kernel
@@ -21,13 +27,9 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     """
     if state.classes[cls]["transfer"] == 0:
         return False
-    if state.binds > 0:
-        store = store_of_all(state, cls, count)
-        if store < 0:
-            return False
-    else:
-        store = store_of(state, heap, cls)
-        heaps_shard_lines(state, heap, 0)
+    store = batch_store(state, heap, cls, count)
+    if store < 0:
+        return False
     lock_transfer(state, store)
     touch(state.listener, layout.IDLE + number_at(state, store), 1)
     touch(state.listener, layout.KEPT_BATCHES + number_at(state, store), 1)
@@ -46,18 +48,6 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     state.stores[store]["batches"] = held + 1
     state.classes[cls]["transfer_in"] += count
     return True
-
-
-@kernel
-def store_of_all(state: State, cls: int, count: int) -> int:
-    """Return the place in `stores` of what the blocks of the flush in `moved` return to; -1: they have several."""
-    first = int(state.moved[0]) >> layout.SLAB_SHIFT
-    for index in range(count):
-        slab = int(state.moved[index]) >> layout.SLAB_SHIFT
-        owner_lines(state, slab, 0)
-        if state.slabs[slab]["shard"] != state.slabs[first]["shard"]:
-            return -1
-    return store_to(state, first, cls)
 
 
 @kernel

@@ -14,9 +14,16 @@ from heapsmith.model.memory.branches import (
 from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch
-from heapsmith.model.policy.front import front_overflow_lines, front_pop_lines, front_push_lines
-from heapsmith.model.policy.front.common import capacity_of, open_lines, row_pop_lines, stack_push_lines
-from heapsmith.model.policy.lookup import size_lines
+from heapsmith.model.parts.front_questions import (
+    capacity_of,
+    front_overflow_lines,
+    front_pop_lines,
+    front_push_lines,
+    is_apart,
+    site_lines,
+    size_lines,
+)
+from heapsmith.model.parts.stacks import open_lines, row_pop_lines, stack_push_lines
 
 LINE = 64
 """Bytes of a cache line."""
@@ -28,7 +35,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 
     is_new: the heap is new to the thread, so the thread has not looked into the heap's rows.
     """
-    apart = state.site_groups > 0 and is_apart(state, cls)
+    apart = is_apart(state, cls)
     if state.by_row == 1 and not is_new:
         if 0 < state.direct_limit >= size:
             touch(state.listener, heap_at(state, heap) + state.heap_row_of + size, 0)
@@ -51,31 +58,6 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
         touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
     if not is_new and state.classes[cls]["stack"] == 0:
         front_pop_lines(state, front, cls)
-
-
-@kernel
-def class_of_stride(state: State, cls: int) -> int:
-    """Return the class of a class's size alone."""
-    return int(state.lookup[(int(state.classes[cls]["stride"]) + state.grain - 1) >> state.grain_shift])
-
-
-@kernel
-def is_apart(state: State, cls: int) -> bool:
-    """Return whether the call's site decides about the class, and not its size alone."""
-    return int(state.classes[cls]["sized_row"]) == 0
-
-
-@kernel
-def site_lines(state: State, cls: int, size: int) -> None:
-    """Touch what tells the group of a call, once the row of its size is none.
-
-    The model does not know where in the table the call's address lies: each group has a line of it.
-    """
-    state.site_looks += 1
-    size_lines(state, size)
-    touch(state.listener, layout.SIZED_ROW + layout.SIZED_ROW_BYTES * class_of_stride(state, cls), 0)
-    touch(state.listener, layout.SITES_SEEN + LINE * state.group, 0)
-    touch(state.listener, layout.GROUP_CLASS + state.group * state.sized_classes, 0)
 
 
 @hit_path
@@ -114,7 +96,7 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> int:
     if least > state.small_limit or align > PAGE or (size == 0 and state.live_map == 1):
         return size
     size_lines(state, least)
-    last = cls if cls >= 0 else state.sized_classes - 1
+    last = cls if cls >= 0 else state.size_classes - 1
     looked_at = 0
     for row in range(last + 1):
         if state.classes[row]["usable"] >= least:

@@ -3,23 +3,29 @@
 Fields of a page record: `run` is the length of the run that begins at the page; `free` is 1 if that
 run is free; `back` is the length of the free run that ends at the page (0: none). `next` and `previous`
 link free runs in their bin. `older` and `newer` link runs in the age queue or in a heap's cache.
-`dirty` is the number of committed pages of the free run. model/heap/extents.py defines `extent` and
+`dirty` is the number of committed pages of the free run. model/parts/extents.py defines `extent` and
 `holds`. `stamp` is the clock when the run joined the age queue. Only the records of pages below
 `top` are valid.
 """
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_BEST_OF, RUN_BINS
-from heapsmith.model.heap.age import join, leave, read_clock, tick
-from heapsmith.model.heap.committed import commit, uncommit
-from heapsmith.model.heap.extents import huge_end, join_extents, release_extents, set_extent, take_extents
-from heapsmith.model.heap.records import RUN_AGE
-from heapsmith.model.heap.slabs import commit_calls, populate
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import on_huge, touch
-from heapsmith.model.policy.release import release_goes, release_grown
+from heapsmith.model.parts.age import RUN_AGE, join, leave
+from heapsmith.model.parts.committed import commit, commit_calls, uncommit
+from heapsmith.model.parts.extents import huge_end, join_extents, release_extents, set_extent, take_extents
+from heapsmith.model.parts.moments import memory_freed
+from heapsmith.model.parts.slab_questions import (
+    commit_stamps,
+    populate,
+    release_goes,
+    release_grown,
+    run_stamp,
+    stamp_run,
+)
 
 NO_RUN = -1
 BIN_BYTES = 4
@@ -73,10 +79,7 @@ def push_run(state: State, first: int, pages: int, dirty: int) -> None:
         newest = int(state.scalars[RUN_AGE]["newest"])
         if newest >= 0:
             touch(state.listener, page_at(newest), 1)
-        if state.release_delay > 0:
-            read_clock(state)
-            touch(state.listener, layout.RUN_STAMPS + first * layout.WORD, 1)
-            state.pages[first]["stamp"] = state.clock
+        stamp_run(state, first)
         join(state.pages, state.scalars, RUN_AGE, first)
         state.aged_run_bytes += dirty * PAGE
 
@@ -174,8 +177,7 @@ def raise_top(state: State, top: int) -> None:
         state.writable = min((top + step - 1) & -step, state.run_span_pages)
         pages = state.writable - first
         state.memory_calls += 1 + commit_calls(first, pages, layout.PAGE_BYTES)
-        if state.release_delay > 0:
-            state.memory_calls += commit_calls(first, pages, layout.WORD)
+        commit_stamps(state, first, pages)
         is_huge = state.huge_runs == 1 and state.writable * PAGE > state.thp_runs_from_bytes
         state.memory_calls += int(is_huge or state.thp_never == 1)
     state.top = top
@@ -259,7 +261,7 @@ def merge_run(state: State, first: int, holds: int) -> None:
     state.run_free += 1
     touch(state.listener, layout.LARGE_LOCK, 1)
     touch(state.listener, layout.TOTAL_FREE, 1)
-    tick(state, pages * PAGE)
+    memory_freed(state, pages * PAGE)
     set_extent(state, first, pages, holds)
     if first > 0:
         touch(state.listener, page_at(first - 1), 0)
@@ -292,14 +294,8 @@ def release_runs(state: State) -> None:
 @kernel
 def run_goes(state: State, gone: int) -> bool:
     """Return whether the oldest run of the age queue gives its pages back; `gone` of this event did."""
-    stamp = 0
-    if state.release_delay > 0:
-        oldest = int(state.scalars[RUN_AGE]["oldest"])
-        if oldest >= 0 and gone < state.release_most:
-            read_clock(state)
-            touch(state.listener, layout.RUN_STAMPS + oldest * layout.WORD, 0)
-            stamp = int(state.pages[oldest]["stamp"])
-    return bool(release_goes(state, state.aged_run_bytes, state.run_budget_bytes, state.share_run_bytes, stamp, gone))
+    aged, budget, least = state.aged_run_bytes, state.run_budget_bytes, state.share_run_bytes
+    return bool(release_goes(state, aged, budget, least, run_stamp(state, gone), gone))
 
 
 @kernel

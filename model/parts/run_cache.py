@@ -2,12 +2,12 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
-from heapsmith.model.heap.age import join, leave
-from heapsmith.model.heap.runs import free_run
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import heap_at, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.parts.age import join, leave
+from heapsmith.model.parts.runs import free_run
 
 
 @kernel

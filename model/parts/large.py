@@ -2,24 +2,17 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.age import tick
-from heapsmith.model.heap.committed import commit, uncommit
-from heapsmith.model.heap.kept import fitting, leave_kept, oldest_goes, put_kept
-from heapsmith.model.heap.run_cache import cache_run, cached_run
-from heapsmith.model.heap.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import page_at
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE, page_at
 from heapsmith.model.memory.paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, moved, on_huge, takes, touch
-from heapsmith.model.policy.hardening.lines import huge_slack_lines, large_tail_lines
-
-RUN_CODE = 1 << 60
-HUGE_CODE = 1 << 61
-"""The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
-ordinal; the handles are also the address codes. The handles of small blocks are less.
-"""
-
+from heapsmith.model.parts.committed import commit, uncommit
+from heapsmith.model.parts.front_questions import huge_slack_lines, large_tail_lines
+from heapsmith.model.parts.moments import large_came, memory_freed
+from heapsmith.model.parts.run_cache import cache_run, cached_run
+from heapsmith.model.parts.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run
+from heapsmith.model.parts.slab_questions import keeps_huge, reuse_huge
 
 GUARDED_MOVE, HELD_BACK = 3, 64
 """Hardening: system calls of a move besides mremap's (growth seldom moves: a block has room); freed
@@ -77,54 +70,13 @@ def advise_huge(state: State, block: int, pages: int) -> None:
 
 
 @kernel
-def reuse_huge(state: State, pages: int) -> int:
-    """Return a huge block whose mapping waited, cut to `pages`; -1 if none fits."""
-    place = fitting(state, pages)
-    if place < 0:
-        return -1
-    touch(state.listener, layout.LARGE_LOCK, 1)
-    touch(state.listener, layout.TOTAL_HUGE_REUSE, 1)
-    block, held = int(state.kept[place]["block"]), int(state.kept[place]["pages"])
-    leave_kept(state, place)
-    state.huge_reuse += 1
-    state.clean = 0
-    if held > pages:
-        gone(state.listener, huge_at(block) + pages * PAGE, (held - pages) * PAGE)
-        touch(state.listener, layout.TOTAL_REMAP, 1)
-        state.huge_remap += 1
-        state.memory_calls += GUARDED_MOVE * state.live_map
-        commit_huge(state, pages - held)
-    return block
-
-
-@kernel
-def free_huge(state: State, block: int, pages: int) -> None:
-    """Unmap a huge block, or let its mapping wait and unmap those that waited long enough."""
-    if state.huge_kept_bytes == 0 or pages * PAGE > state.huge_kept_bytes:
-        unmap_huge(state, block, pages)
-        return
-    touch(state.listener, layout.LARGE_LOCK, 1)
-    put_kept(state, block, pages)
-    release_kept(state)
-
-
-@kernel
-def release_kept(state: State) -> None:
-    """Unmap the oldest mappings that have waited long enough."""
-    while oldest_goes(state):
-        block, pages = int(state.kept[0]["block"]), int(state.kept[0]["pages"])
-        leave_kept(state, 0)
-        unmap_huge(state, block, pages)
-
-
-@kernel
 def unmap_huge(state: State, block: int, pages: int) -> None:
     """Unmap a huge block's mapping."""
     gone(state.listener, huge_at(block), pages * PAGE)
     touch(state.listener, layout.LARGE_LOCK, 1)
     touch(state.listener, layout.TOTAL_UNMAP, 1)
     touch(state.listener, layout.TOTAL_COMMITTED, 1)
-    tick(state, pages * PAGE)
+    memory_freed(state, pages * PAGE)
     if state.live_map == 1:  # its pages go at once, the address space of an older mapping with it
         state.memory_calls += int(pages > 0) + int(state.huge_unmap >= HELD_BACK) - 1
     state.huge_unmap += 1
@@ -149,7 +101,7 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
 def huge_block(state: State, size: int, align: int) -> int:
     """Return the handle of a huge block for `size` bytes."""
     pages = huge_pages(state, size)
-    block = reuse_huge(state, pages) if state.huge_kept_bytes > 0 and align <= PAGE else -1
+    block = reuse_huge(state, pages) if align <= PAGE else -1
     if block < 0:
         block = HUGE_CODE + allocate_huge(state, pages)
     huge_slack_lines(state, huge_at(block) + size, pages * PAGE - size, 1)
@@ -186,7 +138,8 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     if block >= HUGE_CODE:
         pages = huge_pages(state, asked)
         huge_slack_lines(state, huge_at(block) + asked, pages * PAGE - asked, 0)
-        free_huge(state, block, pages)
+        if not keeps_huge(state, block, pages):
+            unmap_huge(state, block, pages)
         return
     state.runs_freed += 1
     first = block - RUN_CODE
@@ -246,3 +199,21 @@ def large_bytes(state: State, block: int, asked: int) -> int:
     if block >= HUGE_CODE:
         return huge_pages(state, asked) * PAGE
     return int(state.pages[block - RUN_CODE]["run"]) * PAGE
+
+
+@kernel
+def large_block(state: State, heap: int, size: int, align: int) -> int:
+    """Allocate as allocate_large, and tell the rooms of the block."""
+    block = allocate_large(state, heap, size, align)
+    if block >= 0:
+        large_came(state, heap)
+    return block
+
+
+@kernel
+def resized(state: State, heap: int, block: int, asked: int, size: int) -> int:
+    """Return the large block that has the new size, and tell the rooms of it; NO_RUN if the block must move."""
+    found = block if resize_large(state, block, asked, size) else run_becomes_huge(state, block, size)
+    if found >= 0:
+        large_came(state, heap)
+    return found

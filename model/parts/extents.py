@@ -6,10 +6,10 @@ A page record where an extent begins or ends has `extent`, the extent's length i
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import HUGE_PAGE, PAGE
-from heapsmith.model.heap.slabs import populate
 from heapsmith.model.memory.layout import RUNS, TOTAL_RELEASES, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
+from heapsmith.model.parts.slab_questions import populate
 
 HUGE_PAGES = HUGE_PAGE // PAGE
 """Pages of a transparent huge page."""

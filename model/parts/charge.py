@@ -7,11 +7,12 @@ events add up to the price of the counters. Prices are integers of 1 / UNIT nano
 """
 
 from heapsmith.model.compile.kernel import hit_path, kernel, record_type
-from heapsmith.model.heap.large import RUN_CODE
-from heapsmith.model.heap.records import COUNTS
 from heapsmith.model.memory import layout, words
+from heapsmith.model.memory.layout import RUN_CODE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import CACHES, SINK
+from heapsmith.model.parts.counters import COUNTS
+from heapsmith.model.parts.moments import event_charged
 
 UNIT = 1 << 24
 
@@ -83,9 +84,8 @@ def charge_row(state: State, row: int, now: int) -> None:
         state.charged_shared += change * int(state.meter[row]["shared"])
         state.charged_releases += change * int(state.meter[row]["release"])
         state.charged_held += change * int(state.meter[row]["held"])
-        if state.shards > 0:
-            state.charged_store += change * int(state.meter[row]["store"])
-            state.charged_cache += change * int(state.meter[row]["cache"])
+        state.charged_store += change * int(state.meter[row]["store"])
+        state.charged_cache += change * int(state.meter[row]["cache"])
         state.paths[int(state.meter[row]["path"])] += alone
 
 
@@ -160,26 +160,6 @@ def charge_classes(state: State, old: int, new: int) -> None:
 
 
 @kernel
-def charge_shards(state: State, event: int) -> None:
-    """Write how much of an event's price falls due under locks of shards, with the library's misses."""
-    store = int(state.charged_store) if state.stores_locked != 0 else 0
-    cache = int(state.charged_cache) if state.caches_locked != 0 else 0
-    if store > 0:
-        store += int(state.charged_missed)
-        state.charged_missed = 0
-    elif cache > 0:
-        cache += int(state.charged_missed)
-        state.charged_missed = 0
-    rest = max(0, int(state.charged) - max(0, int(state.charged_pool)))
-    store = max(0, min(store, rest))
-    state.charges[event]["store"] = store
-    state.charges[event]["cache"] = max(0, min(cache, rest - store))
-    state.charges[event]["stores"] = state.stores_locked
-    state.charges[event]["caches"] = state.caches_locked
-    state.charged_store = state.charged_cache = state.stores_locked = state.caches_locked = 0
-
-
-@kernel
 def charge(state: State, event: int, is_operation: int, old: int, new: int) -> None:
     """Write the charge of an event, which freed block `old` and made block `new` (below 0: none)."""
     rest = charge_touches(state)
@@ -193,8 +173,7 @@ def charge(state: State, event: int, is_operation: int, old: int, new: int) -> N
         state.charged += state.meter_operation
         state.charged_alone += state.meter_operation_alone
         state.paths[0] += state.meter_operation_alone
-    if state.shards > 0:
-        charge_shards(state, event)
+    event_charged(state, event)
     pool, large = state.charged_pool, state.charged_large
     if pool > 0:
         pool += state.charged_shared + (1 - state.owned) * state.charged_missed
