@@ -77,4 +77,8 @@ def moments(design: Any) -> tuple[str, ...]:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"limit": "no_limit", "clock": "time" if design.release.unit == "milliseconds" else "ticks", "moments": "looks"}
+    return {
+        "limit": "no_limit",
+        "clock": "time" if design.release.unit == "milliseconds" else "ticks",
+        "moments": "looks",
+    }
