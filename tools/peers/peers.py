@@ -23,7 +23,7 @@ from heapsmith.tools.common.elf import is_tied_to_its_place
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.preload import SPECIAL, preloadable
 from heapsmith.tools.common.preload import preload as preload_names
-from heapsmith.tools.common.tools import runtime_tool
+from heapsmith.tools.common.replay_tools import runtime_tool
 
 if TYPE_CHECKING:
     from heapsmith.model.design.design import Design

@@ -10,11 +10,11 @@ import msgspec
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
-from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.call_times import LatencyFigures, Stamped
+from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.ratios import Ratio, are_known, ratio
 from heapsmith.tools.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.tools.common.stamps import LatencyFigures, Stamped
 from heapsmith.tools.peers.peers import (
     GLIBC,
     Library,

@@ -7,7 +7,7 @@ from typing import Any
 from elftools.dwarf.ranges import BaseAddressEntry
 from elftools.elf.elffile import ELFFile
 
-from heapsmith.tools.common.place import Place, place_at
+from heapsmith.tools.common.code_place import Place, place_at
 
 MOST_BYTES = 2_000_000
 """The most bytes of DWARF that are read, at about 100,000 a second."""

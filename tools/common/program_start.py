@@ -8,8 +8,8 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import IO, Any, NamedTuple
 
 from heapsmith.model.errors import BadInput, HeapsmithError, Missing
-from heapsmith.tools.common.become import Image, becoming
-from heapsmith.tools.common.given import closed_streams, entries, environment, ignored_signals
+from heapsmith.tools.common.exec_child import Image, becoming
+from heapsmith.tools.common.inherited import closed_streams, entries, environment, ignored_signals
 
 Stream = int | IO[Any] | None
 """As for subprocess.Popen; None: that of this process."""
@@ -21,7 +21,7 @@ class Start(NamedTuple):
     command: its words, of which the first need not be its path. env: its environment; None: that of this
     process, byte for byte. added: what goes in place of entries of that, or behind them. everywhere: what is
     preloaded to it is preloaded to all its children too, by preload_file, which stands in place of
-    /etc/ld.so.preload for them (tools/common/everywhere.py).
+    /etc/ld.so.preload for them (tools/common/preload_everywhere.py).
     """
 
     command: Sequence[str]

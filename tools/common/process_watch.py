@@ -13,7 +13,7 @@ from heapsmith.tools.common import elf
 from heapsmith.tools.common.obstacles import why_image, why_musl
 from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes
 from heapsmith.tools.common.processes import descendants
-from heapsmith.tools.common.reach import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
+from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
 
 FIRST_S, GROWTH, LONGEST_S = 0.0002, 1.3, 0.02
 """The time from one look to the next: short at first, because many commands are."""

@@ -9,8 +9,8 @@ from elftools.common.exceptions import DWARFError, ELFError
 
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.tools.common.inlined import expanded
-from heapsmith.tools.common.place import Place, place_at
+from heapsmith.tools.common.code_place import Place, place_at
+from heapsmith.tools.common.inlined_frames import expanded
 
 _ADDR2LINE = ("addr2line", "-a", "-f", "-i")
 _SYMBOLIZER = ("llvm-symbolizer", "--output-style=GNU", "--addresses", "--inlining", "--no-demangle")

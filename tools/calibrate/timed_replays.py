@@ -10,7 +10,7 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.tools.calibrate.micro_traces import PROGRAMS, write_programs
-from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.rounds import Figure, Progress, Stop, interleaved
 from heapsmith.tools.peers.peers import Library, find_library
 from heapsmith.tools.replay.replay import Replayed, replay_once

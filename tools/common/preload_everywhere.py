@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory, gettempdir
 
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.preload import SPECIAL, preload
-from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.program_start import Start
 
 FILE = Path("/etc/ld.so.preload")
 """The loader preloads what it names to every program, whatever its environment and rights."""
