@@ -16,7 +16,7 @@ from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.parts.charge import PATHS, UNIT
-from heapsmith.model.predict.meters import meter_of
+from heapsmith.model.predict.counter_prices import meter_of
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.predict.times import timed
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader

@@ -38,7 +38,6 @@ ELSEWHERE = {
     "model/policy/segregation/sites.py": "test_segregation.py",
     "model/predict/times.py": "test_meters.py",
     "model/search/draft.py": "test_tune.py",
-    "model/search/policies.py": "test_policies.py",
     "model/search/source.py": "test_cli_mistakes.py",
     "model/search/tune.py": "test_tune.py",
     "model/trace/edit/selection.py": "test_trace_tools.py",
@@ -52,7 +51,8 @@ ELSEWHERE = {
     "tools/common/rounds.py": "test_measure.py",
     "bench/soak/soak.py": "bench/test_soak.py",
     "tools/knobs/tcmalloc_classes.py": "test_knobs.py",
-    "src/heapsmith/commands_trace_tools.py": "test_trace_tool_commands.py",
+    "src/heapsmith/api/typed.py": "test_python_types.py",
+    "src/heapsmith/commands/trace_tools.py": "test_trace_tool_commands.py",
 }
 """Files that state limits which the values here do not reach, and the test that drives such a message."""
 
@@ -61,7 +61,6 @@ NOWHERE = {
     "model/trace/writer.py": "a mistake of ours, which no user can make: a ValueError",
     "tools/sweep/grid.py": "a million combinations",
     "src/heapsmith/api/traces.py": "needs a program to record",
-    "src/heapsmith/commands_traces.py": "needs a program to record",
 }
 """Files with a message that no test drives, and why."""
 

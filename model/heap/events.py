@@ -6,8 +6,8 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.heap.heap import exit_thread, started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
+from heapsmith.model.memory.cold_paths import RESIZE
 from heapsmith.model.memory.layout import NO_BLOCK, RUN_CODE, class_at
-from heapsmith.model.memory.paths import RESIZE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import (
     CACHES,

@@ -1,13 +1,14 @@
 """Charge: the price of each event, from the counters that it moved; compiled into the loop of rare choices alone.
 
 A meter has a row for each counter that has a price: where the counter lies, its price, and how much
-of the price falls due under a lock (model/predict/meters.py makes them). After an event, each
+of the price falls due under a lock (model/predict/counter_prices.py makes them). After an event, each
 counter that has moved since it was last looked at is charged to the event. So the charges of all
 events add up to the price of the counters. Prices are integers of 1 / UNIT nanoseconds.
 """
 
 from heapsmith.model.compile.kernel import hit_path, kernel, record_type
-from heapsmith.model.memory import layout, words
+from heapsmith.model.memory import layout
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.layout import RUN_CODE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import CACHES, SINK

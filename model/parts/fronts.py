@@ -3,8 +3,8 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_SERVED
+from heapsmith.model.memory.cold_paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.layout import NO_BLOCK, class_at, count_at
-from heapsmith.model.memory.paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, takes, touch
 from heapsmith.model.parts.charge import any_class

@@ -3,8 +3,8 @@
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.cold_paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE, page_at
-from heapsmith.model.memory.paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, moved, on_huge, takes, touch
 from heapsmith.model.parts.committed import commit, uncommit

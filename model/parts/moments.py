@@ -84,7 +84,7 @@ def slab_reused(state: State, slab: int) -> None:
 
 
 @moment
-def superslab_mapped(state: State, place: int) -> None:
+def superslab_ready(state: State, place: int) -> None:
     """A superslab was mapped, again or for the first time; place: that of its first slab."""
 
 

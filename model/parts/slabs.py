@@ -2,8 +2,8 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.cold_paths import SLAB
 from heapsmith.model.memory.layout import count_at, record_at, slab_at
-from heapsmith.model.memory.paths import SLAB
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import on_huge, takes, touch, touch_bytes
 from heapsmith.model.parts.committed import commit, commit_calls
@@ -16,7 +16,7 @@ from heapsmith.model.parts.moments import (
     slab_retired,
     slab_reused,
     superslab_late,
-    superslab_mapped,
+    superslab_ready,
 )
 from heapsmith.model.parts.pools import pool_for, pool_pop, pool_push, pool_to
 from heapsmith.model.parts.slab_ages import join_age_queue, leave_age_queue, release_slabs
@@ -144,7 +144,7 @@ def map_superslab(state: State, pool: int, cls: int) -> bool:
         superslab_is_usable(state, place)
     state.stores[pool]["next_place"] = place + state.head_slabs
     state.stores[pool]["left"] = state.slabs_per_superslab - state.guard_slabs - state.head_slabs
-    superslab_mapped(state, place)
+    superslab_ready(state, place)
     is_huge = state.stores[pool]["next_huge"] == 1
     state.memory_calls += int(is_huge or state.thp_never == 1)
     if is_huge:

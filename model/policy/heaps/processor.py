@@ -32,9 +32,10 @@ COSTS = {
 POPS = frozenset({"processor_pop", "processor_popped"})
 PUSHES = frozenset({"processor_push", "processor_pushed"})
 FULL = "!processor_push(row, block)"
+MOMENTS = ("forget",)
 SPARE = 1
-FRONTS = "heaps"
-"""The room that has the slow paths of its stacks."""
+FRONTS = "front/processor"
+"""Where the slow paths of its stacks are."""
 OPENS_ALL = True
 """Whether all stacks of a heap open with the heap, and not each with its first block."""
 NUMBERS = ("processor_batch",)
@@ -92,7 +93,7 @@ def _batch(design: Any) -> int:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"counts": "many_writers"}
+    return {"counts": "many_writers", "stacks": "at_once"}
 
 
 def locks(design: Any) -> int:

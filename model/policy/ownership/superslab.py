@@ -17,7 +17,7 @@ from heapsmith.model.parts.committed import commit_calls
 from heapsmith.model.policy.emitted import Field
 
 NAME = "superslab"
-MOMENTS = ("superslab_mapped",)
+MOMENTS = ("superslab_ready",)
 RARE = True
 COSTS: dict[str, float] = {}  # of kinds that other rows have too
 IN_RECORD = False
@@ -65,7 +65,7 @@ def owner_lines(state: State, slab: int, write: int) -> None:
 
 
 @kernel
-def superslab_mapped(state: State, place: int) -> None:
+def superslab_ready(state: State, place: int) -> None:
     """Write the superslab's owner."""
     touch(state.listener, owner_at(state, place), 1)
 

@@ -140,7 +140,8 @@ def moments_of(numbers: dict[str, int]) -> tuple[str, ...]:
 
 def files_of(numbers: dict[str, int]) -> dict[str, str]:
     """Return the headers of such a list by what they are for, by its numbers."""
-    return {"drains": "drains_whole", "interval": "interval" if "drain_interval" in numbers else "no_interval"}
+    found = {"drains": "drains_whole", "interval": "uncounted"}
+    return found | {"interval": "counted", "moments": "interval"} if "drain_interval" in numbers else found
 
 
 @kernel

@@ -297,4 +297,4 @@ def heap_fields(design: Any) -> list[Field]:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"drains": "drains_class", "interval": "no_interval"}
+    return {"drains": "drains_class", "interval": "uncounted"}

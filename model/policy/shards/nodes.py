@@ -7,7 +7,7 @@ import msgspec
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import SLAB_SHIFT
-from heapsmith.model.memory.nodes import node_of
+from heapsmith.model.memory.numa_nodes import node_of
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.slab_questions import owner_lines
 from heapsmith.model.policy.emitted import Field
@@ -126,6 +126,6 @@ def follow(simulator: Any, chunk: Any) -> None:
 
 
 @kernel
-def superslab_mapped(state: State, place: int) -> None:
+def superslab_ready(state: State, place: int) -> None:
     """Count the call that binds the superslab to its node."""
     state.memory_calls += state.binds

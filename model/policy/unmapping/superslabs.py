@@ -19,7 +19,7 @@ from heapsmith.model.parts.slab_questions import vacancy_lines
 
 NAME = "superslabs"
 MOMENTS = (
-    *("superslab_mapped", "superslab_wanted", "slab_pooled", "slab_reused", "slab_covered", "slab_claimed"),
+    *("superslab_ready", "superslab_wanted", "slab_pooled", "slab_reused", "slab_covered", "slab_claimed"),
     *("vacate", "check", "reset"),
 )
 STATE = {
@@ -86,7 +86,7 @@ def superslab_lines(state: State, place: int, at: int, write: int) -> None:
 
 
 @kernel
-def superslab_mapped(state: State, place: int) -> None:
+def superslab_ready(state: State, place: int) -> None:
     """Write how many of the superslab's slabs are in no pool."""
     superslab_lines(state, place, layout.SLAB_CLASS_NUMBER, 1)
 

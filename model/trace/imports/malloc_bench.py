@@ -13,9 +13,9 @@ from heapsmith.model.trace.events import CHUNK_EVENTS, Op
 from heapsmith.model.trace.imports.builder import MAX, ROW, Calls, align_log2
 from heapsmith.model.trace.imports.format import NO_THREADS, NO_TIMES, About, Format
 from heapsmith.model.trace.imports.source import Source
-from heapsmith.model.trace.imports.text import FACTOR
 
 _PIECE_BYTES = 1 << 20
+FACTOR = 1 << 31  # the kernels multiply numbers below it
 _LINE_BYTES = 1 << 7  # a line is shorter: it has at most three numbers
 _SCHEMA = {
     "Malloc": ("result_id", "size", "alignment"),
