@@ -103,11 +103,11 @@ site: dev ## the pages and the Python reference as a web site in out/site (NOTEB
 	$(BIN)/python -m sphinx -q -b html -W --keep-going docs out/site
 
 man: venv ## write the manual pages to out/man, from the help of the commands
-	$(BIN)/python -m heapsmith.man out/man
+	$(BIN)/python -m heapsmith.commands.man out/man
 
 generated: venv ## write the committed designs, their C and the JSON Schemas anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
-	$(BIN)/python -m heapsmith.schemas
+	$(BIN)/python -m heapsmith.commands.schemas
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .

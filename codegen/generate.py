@@ -76,7 +76,7 @@ def render(plan: Plan) -> dict[str, str]:
         "entries": entries(plan),
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
-        "heap_fields": heap_fields(plan.design),
+        "heap_fields": [field for _, field in heap_fields(plan.design)],
         "given": rooms.headers(plan),
         "answers": rooms.answers(plan),
         "answering": rooms.answering(plan),

@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heapsmith import results
+from heapsmith.commands import results
 from heapsmith.tools.report import doctor as examination
 from heapsmith.tools.report.doctor import DoctorReport, doctor
 

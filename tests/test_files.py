@@ -14,7 +14,7 @@ import pytest
 from traces import random_trace
 
 import heapsmith
-from heapsmith import exits
+from heapsmith.commands import exits
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import staged, write_whole
 

@@ -17,7 +17,7 @@ import pytest
 from conftest import PROGRAM, Answer
 from preloaded import PROGRAMS
 
-from heapsmith import show
+from heapsmith.api import show
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO
 from heapsmith.codegen.built import library_of

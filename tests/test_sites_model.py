@@ -17,11 +17,11 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import place_of
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
 from heapsmith.model.heap.ledger import pages_for_blocks
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict import pins_at_moments
 from heapsmith.model.predict.own_regions import apart

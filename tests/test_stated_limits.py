@@ -51,7 +51,8 @@ ELSEWHERE = {
     "tools/common/rounds.py": "test_measure.py",
     "bench/soak/soak.py": "bench/test_soak.py",
     "tools/knobs/tcmalloc_classes.py": "test_knobs.py",
-    "src/heapsmith/commands_trace_tools.py": "test_trace_tool_commands.py",
+    "src/heapsmith/api/typed.py": "test_python_types.py",
+    "src/heapsmith/commands/trace_tools.py": "test_trace_tool_commands.py",
 }
 """Files that state limits which the values here do not reach, and the test that drives such a message."""
 
@@ -60,7 +61,6 @@ NOWHERE = {
     "model/trace/writer.py": "a mistake of ours, which no user can make: a ValueError",
     "tools/sweep/grid.py": "a million combinations",
     "src/heapsmith/api/traces.py": "needs a program to record",
-    "src/heapsmith/commands_traces.py": "needs a program to record",
 }
 """Files with a message that no test drives, and why."""
 

@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import show
+import heapsmith
+from heapsmith.api import show
 from heapsmith.bench.common.command import example
+from heapsmith.commands import arguments as take
+from heapsmith.commands.options import Commands, Given, options_of
 from heapsmith.model.errors import BadInput
 
 app = typer.Typer(rich_markup_mode=None)
-experiments = take.Commands(
-    name="experiments", help="Claims of an allocator's log book, predicted and measured here.", rich_markup_mode=None
-)
+experiments = Commands(name="experiments", help="Claims of an allocator's log book, predicted and measured here.")
 app.add_typer(experiments)
 
 Names = Annotated[
@@ -61,9 +61,10 @@ def show_experiment(
 
 
 @experiments.command(epilog=example("experiments run E7 E12", "experiments run all --quick -o experiments.md"))
+@options_of(heapsmith.tune, "name machine")
 def run(
+    given: Given,
     name: Names = None,
-    machine: take.Machine = "default",
     rounds: take.Rounds = 11,
     quick: Annotated[bool, typer.Option("--quick", help="A fifth of the work, and fewer rounds.")] = False,
     out: Annotated[
@@ -85,7 +86,7 @@ def run(
     if out is not None and out.suffix not in (".md", ".json"):
         raise BadInput(f"{out}: expected a name that ends with .md or .json")
     path = take.writable_file(out) if out is not None else None
-    hardware, found = priced(load_hardware(machine)), book()
+    hardware, found = priced(load_hardware(given["machine"])), book()
     with show.progress() as progress:
         results = run_experiments(
             found,

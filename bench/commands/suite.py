@@ -6,15 +6,17 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import show
+import heapsmith
+from heapsmith.api import show
 from heapsmith.bench.common.command import example
+from heapsmith.commands import arguments as take
+from heapsmith.commands.options import Commands, Given, options_of
 from heapsmith.model.errors import BadInput
 
 if TYPE_CHECKING:  # needs numba, which a command imports only when it runs
     from heapsmith.bench.suite.results import BenchReport
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 Suites = Annotated[
     list[str] | None,
@@ -49,15 +51,14 @@ RowTime = Annotated[
 
 
 @app.command(epilog=example("run --quick --tune", "run --only 'mixed*' --tuned libpy.so='a recording of x.py'"))
+@options_of(heapsmith.tune, "suite only lib tuned tune favour max_time max_rss")
 def run(
+    given: Given,
     suite: Suites = None,
     only: Rows = None,
     lib: Beside = None,
     tuned: Tuned = None,
     tune: Tune = False,
-    favour: take.Favour = "balanced",
-    max_time: take.MaxTime = None,
-    max_rss: take.MaxRss = None,
     rounds: Rounds = None,
     time: RowTime = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer and shorter rows: under two minutes.")] = False,
@@ -81,9 +82,11 @@ def run(
     from heapsmith.model.search.tune import Asked
     from heapsmith.tools.replay.finalists import replays
 
-    search = Asked(favour=favour, limits=parse_limits(max_time, max_rss))
+    search = Asked(favour=given["favour"], limits=parse_limits(given.get("max_time"), given.get("max_rss")))
     if search != Asked() and not tune:
         raise BadInput("--favour, --max-time, --max-rss: expected with --tune")
+    if rounds is not None and time is not None:
+        raise BadInput("--rounds and --time: expected one of them, not both")
     path = take.writable_file(out) if out is not None else None
     with show.progress() as progress:
         if tune and not quick:
@@ -94,7 +97,7 @@ def run(
             libs=lib or [],
             tuned=tuned or [],
             rounds=rounds,
-            time_s=take.round_seconds(rounds, time),
+            time_s=None if time is None else take.seconds("--time", time),
             quick=quick,
             instructions=instructions,
             latency=latency,

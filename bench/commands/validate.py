@@ -5,26 +5,30 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from heapsmith import arguments as take
-from heapsmith import show
+import heapsmith
+from heapsmith.api import show
+from heapsmith.api.designs import models_of
 from heapsmith.bench.common.command import example
+from heapsmith.commands import arguments as take
+from heapsmith.commands.options import Commands, Given, options_of
 
 if TYPE_CHECKING:  # needs numba, which a command imports only when it runs
     from heapsmith.bench.validate.validate import Validation
 
-app = take.Commands(rich_markup_mode=None)
+app = Commands()
 
 
 @app.command(
     epilog=example("validate --machine machine.toml", "validate --machine machine.toml --traces traces --json")
 )
+@options_of(heapsmith.tune, "machine")
+@options_of(heapsmith.simulate, "traces designs")
 def validate(
-    machine: take.Machine = "default",
+    given: Given,
     traces: Annotated[
         list[Path] | None,
         typer.Option("--traces", metavar="DIR|FILE", help="Traces, or a folder of them; repeat it."),
     ] = None,
-    design: take.Designs = None,
     rounds: take.Rounds = 15,
     out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write scatter plots (HTML).")] = None,
     json: take.Json = False,
@@ -46,8 +50,8 @@ def validate(
         from heapsmith.bench.validate.scatter import write_scatter
 
         page = take.writable_file(out)
-    hardware = priced(load_hardware(machine))
-    designs = [load(name) for name in design] if design else [*map(load, builtin_names()), *bad_designs()]
+    hardware = priced(load_hardware(given["machine"]))
+    designs = models_of(given["designs"]) if "designs" in given else [*map(load, builtin_names()), *bad_designs()]
     with show.progress() as progress, scratch() as folder:
         files = take.trace_files(traces) if traces else bench.recorded(folder, progress)
         found = bench.validate(files, designs, hardware, rounds=rounds, progress=progress)

@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import typer
 
-from heapsmith import exits
+from heapsmith.commands import exits
 from heapsmith.model.errors import BadInput
 
 PROGRAM = "python -m heapsmith.bench"

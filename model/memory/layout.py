@@ -53,6 +53,9 @@ SITES_SEEN = 62 * (REGION + STAGGER)  # the calls whose group the library has fo
 GROUP_CLASS = 63 * (REGION + STAGGER)  # hs_group_class: a byte by group and class of a size
 END = 64 * REGION
 
+NO_BLOCK = -1
+"""The handle of no block: a level is empty, an allocation failed."""
+
 CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1
@@ -61,6 +64,13 @@ SLAB_SHIFT = 26
 
 WORD = 8
 SIZED_ROW_BYTES = 4
+NUMBER_BYTES = 4
+"""Bytes of a class's number of batches in the transfer cache, and of its number of idle flushes."""
+RUN_CODE = 1 << 60
+HUGE_CODE = 1 << 61
+"""The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
+ordinal; the handles are also the address codes. The handles of small blocks are less.
+"""
 SLAB_BYTES = 80
 SLAB_OUT = 8
 SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_OLDER, SLAB_OWNER, SLAB_EARLIER, SLAB_CLASS_NUMBER = range(

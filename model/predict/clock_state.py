@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Numbers, Records, one_record, record_type
-from heapsmith.model.heap.charge import CHARGE
+from heapsmith.model.parts.charge import CHARGE
 from heapsmith.model.trace.events import CHUNK_EVENTS, Op
 
 SLOTS = 2 * CHUNK_EVENTS

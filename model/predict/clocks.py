@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile.kernel import Records, compiled, kernel
-from heapsmith.model.heap.charge import PATHS
+from heapsmith.model.parts.charge import PATHS
 from heapsmith.model.predict.calendars import book, end_of, free_at, overlap
 from heapsmith.model.predict.clock_state import (
     ENDED,
@@ -319,7 +319,7 @@ class Clocks:
         self.state.runners["share"][:known] = np.rint(np.clip(shares[:known], 0, 1) * np.float64(1 << SHARE_SHIFT))
 
     def follow(self, chunk: Chunk, charges: Records) -> None:
-        """Follow the events of a chunk, with their charges (model/heap/charge.py), and do those before."""
+        """Follow the events of a chunk, with their charges (model/parts/charge.py), and do those before."""
         run: Any = _compiled(follow)
         for first in range(0, len(chunk.op), CHUNK_EVENTS):
             part = chunk.part(first, first + CHUNK_EVENTS)

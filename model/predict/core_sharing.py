@@ -3,7 +3,7 @@
 import numpy as np
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.heap.charge import PATHS
+from heapsmith.model.parts.charge import PATHS
 from heapsmith.model.predict.clock_state import LARGE, PARTS_SHIFT, POOL, RUNS, SHARE_SHIFT, ClockState
 from heapsmith.model.predict.event_order import begins
 

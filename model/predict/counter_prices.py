@@ -11,11 +11,12 @@ import numpy.typing as npt
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.heap import records
-from heapsmith.model.heap.charge import METER, PATHS, UNIT
 from heapsmith.model.heap.simulator import Counters, Meter, Peak, Statistics
 from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
+from heapsmith.model.parts import counters
+from heapsmith.model.parts.charge import METER, PATHS, UNIT
 from heapsmith.model.predict.cost import FAR_BYTES, instructions_of, kinds, price, time_kinds
 
 LARGE = (
@@ -71,11 +72,11 @@ def probe(plan: Plan, counts: Counts, cls: int = -1) -> Probe:
         return {name: counts.get(name, 0) for name in names}
 
     per_class = {
-        name: [counts.get(name, 0) if row.index == cls else 0 for row in plan.classes] for name in records.COUNTS
+        name: [counts.get(name, 0) if row.index == cls else 0 for row in plan.classes] for name in counters.COUNTS
     }
     peak = Peak(0, 0, 0, 0, 0.0, 0.0)
-    statistics = Statistics(0, 0, 0, 0, 0, 0, peak, peak, [], of(records.WORK))
-    return Probe(Counters(per_class, of(records.TOTALS)), statistics, Touches(**of(Touches.__struct_fields__)))
+    statistics = Statistics(0, 0, 0, 0, 0, 0, peak, peak, [], of(counters.WORK))
+    return Probe(Counters(per_class, of(counters.TOTALS)), statistics, Touches(**of(Touches.__struct_fields__)))
 
 
 WHOLE, ALONE = 0, 3
@@ -124,10 +125,10 @@ def meter_of(plan: Plan, hardware: Hardware, resident_peak: int) -> Meter:
     start = prices.of(probe(plan, {}))
     fields = list(records.SCALARS.names or ())
     rows = []
-    for name in (*records.TOTALS, *records.WORK):
+    for name in (*counters.TOTALS, *counters.WORK):
         parts = prices.of(probe(plan, {name: 1})) - start
         if parts.any():
-            rows.append(_row(name, fields.index(records.TOTAL_FIELDS.get(name, name)), parts))
+            rows.append(_row(name, fields.index(counters.TOTAL_FIELDS.get(name, name)), parts))
     touches = len(rows)
     rows += [_row(name, word, prices.of(probe(plan, {name: 1})) - start) for name, word in TOUCHES.items()]
     growth = len(rows)
@@ -167,7 +168,7 @@ def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
     begin = row.index * len(fields)
     return [
         _row(name, begin + fields.index(name), (alone.of(probe(plan, {name: count}, 0)) - start) / count)
-        for name in records.COUNTS
+        for name in counters.COUNTS
     ]
 
 

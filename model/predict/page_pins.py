@@ -9,10 +9,9 @@ import numpy.typing as npt
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.heap.large import RUN_CODE
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import SLAB_SHIFT
+from heapsmith.model.memory.layout import RUN_CODE, SLAB_SHIFT
 from heapsmith.model.memory.state import State
 from heapsmith.model.predict.pages import page_bytes, slab_pages
 

@@ -9,9 +9,9 @@ import numpy.typing as npt
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.heap.large import RUN_CODE
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import RUN_CODE
 from heapsmith.model.policy.segregation.sites import NO_SITES, Group, Params, Site
 from heapsmith.model.search.source import Source
 from heapsmith.model.trace.events import WITH_SITE, Chunk, op_mask

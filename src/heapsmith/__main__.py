@@ -7,13 +7,13 @@ from importlib import import_module
 
 def main() -> None:
     """Run the command line and exit: 0 success, 1 a failed check, 2 bad usage or input, 3 the machine lacks a tool."""
-    begin("heapsmith.cli", "heapsmith")
+    begin("heapsmith.commands.cli", "heapsmith")
 
 
 def begin(module: str, program: str) -> None:
     """Run the commands of a module, its `app`, under the name of a program, and exit with its status."""
     try:
-        from heapsmith import exits
+        from heapsmith.commands import exits
         from heapsmith.tools.common import inherited
 
         app = import_module(module).app

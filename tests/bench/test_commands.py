@@ -9,8 +9,8 @@ import typer
 from conftest import Answer
 from test_cli_mistakes import mistake
 
-from heapsmith import cli
 from heapsmith.bench.commands.app import app
+from heapsmith.commands import cli
 
 Lab = Callable[..., Answer]
 TABLE = ["run", "validate", "experiments list", "experiments show", "experiments run"]

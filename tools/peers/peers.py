@@ -43,9 +43,6 @@ PEERS: dict[str, tuple[str, ...]] = {
 }
 """Peers in the order of columns (docs/peers.md), with their shared objects, best first."""
 
-NOT_FOR_SPEED = frozenset({"hardened_malloc"})
-"""Peers that are columns of the benchmark only where they are named."""
-
 START_LIMIT_S = 10.0
 """A malloc under which an empty program runs longer is broken."""
 
