@@ -14,7 +14,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import SELF, Hit, total
-from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.front.common import FrontPlan, stack_unload
 
 NAME = "processor"
 RARE = True
@@ -124,3 +124,9 @@ def heap_made(state: State, heap: int) -> None:
 def follow(simulator: Any, chunk: Any) -> None:
     """Give the simulator the processor of each event of a chunk."""
     simulator.state.processors = simulator.processors(chunk)
+
+
+@kernel
+def overflow(state: State, front: int, count: int) -> int:
+    """Move the newest blocks of a stack to `moved`: a processor's can be popped, and not shifted."""
+    return stack_unload(state, front, count)
