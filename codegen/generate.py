@@ -133,6 +133,7 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_fields": struct_fields(plan),
         "struct_bytes": struct_bytes(plan),
         "entries": entries(plan),
+        "slow": {row.NAME: row.CODE for row in policy.TABLES["front"]},
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
         "resizes": {row.NAME: row.CODE.resize for row in policy.TABLES["front"]},

@@ -13,7 +13,7 @@ from heapsmith.model.heap.slabs import owner_lines
 from heapsmith.model.heap.store import give_batch, take
 from heapsmith.model.heap.transfer import keep_batch, take_batch
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_SERVED
+from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_BY_ROW, FREE_SERVED
 from heapsmith.model.memory.layout import class_at, count_at, heap_at
 from heapsmith.model.memory.paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.state import State
@@ -31,7 +31,7 @@ from heapsmith.model.policy.front import (
     front_promote_lines,
     front_push,
 )
-from heapsmith.model.policy.front.common import NO_BLOCK, capacity_of, open_lines
+from heapsmith.model.policy.front.common import NO_BLOCK, capacity_of, open_lines, stack_push_lines
 from heapsmith.model.policy.hardening.lines import quarantine_lines
 from heapsmith.model.policy.lookup import size_lines
 from heapsmith.model.policy.remote import (
@@ -104,7 +104,7 @@ def allocate_small(state: State, heap: int, cls: int, size: int) -> int:
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, False)
     block = front_pop(state, front, cls)
-    if state.classes[cls]["stack"] == 0:
+    if state.classes[cls]["by_row"] == 0:
         branch(state.listener, ALLOC_SERVED, int(block >= 0))
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
@@ -121,7 +121,7 @@ def allocate_first(state: State, heap: int, cls: int, size: int) -> int:
     """Allocate as allocate_small in a heap that the thread got just now: no block is on its hit path."""
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, True)
-    if state.classes[cls]["stack"] == 0:
+    if state.classes[cls]["by_row"] == 0:
         branch(state.listener, ALLOC_SERVED, 0)
     return allocate_on_miss(state, heap, front, cls)
 
@@ -256,7 +256,7 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     front = heap * state.class_count + cls
     free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
-    if state.classes[cls]["stack"] == 0:
+    if state.classes[cls]["by_row"] == 0:
         branch(state.listener, FREE_SERVED, int(flushed == 0))
     if state.counts_everything == 1 and (flushed == 0 or state.classes[cls]["capacity"] > 0):
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_PUSH, 1)
@@ -330,7 +330,7 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
             if state.classes[cls]["stack"] > 0:
                 open_lines(state, heap * state.class_count + cls, cls)
         if by_class and has_room(state, heap, cls):
-            free_to_front(state, heap, block)
+            free_to_stack(state, heap, block)
         else:
             put_back(state, heap, block)
         node = after
@@ -340,6 +340,18 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
         state.heaps[heap]["flushes"] = 0
         touch(state.listener, heap_at(state, heap) + flushes_at(state), 1)
     return True
+
+
+@kernel
+def free_to_stack(state: State, heap: int, block: int) -> None:
+    """Free a block into the heap's front, an array stack with room for it that is open."""
+    cls = block & layout.CLASS_MASK
+    front = heap * state.class_count + cls
+    stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity_of(state, front, cls))
+    branch(state.listener, FREE_BY_ROW, 1)
+    front_push(state, front, cls, block)
+    if state.counts_everything == 1:
+        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_PUSH, 1)
 
 
 @kernel
