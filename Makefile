@@ -94,9 +94,10 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 
-check: lint ## lint, types, import law, and generated/ byte for byte
+check: lint ## lint, types, import law, the picture of the architecture, and generated/ byte for byte
 	$(BIN)/python -m heapsmith.codegen.committed --check $(GENERATED)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
+	$(BIN)/python -m heapsmith.bench.gates.architecture --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
 site: dev ## the pages and the Python reference as a web site in out/site (NOTEBOOK=force: run the notebook for it)
@@ -105,9 +106,10 @@ site: dev ## the pages and the Python reference as a web site in out/site (NOTEB
 man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.commands.man out/man
 
-generated: venv ## write the committed designs, their C and the JSON Schemas anew
+generated: venv ## write the committed designs, their C, the JSON Schemas and the picture of the architecture anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
 	$(BIN)/python -m heapsmith.commands.schemas
+	$(BIN)/python -m heapsmith.bench.gates.architecture
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .
