@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean owner two-level
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,9 +43,6 @@ bigcheck: dev ## the test suite with its long forms (some hours); goes on where 
 
 search: dev ## tune against random designs: make search TRACES="a.hst b.hst" DESIGNS=2000
 	$(BIN)/python -m heapsmith.bench.studies.search --designs $(or $(DESIGNS),2000) $(TRACES)
-
-samplers: dev ## tune against optuna's samplers at the same cost: make samplers TRACES="a.hst b.hst" SEEDS=5
-	$(BIN)/python -m heapsmith.bench.studies.samplers --seeds $(or $(SEEDS),5) $(TRACES)
 
 default: dev ## search for a default over real programs: make default FOUND=candidate.toml (records them into out/default)
 	$(BIN)/python -m heapsmith.bench.studies.default out/default -o $(or $(FOUND),out/default.toml) --simulations $(or $(SIMULATIONS),300)
@@ -97,9 +94,10 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 
-check: lint ## lint, types, import law, and generated/ byte for byte
+check: lint ## lint, types, import law, the picture of the architecture, and generated/ byte for byte
 	$(BIN)/python -m heapsmith.codegen.committed --check $(GENERATED)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
+	$(BIN)/python -m heapsmith.bench.gates.architecture --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
 site: dev ## the pages and the Python reference as a web site in out/site (NOTEBOOK=force: run the notebook for it)
@@ -108,9 +106,10 @@ site: dev ## the pages and the Python reference as a web site in out/site (NOTEB
 man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.commands.man out/man
 
-generated: venv ## write the committed designs, their C and the JSON Schemas anew
+generated: venv ## write the committed designs, their C, the JSON Schemas and the picture of the architecture anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
 	$(BIN)/python -m heapsmith.commands.schemas
+	$(BIN)/python -m heapsmith.bench.gates.architecture
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .

@@ -15,8 +15,9 @@ from heapsmith.codegen.claims import Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import HEADER, PURPOSES, UNIT
+from heapsmith.codegen.generate import HEADER, UNIT
 from heapsmith.codegen.layers import HEAP
+from heapsmith.codegen.purposes import purposes
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
 from heapsmith.model import policy
@@ -82,7 +83,7 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
     """
     gcc = find_gcc()
     plan = make_plan(design)
-    files = {name: (emitted / name).read_text() for name in PURPOSES}
+    files = {name: (emitted / name).read_text() for name in purposes(plan)}
     with ThreadPoolExecutor(1) as beside:
         machine = beside.submit(_machine_rows, plan, files["fast.c"], emitted, library, gcc)
         rows = [*_shape_rows(plan, emitted), *_style_rows(plan, files), *_warning_rows(emitted, gcc)]
@@ -156,8 +157,9 @@ def _style_rows(plan: Plan, files: dict[str, str]) -> list[Row]:
     made = f'Emitted by heapsmith {heapsmith.__version__} from design "{plan.design.name}", content hash {plan.hash}.'
     claim = f"banner, {MAX_COLUMNS} columns, no macro, no date, host or absolute path"
     rows = []
-    for file, text in files.items():
-        banner = [] if text.startswith(f"/* {PURPOSES[file]}\n *\n * {made}\n") else ["does not begin with the banner"]
+    for file, purpose in purposes(plan).items():
+        text = files[file]
+        banner = [] if text.startswith(f"/* {purpose}\n *\n * {made}\n") else ["does not begin with the banner"]
         nameless = text.replace(f'"{plan.design.name} {plan.hash}"', '""')
         lines = list(enumerate(nameless.splitlines(), 1))[0 if banner else BANNER_LINES :]
         rows.append(judged("style", file, claim, banner + _line_faults(file, lines)))

@@ -57,12 +57,22 @@ PROBED = "Each free asks the system about the block's page (docs/api.md): not co
 
 
 def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
-    """The functions of all classes by name: the class and the expected content."""
+    """The functions of classes by name: the class and the expected content."""
     found: dict[str, tuple[ClassPlan, Function]] = {}
-    for row in plan.classes:
+    for row in plan.straight:
         front = policy.row("front", row.front.kind).CODE
         found |= {f"alloc_{row.name}": (row, front.allocate), f"free_{row.name}": (row, front.free)}
     return found
+
+
+def entries(plan: Plan) -> list[tuple[str, str]]:
+    """The functions of each class: its own, or else the slow paths of its front."""
+    own = [row.index for row in plan.straight]
+    return [
+        (f"alloc_{row.name}", f"free_{row.name}") if row.index in own else (front.allocate.leaves, front.free.leaves)
+        for row in plan.classes
+        for front in [policy.row("front", row.front.kind).CODE]
+    ]
 
 
 def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
@@ -71,6 +81,8 @@ def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
     allocate, free = ((row.front.capacity == 1 and it.hit_of_one) or it.hit for it in (front.allocate, front.free))
     if allocate is None or free is None:
         return None
+    if plan.dispatch != "table":  # a miss has read hs_self
+        allocate, free = (part._replace(loads=part.loads - SELF.loads) for part in (allocate, free))
     free = _with_count(plan, free)
     return _with_header(plan, allocate), total(free, LEARNED) if row.numbers.get("learn_most") else free
 
@@ -89,7 +101,7 @@ def sentences(plan: Plan) -> dict[int, str]:
     """By class, the sentence about the hit paths in the comment above alloc and free."""
     return {
         row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.name}") else UNCOUNTED
-        for row in plan.classes
+        for row in plan.straight
         if (both := hits(plan, row))
     }
 
@@ -114,8 +126,9 @@ def dispatches(plan: Plan) -> dict[str, str]:
     """The sentences about the hit paths of malloc and free; hardened builds claim none.
 
     With array stacks, malloc and free pop and push the class's stack themselves. Else they jump to
-    the class's function. With one class the table rows are constants: malloc holds the class's own
-    hit path and reads hs_self once; so does free unless its row may also be "no class".
+    the class's function, or all call the store. With one class the table rows are constants: malloc
+    holds the class's own hit path and reads hs_self once; so does free unless its row may also be
+    "no class".
     """
     if not counted(plan, "malloc"):
         return dict.fromkeys(("malloc", "malloc_above", "free"), UNCOUNTED)
@@ -129,6 +142,8 @@ def dispatches(plan: Plan) -> dict[str, str]:
             malloc, above = f"Hit path: {total(by_row, CALLER)}.", total(above, SIZED_ROW)
         free = f"Hit path: {_free_with(plan, _with_count(plan, stack[1]))}." if counted(plan, "free") else PROBED
         return {"malloc": malloc, "malloc_above": f"Hit path: {above}.", "free": free}
+    if not plan.by_table:
+        return dict.fromkeys(("malloc", "free"), "No hit path: no class has a front.")
     jumps = total(MALLOC_TEST, lookup, FUNCTION)
     if plan.design.segregation:
         jumps = total(jumps, SIZED_ROW, APART_TEST, CALLER)
@@ -197,6 +212,9 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch != "table":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
+    elif not plan.by_table:
+        allocate, free = entries(plan)[0]
+        table |= {"pop": (allocate,), "push": ("hs_free_large", free)}
     if plan.design.segregation:
         table |= {"malloc_from": (*table["malloc"], *(() if plan.dispatch != "table" else ("malloc_apart",)))}
     return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}

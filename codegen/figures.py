@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from heapsmith.codegen.claims import Row, judged
+from heapsmith.codegen.claims import Row, entries, judged
 from heapsmith.codegen.emitted import Numbers, Unit
 from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
@@ -91,9 +91,15 @@ def _tables(plan: Plan) -> dict[str, Any]:
             "end": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
             "front": {row.index: {"held": row.front.capacity + 1} for row in rows},
         },
-        "alloc_of": {row.index: f"alloc_{row.name}" for row in rows},
-        "free_of": {0: "hs_free_large"} | {1 + row.index: f"free_{row.name}" for row in rows},
+        **(_of_classes(plan) if plan.by_table else {}),
     }
+
+
+def _of_classes(plan: Plan) -> dict[str, Any]:
+    """The tables of what classes do."""
+    allocates, frees = zip(*entries(plan), strict=True)
+    no_class = ["hs_free_large"] if plan.dispatch == "table" else []
+    return {"alloc_of": dict(enumerate(allocates)), "free_of": dict(enumerate([*no_class, *frees]))}
 
 
 def _sites(plan: Plan) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
 from heapsmith.codegen import rooms
-from heapsmith.codegen.claims import dispatches, header_sentence, sentences, struct_bytes, struct_fields
+from heapsmith.codegen.claims import dispatches, entries, header_sentence, sentences, struct_bytes, struct_fields
 from heapsmith.codegen.layers import HEAP
+from heapsmith.codegen.purposes import purposes
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, heap_fields, make_plan
@@ -28,16 +29,6 @@ APART = HEAP / "apart.ld"
 UNIT, HEADER = "heap.c", "heapsmith.h"
 SLOW = "slow.c"
 """The name of UNIT in a shipped folder, where heap.c is the whole library."""
-
-PURPOSES = {
-    "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
-    "rooms.h": "What the policies of this design keep in a heap.",
-    "moments.h": "What happens in a heap, and which policies of this design act on it.",
-    "plan.c": "The tables of this heap: size classes, size to class, and the heap of a thread that has none.",
-    "fast.c": "The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.",
-    UNIT: "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.",
-    HEADER: "malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.",
-}
 
 
 class Generated(msgspec.Struct):
@@ -82,22 +73,25 @@ def render(plan: Plan) -> dict[str, str]:
         **_sites(plan),
         "struct_fields": struct_fields(plan),
         "struct_bytes": struct_bytes(plan),
+        "entries": entries(plan),
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
-        "heap_fields": heap_fields(plan.design),
+        "heap_fields": [field for _, field in heap_fields(plan.design)],
         "given": rooms.headers(plan),
         "answers": rooms.answers(plan),
         "answering": rooms.answering(plan),
         "resizes": {row.NAME: row.CODE.resize for row in policy.TABLES["front"]},
     }
 
+    of_files = purposes(plan)
+
     def text(name: str, rows_symbol: str) -> str:
         template = _templates().get_template(f"{name}.j2")
-        return template.render(values, purpose=PURPOSES[name], rows_symbol=rows_symbol)
+        return template.render(values, purpose=of_files[name], rows_symbol=rows_symbol)
 
     nameless = text(HEADER, "")
     rows_symbol = f"hs_heap_{plan.hash}_{hashlib.sha256(nameless.encode()).hexdigest()[:6]}"
-    return {name: text(name, rows_symbol) for name in PURPOSES}
+    return {name: text(name, rows_symbol) for name in of_files}
 
 
 @lru_cache(maxsize=1)

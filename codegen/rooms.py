@@ -39,7 +39,7 @@ def _each(plan: Plan) -> Iterator[ModuleType]:
 
 
 def headers(plan: Plan) -> dict[str, str]:
-    """By the name under which the runtime asks for a file of a row, the file; without those that only other rows have."""
+    """By the name under which the runtime asks for a file of a row, the file; not those that only other rows have."""
     given = ((asked, _given(asked, plan)) for asked in _asked())
     return {asked: _name(file) for asked, file in given if file is not None}
 
@@ -81,9 +81,9 @@ def answering(plan: Plan) -> list[str]:
     """The headers of the rows that answer moments, in the order of the tables."""
     found = []
     for row in _each(plan):
-        if _moments(row, plan):
-            stem = _files(row, plan).get("moments", row.NAME)
-            found.append(_name(_file(f"{room_of(row)}/{stem}.h")))
+        stems = [row.NAME, _files(row, plan).get("moments")] if _moments(row, plan) else []
+        files = (_file(f"{room_of(row)}/{stem}.h") for stem in stems if stem)
+        found += [_name(file) for file in files if file.exists()]
     return found
 
 
@@ -110,9 +110,9 @@ def sources(plan: Plan) -> list[Path]:
 
 
 def _single_parts(layer: Path) -> Iterator[Path]:
-    """The parts of a layer, those of its rooms each in the room's place."""
+    """The parts of a layer or a room, those of a folder in the folder's place."""
     for part in parts(layer):
-        yield from parts(part) if part.is_dir() else [part]
+        yield from _single_parts(part) if part.is_dir() else [part]
 
 
 def _roots(plan: Plan) -> set[Path]:

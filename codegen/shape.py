@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import Row, exits, functions, judged
+from heapsmith.codegen.claims import Row, entries, exits, functions, judged
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model import policy
 from heapsmith.model.design.plan import ClassPlan, Plan
@@ -59,7 +59,9 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     """malloc and free, and their parts."""
     fields = ("hardening", "classifier", "remote", "foreign")
     guard, classifier, remote, foreign = (plan.design.row(field).CODE for field in fields)
-    by_table = ("alloc_of[]", "size_to_class", *guard.born_any)
+    to_alloc, to_free = ("alloc_of[]", "free_of[]") if plan.by_table else entries(plan)[0]
+    by_class = (to_alloc, "size_to_class", *guard.born_any)
+    free_class = _plain(("hs_free_large",), ("== 0",), {to_free})
     in_span = (*foreign.tests, *(("< QUARANTINE",) if plan.quarantine else ()))
     own = classifier.tests + remote.tests
     finds = plan.design.row("ownership").CALLS if remote.tests else frozenset()
@@ -72,10 +74,11 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     }
     table |= {name: _plain((calls,), ()) for name, calls in remote.emits if not plan.quarantine}
     if plan.dispatch == "table":
-        table |= {"push": _plain(("free_of[]",), ()), "malloc": _plain(leaves["malloc"], (small,), by_table)}
+        table |= {"malloc": _plain(leaves["malloc"], (small,), by_class)}
+        table["push"] = _plain((to_free,), ()) if plan.by_table else free_class
         if plan.design.segregation:
-            table["malloc"] = _plain(leaves["malloc_from"], (small, "== 0"), {*by_table, "hs_row_of_size"})
-            apart = _plain((*by_table, "hs_row_of_call"), ())
+            table["malloc"] = _plain(leaves["malloc_from"], (small, "== 0"), {*by_class, "hs_row_of_size"})
+            apart = _plain((*by_class, "hs_row_of_call"), ())
             table |= {**_of_sites(table), "malloc_apart": apart}
         return table
     heaps = plan.design.row("heaps")
@@ -84,16 +87,16 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     limit, looks = (direct, {"pop"}) if plan.direct_limit else (small, {"pop", "size_to_class", *sized})
     table |= {
         "malloc": _plain(leaves["malloc"], (limit,), looks),
-        "malloc_miss": _plain(by_table, ()),
+        "malloc_miss": _plain(by_class, ()),
         "pop": _plain(leaves["pop"], ("== NULL",), popped),
-        "free_miss": _plain(("free_of[]",), ()),
+        "free_miss": free_class,
         "push": _plain(leaves["push"], (heaps.FULL,), {*heaps.PUSHES}),
     }
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})
     if plan.design.segregation:
         finds = popped | guard.born_any | {"hs_row_of_call", "size_to_class"}
-        table |= {**_of_sites(table), "malloc_miss": _plain(("alloc_of[]",), ("== NULL",), finds)}
+        table |= {**_of_sites(table), "malloc_miss": _plain((to_alloc,), ("== NULL",), finds)}
     return table
 
 
@@ -140,7 +143,7 @@ def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
     others = ", ".join(sorted(name for name in hot if not name.startswith(("alloc_", "free_"))))
-    return judged("shape", "functions", f"alloc and free of {plan.class_count} classes, {others}", faults)
+    return judged("shape", "functions", f"alloc and free of {len(plan.straight)} classes, {others}", faults)
 
 
 def _helpers(unit: Unit) -> Row:

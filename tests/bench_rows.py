@@ -4,7 +4,7 @@ from pathlib import Path
 
 from heapsmith.bench.suite.columns import Column
 from heapsmith.bench.suite.rows import Calls, Runner, Sample
-from heapsmith.tools.common.stamps import Stamped
+from heapsmith.tools.common.call_times import Stamped
 from heapsmith.tools.peers.peers import Library
 
 

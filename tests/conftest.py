@@ -49,7 +49,6 @@ COMPILED_MODEL = (
         "memory_limit",
         "mesh",
         "meters",
-        "policies",
         "python",
         "real_programs",
         "record",
@@ -58,7 +57,6 @@ COMPILED_MODEL = (
         "resident",
     ),
     *(
-        "samplers",
         "segregat",
         "simulate",
         "sites",
@@ -143,11 +141,11 @@ def plain_model() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def own_outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Outcomes of searches are stored in a folder of these tests; compiled code stays where it is."""
-    from heapsmith.model.search import store
+    from heapsmith.model.search import outcome_store
 
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "cache_dir", lambda: folder)
+        patch.setattr(outcome_store, "cache_dir", lambda: folder)
         yield
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from loaded import LIBC, MALLINFO, Loaded, mallinfo
 
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.records import COUNTS, TOTALS
+from heapsmith.model.parts.counters import COUNTS, TOTALS
 
 TIMEOUT_S = 10
 BLOCKS = 90

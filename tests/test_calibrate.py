@@ -14,7 +14,7 @@ from heapsmith.model.trace.reader import verify
 from heapsmith.tools.calibrate.calibrate import OF_CORES, calibrate, of_cores, sampled, write_machine
 from heapsmith.tools.calibrate.cells import cells_of
 from heapsmith.tools.calibrate.micro_traces import PROGRAMS, write_programs
-from heapsmith.tools.calibrate.weather import polish
+from heapsmith.tools.calibrate.timed_replays import polish
 
 
 def test_micro_programs_are_whole_and_repeat(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_what_valgrind_runs_otherwise_is_not_counted(tmp_path: Path) -> None:
 @pytest.mark.big
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "weather.YARDSTICK_EVENTS"):
+    for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "timed_replays.YARDSTICK_EVENTS"):
         monkeypatch.setattr(f"heapsmith.tools.calibrate.{number}", 2400)
     # Wide caches need a compiled variant of their own, which takes half a minute; test_cache.py has them.
     monkeypatch.setattr("heapsmith.tools.calibrate.calibrate.here", load_hardware)

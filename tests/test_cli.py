@@ -35,7 +35,7 @@ TABLE = [
     *("record", "trace info", "trace print", "trace verify", "trace import", "sites", "leaks", "diff", "designs"),
     *("trace filter", "trace slice", "trace merge", "trace cat", "trace sample", "trace scale", "trace repair"),
     *("trace diff", "trace export", "trace anonymise", "trace synth", "knobs"),
-    *("design show", "design check", "schema", "simulate", "reuse", "mesh", "tune", "policies", "sweep", "guard"),
+    *("design show", "design check", "schema", "simulate", "reuse", "mesh", "tune", "sweep", "guard"),
     *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "doctor"),
     "calibrate",
 ]

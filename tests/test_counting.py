@@ -14,7 +14,7 @@ from traces import random_trace
 
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.tools.common.counts import read_report
+from heapsmith.tools.common.counter_reports import read_report
 from heapsmith.tools.common.preload import preloadable
 
 COUNTING = load("counting")

@@ -13,9 +13,9 @@ import pytest
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
-from heapsmith.tools.common.start import Start
 from heapsmith.tools.compare.launched import Launched, launch, launcher
 from heapsmith.tools.compare.measure import Given, MeasureTable, measure, run_under
 

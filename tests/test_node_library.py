@@ -26,9 +26,9 @@ from traces import random_trace
 from heapsmith.bench.validate.syscalls import memory_calls
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.records import TOTALS
 from heapsmith.model.heap.simulator import Simulator
-from heapsmith.model.memory.nodes import node_of, numbers_in, system_nodes, write_nodes
+from heapsmith.model.memory.numa_nodes import node_of, numbers_in, system_nodes, write_nodes
+from heapsmith.model.parts.counters import TOTALS
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.replay.script import write_script

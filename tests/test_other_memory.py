@@ -25,8 +25,8 @@ from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes, OtherMemory, is_other, largest
 from heapsmith.tools.common.preload import preloadable
-from heapsmith.tools.common.reach import Image, beside_malloc
 from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.common.served_share import Image, beside_malloc
 from heapsmith.tools.compare.measure import measure, run_under
 from heapsmith.tools.forge import forge
 from heapsmith.tools.peers.peers import GLIBC, Library

@@ -15,8 +15,8 @@ from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Stop
-from heapsmith.tools.common.start import Start
 from heapsmith.tools.compare.measure import MeasureTable, measure
 from heapsmith.tools.compare.own_malloc import OwnMalloc, own_malloc
 from heapsmith.tools.peers.peers import GLIBC, find_library, is_c_library, preload

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from heapsmith.model.trace.reader import verify
 from heapsmith.tools.common.foreground import run_foreground
-from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.record.record import record
 
 
@@ -68,7 +68,7 @@ def test_a_driver_that_was_stopped_waits_on(tmp_path: Path) -> None:
     """As a shell stops it (Ctrl-Z) and lets it go on."""
     script = (
         "import sys\nfrom heapsmith.tools.common.foreground import run_foreground\n"
-        "from heapsmith.tools.common.start import Start\n"
+        "from heapsmith.tools.common.program_start import Start\n"
         "print(run_foreground(Start(['sh', '-c', 'echo ready; read line; exit 7'], '/bin/sh', {})).status)"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -12,7 +12,7 @@ from preloaded import program
 
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.tools.common.foreground import run_foreground
-from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.record import record as driver
 from heapsmith.tools.record.record import build_recorder, record
 

@@ -13,7 +13,7 @@ import pytest
 
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.tools.common.backing import fetch
+from heapsmith.tools.common.host_memory import fetch
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Figure, Stop, Taken, interleaved, orders, quiet
@@ -134,12 +134,12 @@ def test_refused_memory_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> NoReturn:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("heapsmith.tools.common.backing.mmap.mmap", refused)
+    monkeypatch.setattr("heapsmith.tools.common.host_memory.mmap.mmap", refused)
     fetch(64 << 20)
 
 
 def test_no_more_is_fetched_than_half_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heapsmith.tools.common.backing.free_bytes", lambda: 127 << 20)
+    monkeypatch.setattr("heapsmith.tools.common.host_memory.free_bytes", lambda: 127 << 20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     fetch(64 << 20)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 32

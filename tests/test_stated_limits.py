@@ -38,7 +38,6 @@ ELSEWHERE = {
     "model/policy/segregation/sites.py": "test_segregation.py",
     "model/predict/times.py": "test_meters.py",
     "model/search/draft.py": "test_tune.py",
-    "model/search/policies.py": "test_policies.py",
     "model/search/source.py": "test_cli_mistakes.py",
     "model/search/tune.py": "test_tune.py",
     "model/trace/edit/selection.py": "test_trace_tools.py",

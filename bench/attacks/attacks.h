@@ -1,4 +1,4 @@
-/* What the programs of small attacks share: each attack runs in a child of its own, and a line says how the child ended.
+/* How small attacks run: each in a child of its own, of which a line says how it ended; and the shortest of them.
  *
  * "stopped": a signal ended it; "foiled": it went on, and the attack had no effect; "hit": the attack went through. */
 #pragma once
@@ -25,7 +25,7 @@ static char *get(size_t bytes)
     return hidden((char *)malloc(bytes));
 }
 
-/* Attacks of both programs. */
+/* The shortest attacks. */
 
 static int double_free(size_t bytes)
 {

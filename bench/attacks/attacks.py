@@ -21,7 +21,6 @@ from heapsmith.codegen.toolchain import build_tool
 from heapsmith.tools.common.tables import Words, draw
 from heapsmith.tools.peers.peers import GLIBC, Library, find_libraries, preload
 
-PROGRAMS = {"suite": "attacks_suite.cc", "attacks": "attacks.cc"}
 FLAGS = ["-x", "c++", "-std=c++17", "-O1", "-fno-builtin", "-w", "-lstdc++"]
 LINE = re.compile(r"^(\w+) (\w+) (stopped|foiled|hit)$", re.MULTILINE)
 ENDS = ("stopped", "foiled")
@@ -35,9 +34,9 @@ class Attack(msgspec.Struct, frozen=True):
     end: str
 
 
-def attacks(program: str, library: Library) -> list[Attack]:
-    """Run the attacks of a program of PROGRAMS under a malloc."""
-    tool = build_tool(f"attacks-{program}", [Path(__file__).with_name(PROGRAMS[program])], FLAGS)
+def attacks(library: Library) -> list[Attack]:
+    """Run the attacks under a malloc."""
+    tool = build_tool("attacks", [Path(__file__).with_name("attacks.cc")], FLAGS)
     environment = os.environ | {"LD_PRELOAD": preload(library, {})}
     out = subprocess.run([tool], env=environment, capture_output=True, text=True, check=True).stdout
     return [Attack(*found) for found in LINE.findall(out)]
@@ -53,10 +52,9 @@ def caught(found: list[Attack]) -> str:
 def main(lib: Annotated[list[str] | None, typer.Option()] = None) -> int:
     """Print a row for each malloc."""
     libraries = find_libraries(lib or [GLIBC, "default", "checks", "hardened"])
-    found = {library.name: [attacks(program, library) for program in PROGRAMS] for library in libraries}
-    wholes = [len(of_program) for of_program in next(iter(found.values()))]
-    heads = [f"{program}: caught of {whole}" for program, whole in zip(PROGRAMS, wholes, strict=True)]
-    draw(Words("", ("malloc", *heads), [[name, *map(caught, each)] for name, each in found.items()]))
+    found = {library.name: attacks(library) for library in libraries}
+    whole = len(next(iter(found.values())))
+    draw(Words("", ("malloc", f"caught of {whole}"), [[name, caught(each)] for name, each in found.items()]))
     return 0
 
 

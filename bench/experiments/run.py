@@ -26,11 +26,11 @@ from heapsmith.model.memory.application import WRITES, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
-from heapsmith.tools.common.counts import read_report
+from heapsmith.tools.common.counter_reports import read_report
 from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio, ratio
 from heapsmith.tools.common.rounds import Progress, Stop, interleaved
-from heapsmith.tools.common.start import Start
 from heapsmith.tools.compare.measure import run_once
 from heapsmith.tools.peers.peers import Library, find_library
 from heapsmith.tools.record.record import Processes, record

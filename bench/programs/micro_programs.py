@@ -7,7 +7,7 @@ import msgspec
 from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import CheckFailed
-from heapsmith.tools.common.stamps import Stamped
+from heapsmith.tools.common.call_times import Stamped
 from heapsmith.tools.compare.measure import Run
 from heapsmith.tools.peers.peers import Library
 

@@ -19,9 +19,9 @@ from heapsmith.bench.common.command import exit_with
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import ratio
 from heapsmith.tools.common.rounds import Stop, interleaved, quiet
-from heapsmith.tools.common.start import Start
 from heapsmith.tools.common.tables import Words, draw
 from heapsmith.tools.compare.launched import Launched
 from heapsmith.tools.compare.measure import run_once

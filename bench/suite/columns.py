@@ -9,7 +9,6 @@ from heapsmith.bench.programs.micro_rows import CEILINGS
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.peers.peers import (
     GLIBC,
-    NOT_FOR_SPEED,
     PEERS,
     Library,
     find_library,
@@ -22,6 +21,9 @@ DEFAULT = "default"
 
 ALL_PEERS = "peers"
 """As a library to compare with: every installed peer."""
+
+NOT_FOR_SPEED = frozenset({"hardened_malloc"})
+"""Peers that are columns only where they are named."""
 
 TUNED = "tuned"
 """The column whose library is built for each row (bench/suite/training.py)."""

@@ -18,12 +18,12 @@ from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.slices import last_time_ns
 from heapsmith.model.trace.writer import TraceWriter
-from heapsmith.tools.common import given
+from heapsmith.tools.common import inherited
+from heapsmith.tools.common.call_times import Stamped
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.other_memory import OtherMemory
-from heapsmith.tools.common.reach import Image, beside_malloc
-from heapsmith.tools.common.stamps import Stamped
-from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.served_share import Image, beside_malloc
 from heapsmith.tools.compare.measure import Run, run_once
 from heapsmith.tools.compare.own_malloc import own_malloc
 from heapsmith.tools.compare.served import Served
@@ -338,4 +338,4 @@ def _run(
 
 def environment() -> dict[str, str]:
     """This process's environment without variables that preload or configure a malloc."""
-    return {name: value for name, value in given.environment().items() if not name.startswith(SETTINGS)}
+    return {name: value for name, value in inherited.environment().items() if not name.startswith(SETTINGS)}

@@ -15,7 +15,7 @@ from heapsmith.bench.suite.training import train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.model.search.tune import USUAL, Asked
-from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.ratios import are_known
 from heapsmith.tools.common.rounds import Progress, Stop, interleaved, quiet
 

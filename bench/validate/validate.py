@@ -26,11 +26,11 @@ from heapsmith.model.predict.times import priced
 from heapsmith.model.search.outcome import average
 from heapsmith.model.search.source import Source
 from heapsmith.tools.calibrate.cells import Cell, cells_of, libraries_of, stamp_cells, time_cells
-from heapsmith.tools.calibrate.weather import Timed, Yards
-from heapsmith.tools.common.counts import read_report
+from heapsmith.tools.calibrate.timed_replays import Timed, Yards
+from heapsmith.tools.common.call_times import Stamped
+from heapsmith.tools.common.counter_reports import read_report
 from heapsmith.tools.common.parallel import in_parallel
 from heapsmith.tools.common.rounds import Figure, Progress, quiet
-from heapsmith.tools.common.stamps import Stamped
 from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.replay.callgrind import Caches, Counted, is_countable, replay_counts
 from heapsmith.tools.replay.replay import Replayed, replay_once

@@ -7,7 +7,17 @@
 #pragma GCC visibility push(hidden)
 #include "3_records/api.h"
 #include "8_threads/front/linked_list.h"
+#include "4_blocks/classifier/classifier.h"
+#include "5_slab_policies/remote/remote.h"
+#include "4_blocks/hardening/hardening.h"
+#include "9_api/foreign/foreign.h"
 #include "9_api/foreign/elsewhere.h"
+#include "3_records/lookup/heap_table.h"
+#include "5_slab_policies/ownership/ownership.h"
+#include "5_slab_policies/ownership/slab.h"
+#include "3_records/segregation/segregation.h"
+#include "3_records/segregation/off.h"
+#include HEAPS_ROW
 #include "8_threads/large.h"
 #include "3_records/span.h"
 #include "8_threads/thread.h"

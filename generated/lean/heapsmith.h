@@ -1,4 +1,4 @@
-/* malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.
+/* Calls of malloc and free by size, without a hit path inlined into the program: docs/header.md.
  *
  * Emitted by heapsmith 0.1.0 from design "lean", content hash ab107df8e104.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR

@@ -1,4 +1,4 @@
-/* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
+/* The hit paths of this heap: malloc and free for array stacks.
  *
  * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
@@ -6,486 +6,24 @@
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
 #include "3_records/api.h"
-#include "5_slab_policies/remote/owner_list.h"
-#include "8_threads/front/stack.h"
 #include "8_threads/front/array_stack.h"
+#include "8_threads/front/own_stack.h"
+#include "4_blocks/classifier/classifier.h"
+#include "5_slab_policies/remote/remote.h"
+#include "5_slab_policies/remote/owner_list.h"
+#include "4_blocks/hardening/hardening.h"
+#include "9_api/foreign/foreign.h"
 #include "9_api/foreign/elsewhere.h"
+#include "3_records/lookup/heap_table.h"
+#include "5_slab_policies/ownership/ownership.h"
+#include "5_slab_policies/ownership/slab.h"
+#include "3_records/segregation/segregation.h"
+#include "3_records/segregation/off.h"
+#include HEAPS_ROW
 #include "8_threads/large.h"
 #include "3_records/span.h"
 #include "8_threads/thread.h"
 #pragma GCC visibility pop
-
-/* 16-byte blocks for requests of 0 to 16 bytes: at most 16 bytes unused inside, 1024 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_16(void)
-{
-    return array_stack_refill(hs_self, CLASS_16);
-}
-
-static void free_16(void *block)
-{
-    array_stack_flush(hs_self, CLASS_16, block);
-}
-
-/* 32-byte blocks for requests of 17 to 32 bytes: at most 15 bytes unused inside, 512 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_32(void)
-{
-    return array_stack_refill(hs_self, CLASS_32);
-}
-
-static void free_32(void *block)
-{
-    array_stack_flush(hs_self, CLASS_32, block);
-}
-
-/* 48-byte blocks for requests of 33 to 48 bytes: at most 15 bytes unused inside, 341 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_48(void)
-{
-    return array_stack_refill(hs_self, CLASS_48);
-}
-
-static void free_48(void *block)
-{
-    array_stack_flush(hs_self, CLASS_48, block);
-}
-
-/* 64-byte blocks for requests of 49 to 64 bytes: at most 15 bytes unused inside, 256 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_64(void)
-{
-    return array_stack_refill(hs_self, CLASS_64);
-}
-
-static void free_64(void *block)
-{
-    array_stack_flush(hs_self, CLASS_64, block);
-}
-
-/* 80-byte blocks for requests of 65 to 80 bytes: at most 15 bytes unused inside, 204 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_80(void)
-{
-    return array_stack_refill(hs_self, CLASS_80);
-}
-
-static void free_80(void *block)
-{
-    array_stack_flush(hs_self, CLASS_80, block);
-}
-
-/* 96-byte blocks for requests of 81 to 96 bytes: at most 15 bytes unused inside, 170 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_96(void)
-{
-    return array_stack_refill(hs_self, CLASS_96);
-}
-
-static void free_96(void *block)
-{
-    array_stack_flush(hs_self, CLASS_96, block);
-}
-
-/* 112-byte blocks for requests of 97 to 112 bytes: at most 15 bytes unused inside, 146 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_112(void)
-{
-    return array_stack_refill(hs_self, CLASS_112);
-}
-
-static void free_112(void *block)
-{
-    array_stack_flush(hs_self, CLASS_112, block);
-}
-
-/* 128-byte blocks for requests of 113 to 128 bytes: at most 15 bytes unused inside, 128 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 32, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_128(void)
-{
-    return array_stack_refill(hs_self, CLASS_128);
-}
-
-static void free_128(void *block)
-{
-    array_stack_flush(hs_self, CLASS_128, block);
-}
-
-/* 160-byte blocks for requests of 129 to 160 bytes: at most 31 bytes unused inside, 102 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 25, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_160(void)
-{
-    return array_stack_refill(hs_self, CLASS_160);
-}
-
-static void free_160(void *block)
-{
-    array_stack_flush(hs_self, CLASS_160, block);
-}
-
-/* 192-byte blocks for requests of 161 to 192 bytes: at most 31 bytes unused inside, 85 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 21, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_192(void)
-{
-    return array_stack_refill(hs_self, CLASS_192);
-}
-
-static void free_192(void *block)
-{
-    array_stack_flush(hs_self, CLASS_192, block);
-}
-
-/* 224-byte blocks for requests of 193 to 224 bytes: at most 31 bytes unused inside, 73 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 18, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_224(void)
-{
-    return array_stack_refill(hs_self, CLASS_224);
-}
-
-static void free_224(void *block)
-{
-    array_stack_flush(hs_self, CLASS_224, block);
-}
-
-/* 256-byte blocks for requests of 225 to 256 bytes: at most 31 bytes unused inside, 64 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 64, refill 16, flush 32.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_256(void)
-{
-    return array_stack_refill(hs_self, CLASS_256);
-}
-
-static void free_256(void *block)
-{
-    array_stack_flush(hs_self, CLASS_256, block);
-}
-
-/* 320-byte blocks for requests of 257 to 320 bytes: at most 63 bytes unused inside, 51 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 51, refill 12, flush 25.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_320(void)
-{
-    return array_stack_refill(hs_self, CLASS_320);
-}
-
-static void free_320(void *block)
-{
-    array_stack_flush(hs_self, CLASS_320, block);
-}
-
-/* 384-byte blocks for requests of 321 to 384 bytes: at most 63 bytes unused inside, 42 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 42, refill 10, flush 21.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_384(void)
-{
-    return array_stack_refill(hs_self, CLASS_384);
-}
-
-static void free_384(void *block)
-{
-    array_stack_flush(hs_self, CLASS_384, block);
-}
-
-/* 448-byte blocks for requests of 385 to 448 bytes: at most 63 bytes unused inside, 36 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 36, refill 9, flush 18.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_448(void)
-{
-    return array_stack_refill(hs_self, CLASS_448);
-}
-
-static void free_448(void *block)
-{
-    array_stack_flush(hs_self, CLASS_448, block);
-}
-
-/* 512-byte blocks for requests of 449 to 512 bytes: at most 63 bytes unused inside, 32 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 32, refill 8, flush 16.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_512(void)
-{
-    return array_stack_refill(hs_self, CLASS_512);
-}
-
-static void free_512(void *block)
-{
-    array_stack_flush(hs_self, CLASS_512, block);
-}
-
-/* 640-byte blocks for requests of 513 to 640 bytes: at most 127 bytes unused inside, 25 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 25, refill 6, flush 12.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_640(void)
-{
-    return array_stack_refill(hs_self, CLASS_640);
-}
-
-static void free_640(void *block)
-{
-    array_stack_flush(hs_self, CLASS_640, block);
-}
-
-/* 768-byte blocks for requests of 641 to 768 bytes: at most 127 bytes unused inside, 21 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 21, refill 5, flush 10.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_768(void)
-{
-    return array_stack_refill(hs_self, CLASS_768);
-}
-
-static void free_768(void *block)
-{
-    array_stack_flush(hs_self, CLASS_768, block);
-}
-
-/* 896-byte blocks for requests of 769 to 896 bytes: at most 127 bytes unused inside, 18 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 18, refill 4, flush 9.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_896(void)
-{
-    return array_stack_refill(hs_self, CLASS_896);
-}
-
-static void free_896(void *block)
-{
-    array_stack_flush(hs_self, CLASS_896, block);
-}
-
-/* 1024-byte blocks for requests of 897 to 1024 bytes: at most 127 bytes unused inside, 16 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 16, refill 4, flush 8.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_1024(void)
-{
-    return array_stack_refill(hs_self, CLASS_1024);
-}
-
-static void free_1024(void *block)
-{
-    array_stack_flush(hs_self, CLASS_1024, block);
-}
-
-/* 1280-byte blocks for requests of 1025 to 1280 bytes: at most 255 bytes unused inside, 12 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 12, refill 3, flush 6.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_1280(void)
-{
-    return array_stack_refill(hs_self, CLASS_1280);
-}
-
-static void free_1280(void *block)
-{
-    array_stack_flush(hs_self, CLASS_1280, block);
-}
-
-/* 1536-byte blocks for requests of 1281 to 1536 bytes: at most 255 bytes unused inside, 10 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 10, refill 2, flush 5.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_1536(void)
-{
-    return array_stack_refill(hs_self, CLASS_1536);
-}
-
-static void free_1536(void *block)
-{
-    array_stack_flush(hs_self, CLASS_1536, block);
-}
-
-/* 1792-byte blocks for requests of 1537 to 1792 bytes: at most 255 bytes unused inside, 9 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 9, refill 2, flush 4.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_1792(void)
-{
-    return array_stack_refill(hs_self, CLASS_1792);
-}
-
-static void free_1792(void *block)
-{
-    array_stack_flush(hs_self, CLASS_1792, block);
-}
-
-/* 2048-byte blocks for requests of 1793 to 2048 bytes: at most 255 bytes unused inside, 8 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 8, refill 2, flush 4.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_2048(void)
-{
-    return array_stack_refill(hs_self, CLASS_2048);
-}
-
-static void free_2048(void *block)
-{
-    array_stack_flush(hs_self, CLASS_2048, block);
-}
-
-/* 2720-byte blocks for requests of 2049 to 2720 bytes: at most 671 bytes unused inside, 6 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 6, refill 1, flush 3.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_2720(void)
-{
-    return array_stack_refill(hs_self, CLASS_2720);
-}
-
-static void free_2720(void *block)
-{
-    array_stack_flush(hs_self, CLASS_2720, block);
-}
-
-/* 3264-byte blocks for requests of 2721 to 3264 bytes: at most 543 bytes unused inside, 5 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 5, refill 1, flush 2.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_3264(void)
-{
-    return array_stack_refill(hs_self, CLASS_3264);
-}
-
-static void free_3264(void *block)
-{
-    array_stack_flush(hs_self, CLASS_3264, block);
-}
-
-/* 4096-byte blocks for requests of 3265 to 4096 bytes: at most 831 bytes unused inside, 4 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 4, refill 1, flush 2.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_4096(void)
-{
-    return array_stack_refill(hs_self, CLASS_4096);
-}
-
-static void free_4096(void *block)
-{
-    array_stack_flush(hs_self, CLASS_4096, block);
-}
-
-/* 5456-byte blocks for requests of 4097 to 5456 bytes: at most 1359 bytes unused inside, 3 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 3, refill 1, flush 1.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_5456(void)
-{
-    return array_stack_refill(hs_self, CLASS_5456);
-}
-
-static void free_5456(void *block)
-{
-    array_stack_flush(hs_self, CLASS_5456, block);
-}
-
-/* 8192-byte blocks for requests of 5457 to 8192 bytes: at most 2735 bytes unused inside, 2 blocks a slab.
- * Array stack: LIFO, written and read by the heap's thread alone; the freed block is not touched.
- * Capacity 2, refill 1, flush 1.
- * No hit path: malloc pops the stack and free pushes it, by its row. They come here when it is empty or full. */
-static void *alloc_8192(void)
-{
-    return array_stack_refill(hs_self, CLASS_8192);
-}
-
-static void free_8192(void *block)
-{
-    array_stack_flush(hs_self, CLASS_8192, block);
-}
-
-static void *(*const alloc_of[CLASS_COUNT])(void) = {
-    alloc_16,
-    alloc_32,
-    alloc_48,
-    alloc_64,
-    alloc_80,
-    alloc_96,
-    alloc_112,
-    alloc_128,
-    alloc_160,
-    alloc_192,
-    alloc_224,
-    alloc_256,
-    alloc_320,
-    alloc_384,
-    alloc_448,
-    alloc_512,
-    alloc_640,
-    alloc_768,
-    alloc_896,
-    alloc_1024,
-    alloc_1280,
-    alloc_1536,
-    alloc_1792,
-    alloc_2048,
-    alloc_2720,
-    alloc_3264,
-    alloc_4096,
-    alloc_5456,
-    alloc_8192,
-};
-
-/* By row: 1 + class. Row 0 is that of a pointer into a slab that has no class: no block of ours. */
-static void (*const free_of[1 + CLASS_COUNT])(void *block) = {
-    hs_free_large,
-    free_16,
-    free_32,
-    free_48,
-    free_64,
-    free_80,
-    free_96,
-    free_112,
-    free_128,
-    free_160,
-    free_192,
-    free_224,
-    free_256,
-    free_320,
-    free_384,
-    free_448,
-    free_512,
-    free_640,
-    free_768,
-    free_896,
-    free_1024,
-    free_1280,
-    free_1536,
-    free_1792,
-    free_2048,
-    free_2720,
-    free_3264,
-    free_4096,
-    free_5456,
-    free_8192,
-};
 
 /* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
  * two; and the block is in the register that it is returned in, or there would be a third. */
@@ -507,7 +45,8 @@ static inline void hs_stack_pushed(void ***top)
 
 static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 {
-    return alloc_of[size_to_class(bytes)]();
+    size_t class = size_to_class(bytes);
+    return array_stack_refill(hs_self, class);
 }
 
 static inline void *pop(struct heap *heap, size_t row, size_t bytes)
@@ -536,9 +75,14 @@ void *malloc(size_t bytes)
     return pop(heap, heap->row_of[bytes], bytes);
 }
 
-static __attribute__((noinline)) void free_miss(size_t row, void *block)
+static __attribute__((noinline)) void free_miss(struct heap *heap, size_t row, void *block)
 {
-    free_of[row](block);
+    if (row == 0) { /* no class: no block of ours */
+        hs_free_large(block);
+        return;
+    }
+    size_t class = row - 1;
+    array_stack_flush(heap, class, block);
 }
 
 static inline void push(size_t row, void *block)
@@ -546,7 +90,7 @@ static inline void push(size_t row, void *block)
     struct heap *heap = hs_self;
     void **top = heap->top[row];
     if (top == heap->end[row]) { /* full or not open, or another front, or no class, or no heap */
-        free_miss(row, block);
+        free_miss(heap, row, block);
         return;
     }
     count_checked(&heap->count[row - 1].push);

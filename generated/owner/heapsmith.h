@@ -1,4 +1,4 @@
-/* malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.
+/* malloc for sizes that the compiler knows, inlined into the program, and calls of free by size: docs/header.md.
  *
  * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
  * Do not edit: change the design, then run: heapsmith generate owner -o DIR
@@ -22,7 +22,7 @@ struct hs_rows {
     uintptr_t span; /* the start of the bytes in which all small blocks lie */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_dc44d90fd7fa_fe934d __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_dc44d90fd7fa_231a80 __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -41,7 +41,7 @@ static inline void *hs_stack_popped(void ***top, void *block)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_dc44d90fd7fa_fe934d;
+    struct hs_rows *heap = hs_heap_dc44d90fd7fa_231a80;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);

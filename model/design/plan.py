@@ -155,6 +155,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [row for row in self.classes if not row.group]
 
     @property
+    def straight(self) -> list[ClassPlan]:
+        """The classes with functions of their own in the emitted C.
+
+        By row those whose front has hit paths of its own; by class all, unless no front has.
+        """
+        own = [row for row in self.classes if policy.row("front", row.front.kind).CODE.has_hits]
+        return self.classes if own and self.dispatch == "table" else own
+
+    @property
+    def by_table(self) -> bool:
+        """Whether a table says what a class does, since classes differ in it."""
+        return bool(self.straight) or len({row.front.kind for row in self.classes}) > 1
+
+    @property
     def group_classes(self) -> list[list[int]]:
         """By group of call sites and class of a size, the class of the group's blocks of that size."""
         own = {(row.size, row.group): row.index for row in self.classes}
@@ -214,7 +228,7 @@ def make_plan(design: Design) -> Plan:
             constants.RUN_CACHE_SLOTS,
             options["quarantine_slots"],
             slots_per_heap,
-            sum(field.words for field in heap_fields(design)),
+            sum(field.words for _, field in heap_fields(design)),
             PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
@@ -237,10 +251,14 @@ def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
     return {"bounded": 1, "most_refill": most_refill, "most_given": most_given, "most_transfer": most_transfer}
 
 
-def heap_fields(design: Design) -> list[Field]:
-    """Return what the rows that the design chose add to struct heap, behind the fronts and before the remote list."""
-    rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "heap_fields")]
-    return sorted((field for row in rows for field in row.heap_fields(design)), key=lambda field: field.is_last)
+def heap_fields(design: Design) -> list[tuple[str, Field]]:
+    """Return what the rows that the design chose add to struct heap, behind the fronts and before the remote list.
+
+    Each field with its row's table.
+    """
+    rows = [(table, design.row(table)) for table in policy.TABLES]
+    fields = [(table, field) for table, row in rows if hasattr(row, "heap_fields") for field in row.heap_fields(design)]
+    return sorted(fields, key=lambda field: field[1].is_last)
 
 
 def _frees_by_size(design: Design) -> bool:
@@ -279,7 +297,7 @@ def _class_numbers(design: Design) -> list[dict[str, int]]:
     ]
 
 
-def _slab_span(design: Design) -> dict[str, int]:
+def _slab_span(design: Design) -> dict[str, Any]:
     """Return the plan's numbers of the slab span: its regions, and the map of its slabs' classes."""
     classifier = design.row("classifier")
     regions = len(design.classes()) if classifier.REGIONS else 1
@@ -299,7 +317,7 @@ def _slab_span(design: Design) -> dict[str, int]:
     }
 
 
-def _options(design: Design) -> dict[str, int]:
+def _options(design: Design) -> dict[str, Any]:
     """Return the plan's numbers of page release, hardening and transparent huge pages.
 
     A policy without a number has 0. Guard slabs are never part of a huge page: a superslab with

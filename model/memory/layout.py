@@ -29,8 +29,8 @@ MARKS = 38 * REGION  # hs_marks: `bitmap_words` words per slab of the span
 SLAB_CLASS = 39 * REGION  # a byte per slab of the span, its class
 CLASSES = 40 * (REGION + STAGGER)  # hs_class: a row per class
 SIZE_CLASS = 41 * (REGION + STAGGER)  # hs_size_class: a byte per grain
-ALLOC_OF = 42 * (REGION + STAGGER)  # alloc_of: a word per class
-FREE_OF = 43 * (REGION + STAGGER)  # free_of: a word per row
+ALLOC_OF = 42 * (REGION + STAGGER)  # alloc_of, if classes differ in what they do: a word per class
+FREE_OF = 43 * (REGION + STAGGER)  # free_of, the same: a word per row, or per class where rows come first
 STORE_AT = 44 * (REGION + STAGGER)  # the store that all heaps share, if any: two words per class
 TRANSFERRED = 45 * (REGION + STAGGER)  # the transfer cache's slots
 KEPT_BATCHES = 46 * (REGION + STAGGER)  # the transfer cache's batches per class, 4 bytes each
@@ -53,6 +53,9 @@ SITES_SEEN = 62 * (REGION + STAGGER)  # the calls whose group the library has fo
 GROUP_CLASS = 63 * (REGION + STAGGER)  # hs_group_class: a byte by group and class of a size
 END = 64 * REGION
 
+NO_BLOCK = -1
+"""The handle of no block: a level is empty, an allocation failed."""
+
 CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1
@@ -61,6 +64,13 @@ SLAB_SHIFT = 26
 
 WORD = 8
 SIZED_ROW_BYTES = 4
+NUMBER_BYTES = 4
+"""Bytes of a class's number of batches in the transfer cache, and of its number of idle flushes."""
+RUN_CODE = 1 << 60
+HUGE_CODE = 1 << 61
+"""The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
+ordinal; the handles are also the address codes. The handles of small blocks are less.
+"""
 SLAB_BYTES = 80
 SLAB_OUT = 8
 SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_OLDER, SLAB_OWNER, SLAB_EARLIER, SLAB_CLASS_NUMBER = range(

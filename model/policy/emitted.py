@@ -42,7 +42,7 @@ class Function(NamedTuple):
     """A function of a class: alloc_<size> or free_<size>.
 
     leaves: the slow path that the function leaves for; test: operator and right side of the
-    condition for leaving, None if the function always leaves; calls: the inline functions that it
+    condition for leaving, None if there is nothing but the slow path; calls: the inline functions that it
     calls; hit: its hit path; hit_of_one: its hit path with a capacity of 1, which the compiler
     simplifies more.
     """
@@ -67,6 +67,11 @@ class FrontCode(NamedTuple):
     has_slots: bool = False
     lend: str = "stack_lend"
     resize: str = "NULL"
+
+    @property
+    def has_hits(self) -> bool:
+        """Whether its functions do anything but call the slow paths."""
+        return self.allocate.test is not None
 
 
 FULL = ">= {capacity}"

@@ -9,12 +9,12 @@ import numpy.typing as npt
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
-from heapsmith.model.heap.shards import first_slot
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
-from heapsmith.model.policy.front.common import capacity_of
+from heapsmith.model.parts.front_questions import capacity_of
+from heapsmith.model.parts.slab_questions import first_slot
 
 I64 = npt.NDArray[np.int64]
 

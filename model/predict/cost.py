@@ -14,7 +14,7 @@ from heapsmith.model.heap.simulator import Counters, Statistics
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
 from heapsmith.model.policy.front import NO_FRONT
-from heapsmith.model.policy.hardening.lines import SHORT_BYTES
+from heapsmith.model.policy.hardening.full import SHORT_BYTES
 
 FAR_BYTES = 32 << 20
 """A process with at least this many resident bytes pays the full `fault.4k.far` for each small page of

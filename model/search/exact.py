@@ -80,6 +80,14 @@ class Exact:
         made, _ = self.shares(design, part)
         return made if made.why_not_valid() is None else None
 
+    def retuned(self, design: Design, parts: Sequence[float], shapes: Sequence[tuple[int, int]]) -> Iterator[Design]:
+        """Yield the design with the best classes for each shape, and the best capacities within each part."""
+        for slab_bytes, limit in shapes:
+            shaped = self.shaped(design, slab_bytes, limit)
+            for part in parts if shaped else ():
+                if fronted := self.fronted(shaped, part):  # type: ignore[arg-type]
+                    yield fronted
+
     def shares(self, design: Design, part: float) -> tuple[Design, dict[int, Share]]:
         """Return the design with the best capacities within a part of the budget, and the shares."""
         curves, known = self.curves(design)

@@ -11,7 +11,7 @@ from heapsmith.bench.suite.rows import environment
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
-from heapsmith.tools.common.start import Start
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.compare.measure import run_once
 from heapsmith.tools.peers.peers import Library
 

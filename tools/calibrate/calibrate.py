@@ -21,10 +21,10 @@ from heapsmith.tools.calibrate.bad_designs import bad_designs
 from heapsmith.tools.calibrate.cells import Cell, Timing, cells_of, libraries_of, stamp_cells, time_cells
 from heapsmith.tools.calibrate.fit import Errors, Fit, fit
 from heapsmith.tools.calibrate.micro_traces import EVENTS, PROGRAMS, Program, write_programs
+from heapsmith.tools.common.call_times import Stamped
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.parallel import in_parallel
 from heapsmith.tools.common.rounds import Progress, quiet
-from heapsmith.tools.common.stamps import Stamped
 from heapsmith.tools.replay.callgrind import is_countable, replay_counts
 
 ROUNDS = 5

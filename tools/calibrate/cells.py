@@ -12,10 +12,10 @@ from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import Kinds, memory_share, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
 from heapsmith.model.predict.times import timed
-from heapsmith.tools.calibrate.weather import Replay, Timed, Yards, times, yardsticks
+from heapsmith.tools.calibrate.timed_replays import Replay, Timed, Yards, times, yardsticks
+from heapsmith.tools.common.call_times import Stamped
 from heapsmith.tools.common.parallel import in_parallel
 from heapsmith.tools.common.rounds import Progress, Stop, interleaved, quiet
-from heapsmith.tools.common.stamps import Stamped
 from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.replay.replay import replay_once
 from heapsmith.tools.replay.script import ScriptFacts, write_script

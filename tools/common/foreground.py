@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from heapsmith.tools.common.process_watch import Watch, watching
 from heapsmith.tools.common.processes import descendants
-from heapsmith.tools.common.start import Start, Stream, begin
-from heapsmith.tools.common.watch import Watch, watching
+from heapsmith.tools.common.program_start import Start, Stream, begin
 
 _LEFT = (signal.SIGINT, signal.SIGQUIT, signal.SIGCHLD)
 """Signals that are not passed on: the command has the first two too, the last one says that it may have ended."""

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from heapsmith.model.errors import Missing
-from heapsmith.tools.common.memory import MOST_HEAPS, Gone, Memory, chain, names, table, views
+from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, chain, names, table, views
 from heapsmith.tools.common.units import amount
 
 OTHER_BYTES, OTHER_TIMES = 8 << 20, 2

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 import msgspec
 
 from heapsmith.model.errors import BadInput
-from heapsmith.tools.common.backing import fetch
+from heapsmith.tools.common.host_memory import fetch
 
 Run = TypeVar("Run")
 

@@ -14,9 +14,9 @@ from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.trace.elf import build_id, functions
 from heapsmith.model.trace.stacks import CallTree, Module
+from heapsmith.tools.common.code_place import Place
 from heapsmith.tools.common.debug_files import debug_file
-from heapsmith.tools.common.lines import lines
-from heapsmith.tools.common.place import Place
+from heapsmith.tools.common.source_lines import lines
 
 
 class Named(NamedTuple):

@@ -6,7 +6,7 @@ from pathlib import Path
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.tools.common.elf import loader
-from heapsmith.tools.common.given import environment
+from heapsmith.tools.common.inherited import environment
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.preload import preloadable
 

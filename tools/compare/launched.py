@@ -7,10 +7,10 @@ import msgspec
 
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.limited import Output, too_long
+from heapsmith.tools.common.process_watch import Watch, watching
 from heapsmith.tools.common.processes import end_below
-from heapsmith.tools.common.start import Start, not_started
-from heapsmith.tools.common.tools import runtime_tool
-from heapsmith.tools.common.watch import Watch, watching
+from heapsmith.tools.common.program_start import Start, not_started
+from heapsmith.tools.common.replay_tools import runtime_tool
 
 PERIOD_US = 5000
 """The time between two samples of RSS; docs/bench.md has what they cost."""

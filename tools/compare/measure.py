@@ -15,16 +15,16 @@ import msgspec
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import CheckFailed, HeapsmithError
 from heapsmith.model.files import scratch
-from heapsmith.tools.common.backing import resident
-from heapsmith.tools.common.everywhere import preloading
 from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory
+from heapsmith.tools.common.preload_everywhere import preloading
+from heapsmith.tools.common.process_watch import Watch
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio, are_known, ratio
-from heapsmith.tools.common.reach import Image, apart, beside_malloc, sentences
 from heapsmith.tools.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.tools.common.start import Start
-from heapsmith.tools.common.watch import Watch
+from heapsmith.tools.common.served_share import Image, apart, beside_malloc, sentences
 from heapsmith.tools.compare.launched import Launched, launch
 from heapsmith.tools.compare.own_malloc import OwnMalloc, own_malloc
 from heapsmith.tools.compare.served import Served

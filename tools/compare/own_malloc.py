@@ -10,8 +10,8 @@ import msgspec
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
-from heapsmith.tools.common.start import Start
-from heapsmith.tools.common.tools import runtime_tool
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.replay_tools import runtime_tool
 from heapsmith.tools.compare.launched import launch
 from heapsmith.tools.peers.peers import GLIBC, Library, find_library, is_c_library
 

@@ -1,7 +1,7 @@
 """Whether a library serves a command that is measured under it: looks at its first runs, and refuses their figures."""
 
 from heapsmith.model.errors import CheckFailed
-from heapsmith.tools.common.reach import Image, apart, did_the_work, sentences
+from heapsmith.tools.common.served_share import Image, apart, did_the_work, sentences
 from heapsmith.tools.peers.peers import Library
 
 _MOST_RUNS = 10

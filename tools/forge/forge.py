@@ -21,8 +21,8 @@ from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search.tune import Asked, check_arguments, tune
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
-from heapsmith.tools.common.reach import did_the_work, sentences
 from heapsmith.tools.common.rounds import Progress, Stop
+from heapsmith.tools.common.served_share import did_the_work, sentences
 from heapsmith.tools.compare.measure import limit_of, measure
 from heapsmith.tools.forge.page import forged
 from heapsmith.tools.forge.report import ForgeReport, Found, Unfinished, markdown, unfinished_markdown

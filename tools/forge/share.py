@@ -9,10 +9,10 @@ import msgspec
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.preload import preload, preloadable
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.replay_tools import runtime_tool
 from heapsmith.tools.common.rounds import Progress, Stop, interleaved
-from heapsmith.tools.common.start import Start
-from heapsmith.tools.common.tools import runtime_tool
 from heapsmith.tools.compare.measure import run_once
 from heapsmith.tools.peers.peers import Library
 

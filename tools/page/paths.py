@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.moments import moments, pieces
+from heapsmith.model.predict.pins_at_moments import moments, pieces
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import SiteLives

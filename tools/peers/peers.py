@@ -23,7 +23,7 @@ from heapsmith.tools.common.elf import is_tied_to_its_place
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.preload import SPECIAL, preloadable
 from heapsmith.tools.common.preload import preload as preload_names
-from heapsmith.tools.common.tools import runtime_tool
+from heapsmith.tools.common.replay_tools import runtime_tool
 
 if TYPE_CHECKING:
     from heapsmith.model.design.design import Design
@@ -42,9 +42,6 @@ PEERS: dict[str, tuple[str, ...]] = {
     "hardened_malloc": ("libhardened_malloc.so",),
 }
 """Peers in the order of columns (docs/peers.md), with their shared objects, best first."""
-
-NOT_FOR_SPEED = frozenset({"hardened_malloc"})
-"""Peers that are columns of the benchmark only where they are named."""
 
 START_LIMIT_S = 10.0
 """A malloc under which an empty program runs longer is broken."""
@@ -200,7 +197,7 @@ _is_tied = cache(is_tied_to_its_place)
 def replay_driver() -> Path:
     """The program heapsmith-replay (`runtime/replay/replay.c`)."""
     waiting = ("pace", "peak", "waits", "watchdog")
-    sources = ("replay", "stream", "check", "script", "latency", "rss", "bytes", "chunks", *waiting)
+    sources = ("replay", "stream", "check", "script", "latency", "rss", "bytes", *waiting)
     return runtime_tool("heapsmith-replay", *(f"{name}.c" for name in sources))
 
 

@@ -19,16 +19,16 @@ from heapsmith.codegen.layers import HEAP, RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
-from heapsmith.tools.common.everywhere import preloading
 from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.other_memory import OtherMemory, largest
 from heapsmith.tools.common.perf_map import generated_code
 from heapsmith.tools.common.preload import preloadable
-from heapsmith.tools.common.reach import HELP, Apart, apart, helps, sentences
+from heapsmith.tools.common.preload_everywhere import preloading
+from heapsmith.tools.common.process_watch import Watch
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Progress, quiet
-from heapsmith.tools.common.start import Start
-from heapsmith.tools.common.watch import Watch
+from heapsmith.tools.common.served_share import HELP, Apart, apart, helps, sentences
 from heapsmith.tools.record.spool import FIRST_BYTES, Spool
 from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
 

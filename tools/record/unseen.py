@@ -7,7 +7,7 @@ import msgspec
 
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory, is_other
-from heapsmith.tools.common.reach import NO_EVENT, Image
+from heapsmith.tools.common.served_share import NO_EVENT, Image
 
 OTHER_EVENTS = 20_000_000
 """The live bytes of a larger trace are not looked for."""

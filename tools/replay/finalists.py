@@ -15,7 +15,7 @@ from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import program_of
 from heapsmith.model.search.confirm import Replays, Shift, base_runs
 from heapsmith.model.search.outcome import PROCESS_BYTES
-from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.parallel import in_parallel
 from heapsmith.tools.common.ratios import LEAST_ROUNDS, RESAMPLES, SEED
 from heapsmith.tools.common.rounds import Progress, Stop, interleaved, quiet

@@ -10,11 +10,11 @@ import msgspec
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
-from heapsmith.tools.common.backing import resident
+from heapsmith.tools.common.call_times import LatencyFigures, Stamped
+from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.ratios import Ratio, are_known, ratio
 from heapsmith.tools.common.rounds import UNRELIABLE, Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.tools.common.stamps import LatencyFigures, Stamped
 from heapsmith.tools.peers.peers import (
     GLIBC,
     Library,
@@ -33,21 +33,16 @@ NOT_LOADED = "cannot be preloaded"
 class GlibcBytes(msgspec.Struct, frozen=True):
     """What glibc's bytes are for at the trace's peak of live bytes, measured; `committed` is the sum.
 
-    rounding: of the chunks of live blocks, and their headers. thread_caches: whole blocks there, the
-    caches themselves, and what the C library has for its threads. arenas: the heads of the heaps of
-    arenas. bins: free chunks. top: free at the ends of heaps. resident: of each item, the bytes in
-    resident pages; None where glibc's chunks cannot be told apart.
+    rounding: usable bytes of live blocks beyond the request, and their headers. thread_caches: blocks
+    there, and what the C library has for itself. bins: free blocks. top: free at the main heap's end.
     """
 
     asked: int
     rounding: int
-    mapped_rounding: int
     thread_caches: int
-    arenas: int
     bins: int
     top: int
     committed: int
-    resident: dict[str, int] | None
 
 
 class Replayed(msgspec.Struct, frozen=True):

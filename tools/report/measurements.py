@@ -97,21 +97,13 @@ def stamped(table: ReplayTable) -> Words:
 
 
 def glibc_bytes(trace: str, found: GlibcBytes) -> Words:
-    """What glibc's bytes are for on a trace, item by item, and what is resident of them."""
-    sizes = {name: size for name, size in msgspec.structs.asdict(found).items() if name != "resident"}
-    columns = [(sizes, found.committed)]
-    if found.resident is not None:
-        whole = sum(found.resident.values())
-        columns.append((found.resident | {"committed": whole}, whole))
+    """What glibc's bytes are for on a trace, item by item."""
     rows = [
-        (
-            name.replace("_", " "),
-            *(cell for of, whole in columns for cell in (f"{of[name]:,}", f"{of[name] / max(1, whole):.1%}")),
-        )
-        for name in sizes
+        (name.replace("_", " "), f"{size:,}", f"{size / found.committed:.1%}")
+        for name, size in msgspec.structs.asdict(found).items()
     ]
-    heads = ("item", "bytes", "%", "resident", "%")[: 1 + 2 * len(columns)]
-    return Words(f"bytes of glibc on {trace} at the peak of the live bytes, measured", heads, rows)
+    title = f"bytes of glibc on {trace} at the peak of the live bytes, measured"
+    return Words(title, ("item", "bytes", "%"), rows)
 
 
 def verified(report: VerifyReport) -> Words:

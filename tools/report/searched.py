@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from heapsmith.model.search.choice_worth import Worth
 from heapsmith.model.search.findings import Member
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.tune import Tuned
-from heapsmith.model.search.worth import Worth
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.units import amount, duration
 from heapsmith.tools.report import ledgers

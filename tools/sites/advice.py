@@ -6,9 +6,9 @@ import msgspec
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.apart import Held, apart
+from heapsmith.model.predict.own_regions import Held, apart
+from heapsmith.model.predict.peaks_without import peaks_without
 from heapsmith.model.predict.simulate import Progress
-from heapsmith.model.predict.without import peaks_without
 from heapsmith.model.trace.site_lives import SiteLives
 from heapsmith.tools.common.units import amount, duration
 from heapsmith.tools.sites.grouping import Groups

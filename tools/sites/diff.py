@@ -7,7 +7,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from heapsmith.model.predict.moments import site_lives
+from heapsmith.model.predict.pins_at_moments import site_lives
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stats import Figures, Quantiles

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from heapsmith.model.predict.moments import Grouped, site_lives
+from heapsmith.model.predict.pins_at_moments import Grouped, site_lives
 from heapsmith.model.trace.exports.format import Exported, Progress, metadata
 from heapsmith.model.trace.exports.formats import format_of
 from heapsmith.model.trace.exports.tables import write_table

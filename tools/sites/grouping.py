@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.predict.moments import Grouped
+from heapsmith.model.predict.pins_at_moments import Grouped
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import call_tree
 from heapsmith.tools.common.perf_map import covering, of_footer

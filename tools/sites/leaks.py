@@ -5,7 +5,7 @@ from typing import Literal
 import msgspec
 import numpy as np
 
-from heapsmith.model.predict.moments import site_lives
+from heapsmith.model.predict.pins_at_moments import site_lives
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.site_lives import BYTES, EVENT, GROUP_OF, I64, SiteLives
 from heapsmith.tools.sites.grouping import By, Groups, Spot

@@ -8,8 +8,8 @@ import numpy as np
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.moments import Moments, moments
-from heapsmith.model.predict.pins import Pins
+from heapsmith.model.predict.page_pins import Pins
+from heapsmith.model.predict.pins_at_moments import Moments, moments
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.site_lives import SiteLives
 from heapsmith.tools.sites.grouping import By, Groups, Spot

@@ -5,7 +5,7 @@ from contextlib import closing
 from pathlib import Path
 
 from heapsmith.model.errors import Missing
-from heapsmith.model.predict.pool import Pool
+from heapsmith.model.predict.process_pool import Pool
 from heapsmith.tools.sweep.tasks import Found
 from heapsmith.tools.sweep.work import Job, run_file
 

@@ -8,8 +8,8 @@ from typing import NamedTuple, Self
 from heapsmith.model.errors import CheckFailed, HeapsmithError, Missing
 from heapsmith.model.files import scratch, write_whole
 from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.search.outcome_store import model_version
 from heapsmith.model.search.source import KEPT_EVENTS, Source
-from heapsmith.model.search.store import model_version
 from heapsmith.model.search.workers import Bench, Result, Task, measured
 from heapsmith.tools.sweep.cluster import Call, Cluster
 

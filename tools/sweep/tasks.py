@@ -11,7 +11,7 @@ from heapsmith.model.files import JSON_FAULTS, write_whole
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Simulation, SimulationTable
-from heapsmith.model.search import store
+from heapsmith.model.search import outcome_store
 from heapsmith.model.trace.reader import TraceReader
 
 
@@ -100,7 +100,7 @@ def recording(path: Path) -> Recording:
 
 def model_version() -> str:
     """Return 16 hex digits of the sources that a simulation runs: all of the model but the search."""
-    return store.model_version(search=False)
+    return outcome_store.model_version(search=False)
 
 
 def machine_hash(hardware: Hardware | None) -> str | None:

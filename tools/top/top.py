@@ -13,9 +13,9 @@ from rich.live import Live
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import json_text
-from heapsmith.tools.common.memory import Gone
 from heapsmith.tools.common.obstacles import find_program
-from heapsmith.tools.common.start import Start, begin
+from heapsmith.tools.common.process_memory import Gone
+from heapsmith.tools.common.program_start import Start, begin
 from heapsmith.tools.common.tables import PIPED
 from heapsmith.tools.peers.peers import find_library, preload
 from heapsmith.tools.top.process import facts

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.tools.common.memory import MOST_HEAPS, Gone, Memory, chain, names, table
+from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, chain, names, table
 
 MOST_SLABS = 1 << 24
 OF_HITS = ("hit0", "push")

@@ -6,8 +6,8 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.model.errors import Missing
-from heapsmith.tools.common.counts import GAUGES, LARGE
-from heapsmith.tools.common.memory import Gone, Memory, views
+from heapsmith.tools.common.counter_reports import GAUGES, LARGE
+from heapsmith.tools.common.process_memory import Gone, Memory, views
 from heapsmith.tools.top.process import Facts, command, facts, family, image
 from heapsmith.tools.top.view import Class, Picture, View
 

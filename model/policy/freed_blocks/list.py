@@ -14,6 +14,7 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.freed_blocks.common import record_lines
 
 NAME = "list"
+RARE = True
 MARKS = False
 UNPRICED = True
 """A refill follows links and a flush writes to each block. Where neighbours on the host fill the

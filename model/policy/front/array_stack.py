@@ -5,15 +5,14 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.front_questions import capacity_lines, capacity_of
+from heapsmith.model.parts.stacks import stack_push_lines
 from heapsmith.model.policy.emitted import FrontCode, Function
 from heapsmith.model.policy.front.common import (
     OneLevel,
-    capacity_lines,
-    capacity_of,
     one_level,
     slots_lines,
     stack_push,
-    stack_push_lines,
     stack_shift,
     stack_unload,
     transfer_lines,

@@ -13,11 +13,14 @@ HITS = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
 POPS = frozenset({"count_checked", "hs_stack_popped"})
 PUSHES = frozenset({"count_checked", "hs_stack_pushed"})
 FULL = "== heap->end[row]"
+MOMENTS = ("begin", "forget")
 SPARE = 0
+OPENS_ALL = False
+"""Whether all stacks of a heap open with the heap, and not each with its first block."""
 FRONTS = "front"
-"""The room that has the slow paths of its fronts."""
+"""Where the slow paths of its fronts are."""
 
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"counts": "one_writer"}
+    return {"counts": "one_writer", "stacks": "later"}

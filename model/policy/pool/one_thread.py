@@ -3,9 +3,12 @@
 from typing import Any
 
 from heapsmith.model.errors import Refusal
+from heapsmith.model.policy.pool import common
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
 NAME = "one_thread"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 SWAPS = 1
 LOCKED = MAPPING
 NUMBERS = ("pool_swaps", "pool_own")
@@ -28,3 +31,6 @@ def numbers(design: Any) -> dict[str, int]:
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
     return {"lists": "alone", "superslabs": "in_turn"}
+
+
+link, lock_new_slab, lock_pools = common.link, common.lock, common.lock_pools

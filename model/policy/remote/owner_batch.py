@@ -8,11 +8,13 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_DRAINED, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.choice import choice_gives
+from heapsmith.model.parts.front_questions import choice_gives
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote.common import OWNER_CODE, fields_of, owns, part_at, slots_in
 
 NAME = "owner_batch"
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 MOMENTS = ("heap_drains",)
 OWNED = True
@@ -295,4 +297,4 @@ def heap_fields(design: Any) -> list[Field]:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"drains": "drains_class", "interval": "no_interval"}
+    return {"drains": "drains_class", "interval": "uncounted"}

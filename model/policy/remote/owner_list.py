@@ -9,6 +9,7 @@ from heapsmith.model.memory.layout import heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     fields_of,
@@ -29,6 +30,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_list"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -80,3 +84,6 @@ def moments(design: Any) -> tuple[str, ...]:
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
     return files_of(interval_of(design))
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained

@@ -9,6 +9,7 @@ from heapsmith.model.memory.layout import LOCK_LINE, POOL_LOCK, WORD, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     fields_of,
@@ -29,6 +30,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_mutex"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -109,3 +113,12 @@ def files(design: Any) -> dict[str, str]:
 def locks(design: Any) -> int:
     """Return how many locks the lists have."""
     return LOCKS
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained
+
+
+@kernel
+def heap_made(state: State, heap: int) -> None:
+    """Write the number of the heap's lock."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote - WORD, 1)

@@ -8,7 +8,9 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.fronts import drain_remote
 from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     drained_lines,
@@ -25,6 +27,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_queue"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -250,3 +255,18 @@ def files(design: Any) -> dict[str, str]:
     found = numbers(design)
     kinds = ("queue_each", "drains_part") if "drains_by_class" in found else ("queue_one", "drains_whole")
     return files_of(found) | dict(zip(("queues", "drains"), kinds, strict=True))
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained
+
+
+@kernel
+def heap_adopted(state: State, heap: int) -> None:
+    """Drain what came since the last thread left, where no allocation drains all that came."""
+    if state.drain_most > 0:
+        drain_remote(state, heap, -1)
+
+
+def looks_again(design: Any) -> bool:
+    """Return whether a miss looks into its front again, for other classes may have been drained since."""
+    return "drains_by_class" in numbers(design)

@@ -12,3 +12,8 @@ CACHED: tuple[str, ...] = ()
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
     return {"vacancies": "one_set"}
+
+
+def copies(plan: Any) -> int:
+    """Return how many stores each class has that all heaps share."""
+    return 1

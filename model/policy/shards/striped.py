@@ -6,9 +6,12 @@ import msgspec
 
 from heapsmith.model.errors import Refusal
 from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.shards import common
 
 NAME = "striped"
+STATE = common.STATE
 NUMBERS = ("shards", "shard_records")
+RARE_NUMBERS = ("shard_records",)
 LOCKED = ("refill", "flush", "take", "give", "slab.add", "slab.remove", "shard.lock")
 CACHED = ("transfer",)
 MOST = 32
@@ -86,3 +89,16 @@ def files(design: Any) -> dict[str, str]:
 def locks(design: Any) -> int:
     """Return how many locks the shards have: of transfer caches, then of stores."""
     return 2 * int(design.shards.count)
+
+
+store_of, store_to, heaps_shard_lines, heap_made = (
+    common.store_of,
+    common.store_to,
+    common.heaps_shard_lines,
+    common.heap_made,
+)
+lock_store, lock_to, lock_batch, lock_whole = common.lock_store, common.lock_to, common.lock_batch, common.lock_whole
+lock_transfer, number_at, first_slot = common.lock_transfer, common.number_at, common.first_slot
+copies, shard_of_store = common.copies, common.shard_of_store
+locks_slab, slab_acquired, event_charged = common.locks_slab, common.slab_acquired, common.event_charged
+batch_store = common.batch_store

@@ -2,7 +2,11 @@
 
 from typing import Any, Literal
 
-from heapsmith.model.memory.layout import SLAB_BYTES, SLAB_CLASS_BYTES
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import SLAB_BYTES, SLAB_CLASS_BYTES, class_at, slab_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
 
 LINE = 64
 
@@ -27,3 +31,27 @@ def record_files(params: Any) -> dict[str, str]:
     if params.class_numbers == "record":
         return {"fields": "copy", "numbers": "of_record"}
     return {"fields": "no_copy", "numbers": "of_class"}
+
+
+@kernel
+def stride_lines(state: State, cls: int) -> None:
+    """Touch the stride in the class's row, unless records have it."""
+    if state.record_class_bytes == 0:
+        touch(state.listener, class_at(cls) + layout.CLASS_STRIDE, 0)
+
+
+@kernel
+def visit_lines(state: State, slab: int) -> None:
+    """Touch the class's numbers in the record."""
+    if state.record_class_bytes > 0:
+        touch(state.listener, slab_at(state, slab) - layout.SLAB_CLASS_BYTES, 0)
+
+
+@kernel
+def slab_acquired(state: State, heap: int, cls: int, slab: int) -> None:
+    """Copy the class's numbers into the record."""
+    if state.record_class_bytes > 0:
+        touch(state.listener, slab_at(state, slab) - layout.SLAB_CLASS_BYTES, 1)
+        touch(state.listener, class_at(cls) + layout.CLASS_STRIDE, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_FIRST, 0)
+        touch(state.listener, class_at(cls) + state.block_index_at, 0)

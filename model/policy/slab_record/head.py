@@ -6,9 +6,12 @@ import msgspec
 
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.layout import SLAB_BYTES
+from heapsmith.model.policy.slab_record import common
 from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers
 
 NAME = "head"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 TABLE = False
 NUMBERS = ("head_slabs", "record_class_bytes", "record_alignment", "record_extra")
 
@@ -49,3 +52,6 @@ def numbers(design: Any) -> dict[str, int]:
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
     return record_files(design.slab_record)
+
+
+stride_lines, visit_lines, slab_acquired = common.stride_lines, common.visit_lines, common.slab_acquired

@@ -162,7 +162,7 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
         mapped[region] += SUPERSLAB_BYTES;
         count_own(&hs_count.superslabs, 1);
     }
-    on_superslab_mapped(heap, offset);
+    on_superslab_ready(heap, offset);
     size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
     huge = huge && !slab_record(first >> SLAB_SHIFT)->sealed;
     on_memory_mapped(shard_of(heap, class), (char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES);

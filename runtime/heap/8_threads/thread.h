@@ -1,23 +1,15 @@
-/* The life of heaps. */
+/* The heap of the calling thread. */
 #pragma once
 
 #include "1_base/cold.h"
 #include "3_records/heap.h"
 #include "5_slab_policies/remote/remote.h"
+#include "8_threads/life.h"
 #include "moments.h"
 
+#include HEAPS_ROW
+
 #include PREWARM_ROW
-
-bool hs_started(void);                   /* the spans exist, now if not before; false without address space */
-struct heap *hs_heap_start(void);        /* the calling thread's heap, adopted or created; hs_no_heap without memory */
-struct heap *hs_heap_create(void);       /* a new one; NULL without memory. Under the pool lock */
-struct heap *hs_own_heap(void);          /* the calling thread's, or its processor's; hs_no_heap without any */
-void hs_drain_fronts(struct heap *heap); /* every block of its fronts goes to the store; by its own thread */
-COLD void hs_forget_heaps(void);         /* checked build: as if no thread had ever allocated */
-
-/* What a heap belongs to (heaps/). */
-void heaps_begin(void);  /* before the first heap, again until it starts; under the pool lock */
-void heaps_forget(void); /* checked build */
 
 /* A thread without a heap frees a block: to its owner, or with a heap that it gets now, or straight to the store where it
  * gets none: a thread that dies, or that lacks memory. */

@@ -1,5 +1,5 @@
 /* The malloc family but for the emitted malloc and free: C17, C23, POSIX.1-2024, and glibc's extras. */
-#include "3_records/api.h"
+#include "9_api/api.h"
 
 #include "1_base/bound.h"
 #include "4_blocks/classifier/classifier.h"

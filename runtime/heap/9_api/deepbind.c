@@ -2,7 +2,7 @@
  * that is preloaded. They would have the C library's malloc, and hand its blocks to the program and the program's to it. So
  * before the first one is opened, the C library's own table of symbols gets the addresses of this library's functions. */
 #define _GNU_SOURCE
-#include "3_records/api.h"
+#include "9_api/api.h"
 
 #include "1_base/definitions.h"
 #include "9_api/foreign/foreign.h"

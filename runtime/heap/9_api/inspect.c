@@ -1,5 +1,5 @@
 /* What heapsmith's tools ask of a library: counters, addresses, and in the checked build the invariants and a reset. */
-#include "3_records/api.h"
+#include "9_api/api.h"
 #include "4_blocks/classifier/classifier.h"
 #include "4_blocks/hardening/hardening.h"
 #include "8_threads/large.h"

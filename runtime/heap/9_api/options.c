@@ -1,6 +1,6 @@
 /* The environment variable HEAPSMITH: a comma-separated list of words, strictly parsed when the library is loaded. */
 #define _GNU_SOURCE
-#include "3_records/api.h"
+#include "9_api/api.h"
 #include "1_base/check.h"
 #include "1_base/cold.h"
 #include "5_slab_policies/release/release.h"

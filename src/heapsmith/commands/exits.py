@@ -10,7 +10,7 @@ import typer
 
 from heapsmith.api import show
 from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing
-from heapsmith.tools.common.given import closed_streams
+from heapsmith.tools.common.inherited import closed_streams
 
 _OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors that are standard output's if they name no file: model/files.py writes all others, and names them."""

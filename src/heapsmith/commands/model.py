@@ -156,42 +156,6 @@ def _hired(scheduler: str | None) -> Iterator["Hire | None"]:
         yield partial(ClusterRunner, cluster)
 
 
-@app.command(epilog=example("policies py.hst -o chosen.toml", "policies py.hst -o chosen.toml --seed 7 --json"))
-@options_of(heapsmith.tune, "trace out base arms seed machine")
-def policies(
-    given: Given,
-    trace: take.Trace,
-    out: take.OutFile,
-    arms: Annotated[int, Option("Designs to draw.", least=2)] = 16,
-    seed: Annotated[int, Option("Which designs are drawn.", least=0)] = 1,
-    json: take.Json = False,
-) -> None:
-    """Choose policies for large blocks and pages by a bandit over slices of a trace, with a log of each pull.
-
-    Designs are drawn that differ from the base in release, run cache, huge blocks, populate and huge pages. Each is
-    simulated on a slice of the trace; the better half goes on to a slice twice as long (successive halving). A design
-    continues its own simulation, so a slice begins with the live blocks that the trace has there. The cost is that of
-    tune: the model's time and memory, as a share of the base's.
-    """
-    from heapsmith.model.design.design import load
-    from heapsmith.model.design.toml import design_name, write_design
-    from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.search.policies import choose_policies
-
-    with show.progress() as progress:
-        found = choose_policies(
-            trace,
-            base=load(given["base"]),
-            hardware=load_hardware(given["machine"]),
-            name=design_name(out.stem),
-            arms=arms,
-            seed=seed,
-            progress=progress,
-        )
-    write_design(take.writable_file(out), found.design, found.reasons)
-    show.emit_json(found) if json else results.policies(found, out)
-
-
 @app.command(epilog=example("calibrate -o machine.toml"))
 def calibrate(out: take.OutFile, rounds: take.Rounds = 5, json: take.Json = False) -> None:
     """Measure the cost of each kind of event here. Instructions come from valgrind, nanoseconds from replays."""

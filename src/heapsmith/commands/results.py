@@ -13,7 +13,6 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.model.predict.mesh import MeshRow, MeshTable
     from heapsmith.model.predict.reuse import ReuseTable
     from heapsmith.model.search.guard import Guarded
-    from heapsmith.model.search.policies import Policies
     from heapsmith.tools.calibrate.calibrate import Calibration
     from heapsmith.tools.forge.report import ForgeReport
     from heapsmith.tools.knobs.advice import Advised
@@ -78,25 +77,6 @@ def reused(found: "ReuseTable") -> None:
     from heapsmith.tools.report import predictions
 
     draw(predictions.reused(found))
-
-
-def policies(found: "Policies", path: Path) -> None:
-    """Each pull of the bandit, what each design changes, and the reason for the choice."""
-    columns = ["design", "round", "events", "allocator ms", "committed peak", "cost", "<goes on"]
-    rows = [
-        (
-            *(pull.design, pull.round, f"{pull.first_event:,} to {pull.end_event:,}", f"{pull.allocator_ns / 1e6:.3f}"),
-            *(f"{pull.committed_peak:,}", f"{pull.cost:.3f}", "yes" if pull.stays else "no"),
-        )
-        for pull in found.pulls
-    ]
-    show.table("Pulls: time of the slice, memory and cost up to its end", columns, rows)
-    last = {pull.design: pull.round for pull in found.pulls}
-    for name in sorted(found.arms, key=lambda name: -last[name]):
-        show.prose(f"{name}: " + ", ".join(f"{field} = {value}" for field, value in found.arms[name].items()))
-    for reason in found.reasons:
-        show.prose(reason.why)
-    show.line(path)
 
 
 def swept(done: "Sweep") -> None:

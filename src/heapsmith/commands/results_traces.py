@@ -7,7 +7,7 @@ from heapsmith.api import show
 from heapsmith.tools.common.units import amount, duration
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
-    from heapsmith.model.predict.likeness import Likeness, Synthetic
+    from heapsmith.model.predict.trace_likeness import Likeness, Synthetic
     from heapsmith.model.trace.edit.repair import Repaired
     from heapsmith.model.trace.frames import Footer
     from heapsmith.model.trace.stats import TraceInfo

@@ -66,7 +66,7 @@ def stats(
 
     Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`.
     """
-    from heapsmith.tools.common.counts import as_csv, read_report, tables
+    from heapsmith.tools.common.counter_reports import as_csv, read_report, tables
     from heapsmith.tools.common.tables import draw
 
     found = read_report(report)

@@ -73,7 +73,7 @@ def sites(
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.predict.moments import site_lives
+    from heapsmith.model.predict.pins_at_moments import site_lives
     from heapsmith.tools.sites.advice import with_advice
     from heapsmith.tools.sites.sites import site_table
 

@@ -76,7 +76,7 @@ def trace_synth(
     `two-level`, or those of --design. Of a profile it prints what it assumed.
     """
     from heapsmith.model.design.design import load
-    from heapsmith.model.predict.likeness import checked_synth
+    from heapsmith.model.predict.trace_likeness import checked_synth
 
     target = standard.for_output(out)
     fit = take.writable_file(save_fit) if save_fit is not None else None

@@ -174,7 +174,7 @@ def trace_merge(
     json: take.Json = False,
 ) -> None:
     """Write several traces as one, side by side by time. Threads and blocks of each are its own; sites stay."""
-    from heapsmith.model.trace.edit.together import merge_traces
+    from heapsmith.model.trace.edit.several_traces import merge_traces
 
     begins = None if begin is None else [_milliseconds("--begin", text) for text in begin.split(",")]
     if begins is not None and len(begins) != len(traces):
@@ -200,7 +200,7 @@ def trace_cat(
     json: take.Json = False,
 ) -> None:
     """Write several traces as one, one after the other. Blocks that are alive at an end stay alive, or see --free."""
-    from heapsmith.model.trace.edit.together import concatenate
+    from heapsmith.model.trace.edit.several_traces import concatenate
 
     gap_ns = _milliseconds("--gap", gap)
     with show.progress() as progress:
@@ -236,7 +236,7 @@ def trace_scale(
     json: take.Json = False,
 ) -> None:
     """Write N copies of a trace side by side by time, each with threads and blocks of its own."""
-    from heapsmith.model.trace.edit.together import scale_trace
+    from heapsmith.model.trace.edit.several_traces import scale_trace
 
     stagger_ns = _milliseconds("--stagger", stagger)
     if copies > MOST_COPIES:

@@ -1,6 +1,8 @@
 /* Segregation "off": no size is apart. */
 #pragma once
 
+#include <stdlib.h>
+
 enum { SIZED_CLASSES = CLASS_COUNT };
 
 static inline void *hs_malloc_from(size_t bytes, const void *caller)

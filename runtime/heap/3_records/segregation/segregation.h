@@ -4,7 +4,6 @@
  * asks for it misses, and the caller then tells the row. So malloc of other sizes does not look at its caller. */
 #pragma once
 
-#include "3_records/api.h"
 #include "3_records/heap.h"
 
 #include SEGREGATION_ROW

@@ -1,6 +1,11 @@
 /* Ownership "slab": a slab's record names its heap, and all heaps share pools and superslabs. */
 #pragma once
 
+#include "2_system/os.h"
+#include "3_records/span.h"
+
+#include SHARDS_VACANCIES
+
 enum { OWNERS_SPACE = 0 };
 
 extern struct vacancy hs_vacancy[VACANCY_PLACES]; /* of all heaps, under the pool lock */

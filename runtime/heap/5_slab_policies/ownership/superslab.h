@@ -24,7 +24,7 @@ static inline void slab_owned(struct slab *slab, struct heap *heap)
     (void)heap;
 }
 
-static inline void ownership_superslab_mapped(struct heap *heap, size_t offset)
+static inline void ownership_superslab_ready(struct heap *heap, size_t offset)
 {
     hs_owners[offset / SUPERSLAB_BYTES] = heap;
 }

@@ -3,6 +3,4 @@
 
 #include "3_records/heap.h"
 
-#include REMOTE_INTERVAL
-
 void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */

@@ -3,8 +3,6 @@
 
 #include "3_records/heap.h"
 
-#include REMOTE_INTERVAL
-
 void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */
 
 static inline void remote_heap_made(struct heap *heap)

@@ -3,7 +3,5 @@
 
 #include "3_records/heap.h"
 
-#include REMOTE_INTERVAL
-
 void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */
 void remote_heap_adopted(struct heap *heap);

@@ -35,7 +35,7 @@ static struct slab *superslab_of(const struct slab *slab)
     return slab_record(slab_number(slab) / SUPERSLAB_SLABS * SUPERSLAB_SLABS);
 }
 
-void unmapping_superslab_mapped(struct heap *heap, size_t offset)
+void unmapping_superslab_ready(struct heap *heap, size_t offset)
 {
     slab_record(offset >> SLAB_SHIFT)->unpooled = BLOCK_SLABS;
 }

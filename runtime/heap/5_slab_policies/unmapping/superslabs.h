@@ -5,7 +5,7 @@
 #include "1_base/cold.h"
 #include "3_records/span.h"
 
-void unmapping_superslab_mapped(struct heap *heap, size_t offset);
+void unmapping_superslab_ready(struct heap *heap, size_t offset);
 bool unmapping_superslab_wanted(size_t region, size_t *offset, bool *huge); /* one is mapped again */
 void unmapping_slab_reused(struct slab *slab);
 void unmapping_slab_pooled(struct heap *heap, struct slab *slab); /* its superslab may go */

@@ -4,7 +4,7 @@
 
 #include "2_system/locks.h"
 #include "2_system/numbered_locks.h"
-#include "8_threads/thread.h"
+#include "8_threads/life.h"
 #include "moments.h"
 
 #include <errno.h>
@@ -98,10 +98,6 @@ void *processor_take(unsigned class)
 bool processor_put(unsigned class, void *block)
 {
     return is_restartable() ? processor_push(1 + class, block) : put_locked(class, block);
-}
-
-void heaps_begin(void)
-{
 }
 
 struct heap *hs_own_heap(void)

@@ -8,9 +8,6 @@
 
 #include "3_records/heap.h"
 
-/* Stacks that are open from a heap's start: all, for they are filled without a look at whether they are open. */
-#define OPEN_AT_ONCE CLASS_COUNT
-
 enum {
     PROCESSORS = 8192,    /* the most that Linux is built for on x86-64; their numbers are below */
     NO_PROCESSOR = 2,     /* the least number that the kernel or the C library may say is -2: no sequences for this thread */
@@ -128,6 +125,10 @@ static inline void processor_pushed(size_t row)
 bool processor_found(void);
 void *processor_take(unsigned class); /* as processor_pop */
 bool processor_put(unsigned class, void *block); /* as processor_push */
+
+struct heap *hs_heap_start(void); /* the processor's heap, created if it has none; hs_no_heap without memory */
+struct heap *hs_own_heap(void);   /* the processor's; hs_no_heap without any */
+void heaps_forget(void);
 
 size_t processor_place(void); /* in hs_processor_heap, of the calling thread's processor */
 

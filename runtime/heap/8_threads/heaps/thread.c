@@ -5,7 +5,7 @@
 #include "2_system/locks.h"
 #include "4_blocks/hardening/hardening.h"
 #include "7_large/run_cache.h"
-#include "8_threads/thread.h"
+#include "8_threads/life.h"
 #include "moments.h"
 
 #include <errno.h>

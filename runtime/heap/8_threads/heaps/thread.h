@@ -3,6 +3,7 @@
 
 #include "3_records/heap.h"
 
-/* Stacks that are open from a heap's start: the first class's slots begin at slot + 1, so its stack would look open and have no
- * room. */
-#define OPEN_AT_ONCE 1
+struct heap *hs_heap_start(void); /* the calling thread's heap, adopted or created; hs_no_heap without memory */
+struct heap *hs_own_heap(void);   /* the calling thread's; hs_no_heap without any */
+void heaps_begin(void);
+void heaps_forget(void);

@@ -2,7 +2,7 @@
  *
  * It must end where the bytes end that the program asked for, or without canaries where the block ends. Huge blocks have
  * guards for that. The C library's own functions do the work, under the names that fortified programs call. */
-#include "3_records/api.h"
+#include "9_api/api.h"
 
 #include "4_blocks/hardening/hardening.h"
 #include "4_blocks/hardening/live.h"
