@@ -104,6 +104,7 @@ enum {
 #define GROWTH_ROW "2_system/growth/off.h"
 #define HEAPS_COUNTS "2_system/heaps/one_writer.h"
 #define HEAPS_ROW "8_threads/heaps/thread.h"
+#define HEAPS_STACKS "3_records/heaps/later.h"
 #define HUGE_CACHE_ROW "7_large/huge_cache/off.h"
 #define LEARNER_CAPACITY "3_records/learner/stated.h"
 #define LOOKUP_ROW "3_records/lookup/heap_table.h"

@@ -8,6 +8,19 @@
 #include "1_base/text.h"
 #include "3_records/heap.h"
 #include "3_records/span.h"
+#include "8_threads/heaps/thread.h"
+
+/* Before the spans exist; again, if they could not. Under the pool lock. */
+static inline void on_begin(void)
+{
+    heaps_begin();
+}
+
+/* The checked build has forgotten all heaps. */
+static inline void on_forget(void)
+{
+    heaps_forget();
+}
 
 /* The spans exist, and no heap yet. Under the pool lock. */
 static inline void on_start(void)
@@ -123,7 +136,7 @@ static inline bool on_superslab_wanted(size_t region, size_t *offset, bool *huge
 }
 
 /* A superslab was mapped for a heap, and has all its slabs. Under the pool lock. */
-static inline void on_superslab_mapped(struct heap *heap, size_t offset)
+static inline void on_superslab_ready(struct heap *heap, size_t offset)
 {
 }
 
