@@ -1,4 +1,4 @@
-"""The kernels that read usual lines of heaptrack and fields of malloc-bench: equal to the readers of any."""
+"""The kernel that reads usual lines of heaptrack: equal to the reader of any line."""
 
 import contextlib
 from collections.abc import Callable, Iterator
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from import_samples import SAMPLES
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.trace.imports import heaptrack, malloc_bench, text
+from heapsmith.model.trace.imports import heaptrack, text
 from heapsmith.model.trace.imports.format import About
 from heapsmith.model.trace.imports.source import Source
 
@@ -107,50 +107,7 @@ def test_lines(examples: int, tmp_path: Path) -> None:
     hold()
 
 
-def message(rows: list[tuple[str, dict[str, int]]], most: int | None) -> bytes:
-    """A message of malloc-bench by the generated class."""
-    made = malloc_bench.tracefile()()
-    for kind, fields in rows:
-        one = getattr(made.lines.add(), kind)
-        one.SetInParent()
-        for field, value in fields.items():
-            if field in one.DESCRIPTOR.fields_by_name:
-                setattr(one, field, value)
-    if most is not None:
-        made.max_simultaneous_allocs = most
-    return bytes(made.SerializeToString())
-
-
-NAMES = ("result_id", "input_id", "size", "alignment", "count", "size_hint", "alignment_hint")
-ROWS = st.lists(
-    st.tuples(
-        st.sampled_from(["malloc", "free", "realloc", "calloc"]),
-        st.dictionaries(st.sampled_from(NAMES), NUMBERS.filter(lambda number: number < 1 << 64)),
-    ),
-    max_size=20,
-)
-
-
-@pytest.mark.parametrize("examples", [20, pytest.param(1000, marks=pytest.mark.big)])
-def test_fields(examples: int, tmp_path: Path) -> None:
-    whole = st.tuples(ROWS, st.none() | NUMBERS.filter(lambda number: number < 1 << 64))
-
-    @settings(max_examples=examples, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-    @given(
-        st.lists(whole, min_size=1, max_size=3),
-        st.lists(st.tuples(st.integers(0, 400), st.binary(max_size=3)), max_size=1),
-        st.sampled_from([5, 200, 1 << 20]),
-    )
-    def hold(parts: list[tuple[Any, int | None]], damage: list[tuple[int, bytes]], size: int) -> None:
-        content = b"".join(message(*part) for part in parts)
-        for at, put in damage:
-            content = content[:at] + put + content[at + 1 :]
-        equal(malloc_bench, malloc_bench, tmp_path / "file", content, size)
-
-    hold()
-
-
-def test_the_usual_ones_are_read_by_the_kernels(tmp_path: Path) -> None:
+def test_the_usual_ones_are_read_by_the_kernel(tmp_path: Path) -> None:
     """The readers of any line see few of these lines: the first of all, and so on."""
     (tmp_path / "heaptrack").write_bytes(b"v 10400 3\n" + b"+ 8 1 a0\nc 5\n- a0\nt a0 0\n" * 100)
     with mock.patch.object(text, "_other_line", wraps=text._other_line) as others:
@@ -158,8 +115,3 @@ def test_the_usual_ones_are_read_by_the_kernels(tmp_path: Path) -> None:
     assert bad is None
     assert len(rows) >= 200
     assert others.call_count <= 5
-    content = message([("malloc", {"result_id": 1, "size": 1 << 40}), ("free", {"input_id": 1})] * 100, 7)
-    (tmp_path / "message").write_bytes(content)
-    with mock.patch.object(malloc_bench._Reader, "_line", autospec=True) as others:
-        assert len(calls(malloc_bench.read, tmp_path / "message")[0]) == 200
-    assert others.call_count == 0

@@ -1,4 +1,4 @@
-"""Text with a call per line, which Python reads: the calls as columns."""
+"""Files that Python reads call by call, most of them texts with a call per line: the calls as columns."""
 
 from collections.abc import Callable, Iterator
 
@@ -20,20 +20,24 @@ def calls_by_line(
 
     row_of: returns the call of a line, or None, from its number and its text without white space at the ends.
     """
-    rows: list[Row] = []
+    rows = (row_of(line, text) for line, text in source.lines(longest))
+    return calls_of_rows(row for row in rows if row is not None)
+
+
+def calls_of_rows(rows: Iterator[Row]) -> Iterator[Calls]:
+    """Yield the calls as columns; those before a BadInput, then this."""
+    held: list[Row] = []
     bad = None
     try:
-        for line, text in source.lines(longest):
-            row = row_of(line, text)
-            if row is not None:
-                rows.append(row)
-            if len(rows) == CHUNK_EVENTS:
-                yield _columns(rows)
-                rows = []
+        for row in rows:
+            held.append(row)
+            if len(held) == CHUNK_EVENTS:
+                yield _columns(held)
+                held = []
     except BadInput as error:
         bad = error
-    if rows:
-        yield _columns(rows)
+    if held:
+        yield _columns(held)
     if bad is not None:
         raise bad
 
