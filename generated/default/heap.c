@@ -47,11 +47,11 @@
 #include "9_api/deletes/trusted.c"
 #include "9_api/foreign/elsewhere.c"
 #include "9_api/foreign/next.c"
-#include "9_api/deepbind.c"
 #include "9_api/glibc.c"
-#include "9_api/inspect.c"
 #include "9_api/stats.c"
 #include "9_api/api.c"
+#include "9_api/deepbind.c"
+#include "9_api/inspect.c"
 #include "9_api/options.c"
 #include "9_api/view.c"
 #ifndef HEAPSMITH_ARCHIVE
