@@ -84,7 +84,7 @@ def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
     if plan.dispatch != "table":  # a miss has read hs_self
         allocate, free = (part._replace(loads=part.loads - SELF.loads) for part in (allocate, free))
     free = _with_count(plan, free)
-    return _with_header(plan, allocate), total(free, LEARNED) if row.resizable else free
+    return _with_header(plan, allocate), total(free, LEARNED) if row.resizable and not row.stack else free
 
 
 def _with_header(plan: Plan, allocate: Hit) -> Hit:

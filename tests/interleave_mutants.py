@@ -129,8 +129,7 @@ MUTANTS = [
         "list_2x1",
         QUEUE,
         "__atomic_exchange_n(&queue->last, newest, __ATOMIC_ACQ_REL);",
-        "__atomic_load_n(&queue->last, __ATOMIC_ACQUIRE); "
-        "__atomic_store_n(&queue->last, newest, __ATOMIC_RELEASE);",
+        "__atomic_load_n(&queue->last, __ATOMIC_ACQUIRE); __atomic_store_n(&queue->last, newest, __ATOMIC_RELEASE);",
         "a block is lost",
     ),
     Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),

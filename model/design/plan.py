@@ -163,10 +163,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def straight(self) -> list[ClassPlan]:
         """The classes with functions of their own in the emitted C.
 
-        By row those whose front has hit paths of its own; by class all, unless no front has.
+        By row those whose front has hit paths, but for array stacks; by class all, unless no front has.
         """
         own = [row for row in self.classes if policy.row("front", row.front.kind).CODE.has_hits]
-        return self.classes if own and self.dispatch == "table" else own
+        return [row for row in own if not row.stack] if self.dispatch != "table" else self.classes if own else []
+
+    @property
+    def has_stacks(self) -> bool:
+        """Whether a class has an array stack that threads pop and push."""
+        return self.dispatch != "restartable" and any(row.stack for row in self.classes)
 
     @property
     def by_table(self) -> bool:
@@ -196,9 +201,10 @@ def make_plan(design: Design) -> Plan:
     options, numbers = _options(design), _numbers(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     heaps = design.row("heaps")
-    dispatch = heaps.DISPATCH if any(row.stack for row in classes) else "table"
+    stacks = any(row.stack for row in classes)
+    dispatch = heaps.DISPATCH if stacks and design.dispatch != "class" else "table"
     by_thread = dispatch == policy.default("heaps").DISPATCH
-    inlines = by_thread and not design.row("hardening").LIVE_MAP
+    inlines = stacks and heaps.DISPATCH == policy.default("heaps").DISPATCH and not design.row("hardening").LIVE_MAP
     inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
     per_byte = by_thread and design.row("size_lookup").PER_BYTE
     direct_limit = min(sized[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0

@@ -116,6 +116,7 @@ CLASS = record_type(
     *CLASS_NUMBERS,
     *policy.CLASS_NUMBERS,
     *policy.state("classes"),
+    "by_row",  # 1: its stack is popped and pushed by row
     "front",  # code of the front
     "batched",  # 1: its flushes give neighbours of a slab at once
     "capacity",

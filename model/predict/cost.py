@@ -100,8 +100,9 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
     for row in plan.classes:
         i, front = row.index, row.front.kind
         popped, pushed = of["hit0"][i], of["push"][i] - of["drained"][i]
-        yield f"alloc.{front}", popped
-        yield f"free.{front}", pushed + (of["direct"][i] if front == NO_FRONT.NAME else 0)
+        own = f"table.{front}" if row.stack and plan.dispatch == "table" else front
+        yield f"alloc.{own}", popped
+        yield f"free.{own}", pushed + (of["direct"][i] if front == NO_FRONT.NAME else 0)
         yield "free.remote", of["remote"][i]
         yield f"free.remote.{remote}", of["remote"][i]
         allocs = popped + of["hit1"][i] + of["refill"][i]

@@ -58,6 +58,9 @@ def why_not_with(design: Any) -> Refusal | None:
     if design.row("counting").COUNTS_HITS:
         words = f"counting: '{design.row('counting').NAME}' cannot go with heaps '{NAME}'"
         return Refusal(words, ("counting", "heaps"))
+    if design.dispatch == "class":
+        words = f"dispatch: 'class' cannot go with heaps '{NAME}': one text pops and pushes a processor's stacks"
+        return Refusal(words, ("dispatch", "heaps"))
     for field in ("prewarm", "rounding", "learner", "segregation"):
         if getattr(design, field) is not None:
             return Refusal(f"{field}: '{design.row(field).NAME}' cannot go with heaps '{NAME}'", (field, "heaps"))
