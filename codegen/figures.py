@@ -22,6 +22,8 @@ ENUMERATORS = {
             "region_bytes",
             "region_shift",
             "slab_classes_bytes",
+            "class_map_bytes",
+            "numbered_locks",
             "live_map",
             "run_span_pages",
             "run_step_pages",
@@ -71,6 +73,7 @@ def _enumerators(plan: Plan) -> Numbers:
     if plan.size_table:
         table["SIZE_CLASS_COUNT"] = len(plan.size_table)
     table |= {name.upper(): number for name, number in (plan.numbers | plan.bounds).items()}
+    table |= {f"{room.upper()}_FIRST_LOCK": first for room, first in plan.first_locks.items()}
     table |= {f"CLASS_{row.name}": row.index for row in plan.classes}
     return table | {f"SLOT_{row.name}": row.slot_base for row in plan.classes}
 
