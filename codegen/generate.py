@@ -117,7 +117,8 @@ def contents(design: Design) -> dict[str, bytes]:
 
 def pieces(plan: Plan) -> list[Path]:
     """The files of the runtime that a design's C includes, directly or not, sorted."""
-    named = [name for text in render(plan).values() for name in rooms.included_names(text, plan)]
+    given = rooms.headers(plan)
+    named = [name for text in render(plan).values() for name in rooms.included_names(text, given)]
     own = {path for name in named if (path := HEAP / name).is_file()}
     return sorted(own | rooms.included(own, plan))
 

@@ -16,6 +16,8 @@ from heapsmith.model import policy
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.plan import make_plan
 
+pytestmark = pytest.mark.quick
+
 PROGRAMS = {"recorder": {"recorder"}, "replay": {"replay"}, "verify": {"verify", "replay"}}
 """The programs of runtime/, and whose files each includes besides those of the heap's lowest layer."""
 

@@ -1,8 +1,9 @@
 """What a slab does with its freed blocks, and two active slabs, against docs/machine.md section 5, by hand."""
 
+import pytest
 from program import Program, plain_and_compiled
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 
 
 def test_two_slabs_stay(compiled: bool) -> None:

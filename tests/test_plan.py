@@ -17,6 +17,8 @@ from heapsmith.model.policy.lookup import shared_table as lookup_shared
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 
+pytestmark = pytest.mark.quick
+
 
 @pytest.mark.parametrize("name", builtin_names())
 def test_every_small_size_has_the_first_class_that_holds_it(name: str) -> None:
@@ -118,11 +120,13 @@ def test_release_and_spans() -> None:
 
 @given(st.integers(1, 1 << 18), st.integers(0, (1 << 21) - 1))
 @settings(max_examples=2000)
+@pytest.mark.slow
 def test_the_reciprocal_divides(eighths: int, offset: int) -> None:
     stride = eighths * 8
     assert (offset * reciprocal(stride)) >> RECIPROCAL_SHIFT == offset // stride
 
 
+@pytest.mark.slow
 def test_the_reciprocal_divides_where_it_is_hardest() -> None:
     for stride in range(8, 1 << 16, 8):
         multiplier = reciprocal(stride)
