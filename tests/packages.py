@@ -1,4 +1,4 @@
-"""The Python packages of `make dev-all` that `make dev` leaves out; as a plugin of pytest (-p packages), it hides them."""
+"""Packages of `make dev-all` that `make dev` leaves out; as a plugin of pytest (-p packages) this hides them."""
 
 import re
 import sys
