@@ -20,7 +20,6 @@ from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.purposes import purposes
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
-from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed
@@ -40,7 +39,7 @@ WITHIN = {"hs_malloc_large": "hs_large_alloc"}
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
-    "plan.h": {"#pragma once", *(f"#define {name} {name}" for name in map(str.upper, (*policy.NUMBERS, "bounded")))},
+    "plan.h": {"#pragma once", "#define BOUNDED BOUNDED"},
     "rooms.h": {"#pragma once"},
     "moments.h": {"#pragma once"},
     "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop"},

@@ -99,12 +99,6 @@ enum {
     UNMAP_FROM = 2,
     SHARDS = 16,
 };
-/* The runtime asks by #ifdef which of them a design has. */
-#define POPULATE_MOST POPULATE_MOST
-#define POPULATE_SHARE POPULATE_SHARE
-#define RECORD_ALIGNMENT RECORD_ALIGNMENT
-#define UNMAP_FROM UNMAP_FROM
-#define SHARDS SHARDS
 
 /* The files of this design's policies that others take in by these names. */
 #define BLOCK_INDEX_ROW "4_blocks/block_index/reciprocal.h"

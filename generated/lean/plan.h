@@ -94,8 +94,6 @@ enum {
 enum {
     RECORD_ALIGNMENT = 0,
 };
-/* The runtime asks by #ifdef which of them a design has. */
-#define RECORD_ALIGNMENT RECORD_ALIGNMENT
 
 /* The files of this design's policies that others take in by these names. */
 #define BLOCK_INDEX_ROW "4_blocks/block_index/reciprocal.h"

@@ -35,6 +35,7 @@
 #include "7_large/run_bins.c"
 #include "7_large/runs.c"
 #include "7_large/run_cache.c"
+#include "8_threads/rows.c"
 #include "8_threads/life.c"
 #include "8_threads/heaps/thread.c"
 #include "8_threads/thread.c"
