@@ -15,7 +15,8 @@ from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.disassembly import Unreadable, effect, parse_listing, paths
 from heapsmith.codegen.emitted import parse
-from heapsmith.codegen.generate import RUNTIME, generate
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
@@ -240,7 +241,7 @@ def test_a_miss_that_goes_elsewhere_is_found(old: str, new: str, name: str, foun
     text = (tmp_path / "fast.c").read_text()
     assert text.count(old) == 1
     (tmp_path / "fast.c").write_text(text.replace(old, new))
-    (row,) = [row for row in audit_shape(make_plan(design), parse(tmp_path, RUNTIME)) if row.name == name]
+    (row,) = [row for row in audit_shape(make_plan(design), parse(tmp_path, HEAP)) if row.name == name]
     assert not row.ok
     assert found in row.found
 
