@@ -306,7 +306,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     needed = ("none", "two_level", *(["array_stack"] if chosen["background"] else []))
     always = [row for row in policy.TABLES["front"] if row.NAME in needed]
     of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}
-    slabs_serve = of["remote"].OWNED and not of["freed_blocks"].MARKS and hasattr(of["slab_choice"], "HAS_HOT")
+    slabs_serve = of["remote"].OWNED and hasattr(of["freed_blocks"], "LINKS") and hasattr(of["slab_choice"], "HAS_HOT")
     slabs_serve = slabs_serve and not (of["classifier"].HEADER_BYTES and of["hardening"].TAIL_BYTES)
     others = [row for row in policy.TABLES["front"] if row not in always]
     others = [row for row in others if slabs_serve or not hasattr(row, "why_not_with")]
