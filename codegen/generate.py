@@ -74,6 +74,7 @@ def render(plan: Plan) -> dict[str, str]:
         "struct_fields": struct_fields(plan),
         "struct_bytes": struct_bytes(plan),
         "entries": entries(plan),
+        "slow": {row.NAME: row.CODE for row in policy.TABLES["front"]},
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
         "heap_fields": [field for _, field in heap_fields(plan.design)],

@@ -121,8 +121,8 @@ def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expe
         return Expected((function.leaves,), (), frozenset(), own, frozenset())
     calls = function.calls | (header_calls(plan) if name.startswith("alloc_") else set())
     names = own | ({f"SLOT_{row.name}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
-    learned = f"heap->front[CLASS_{row.name}].capacity" if row.numbers.get("learn_most") else row.front.capacity
-    test = function.test.format(capacity=learned)
+    learned = f"heap->front[CLASS_{row.name}].capacity" if row.resizable else row.front.capacity
+    test = function.test.format(capacity=learned, name=row.name)
     return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity, row.blocks}))
 
 
@@ -139,7 +139,7 @@ def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     """The emitted C must hold exactly the hot functions and their helpers."""
     wanted = hot | header_calls(plan) | (set() if plan.design.heaps else {"hs_become"})
-    wanted |= {"hs_stack_popped", "hs_stack_pushed"} if plan.dispatch == "stack" else set()
+    wanted |= {"hs_stack_popped", "hs_stack_pushed"} if plan.has_stacks else set()
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
     others = ", ".join(sorted(name for name in hot if not name.startswith(("alloc_", "free_"))))

@@ -118,19 +118,18 @@ MUTANTS = [
         "queue",
         "list_1x2",
         QUEUE,
-        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n        *newest ="
+        "        __atomic_store_n(&queue->front, NULL, __ATOMIC_RELAXED);\n        *newest ="
         " __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n",
         "        *newest = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n"
-        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n",
+        "        __atomic_store_n(&queue->front, NULL, __ATOMIC_RELAXED);\n",
         "a block is lost",
     ),
     Mutant(
         "queue",
         "list_2x1",
         QUEUE,
-        "__atomic_exchange_n(&queue_of(owner)->last, newest, __ATOMIC_ACQ_REL);",
-        "__atomic_load_n(&queue_of(owner)->last, __ATOMIC_ACQUIRE); "
-        "__atomic_store_n(&queue_of(owner)->last, newest, __ATOMIC_RELEASE);",
+        "__atomic_exchange_n(&queue->last, newest, __ATOMIC_ACQ_REL);",
+        "__atomic_load_n(&queue->last, __ATOMIC_ACQUIRE); __atomic_store_n(&queue->last, newest, __ATOMIC_RELEASE);",
         "a block is lost",
     ),
     Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),
@@ -198,13 +197,13 @@ MUTANTS = [
     Mutant(
         "life",
         "live_2",
-        "8_threads/thread.c",
+        "8_threads/heaps/thread.c",
         "        hs_lock_pool();\n        heap = adopt",
         "        heap = adopt",
         RACE,
     ),
     Mutant(
-        *("life", "start_2", "8_threads/thread.c"),
+        *("life", "start_2", "8_threads/life.c"),
         *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
     ),
     Mutant("life", "handlers_exchanged", "2_system/locks.c", "holds_none || tries < PATIENCE", "true", "livelock"),
@@ -216,6 +215,6 @@ MUTANTS = [
         "return;\n    if (1)",
         "fork released a lock",
     ),
-    Mutant("life", "fork_twice", "2_system/locks.c", "if (--forking > 0)", "if (--forking > 1)", "data race"),
+    Mutant("life", "fork_twice", "2_system/locks.c", "if (--hs_forking > 0)", "if (--forking > 1)", "data race"),
     Mutant("life", "child_of_handler", "2_system/locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
 ]

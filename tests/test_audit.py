@@ -84,8 +84,9 @@ def audit(design: Design) -> AuditReport:
 def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     empties = "dedicated" if classifier == "class_region" else "shared"
     chosen = {"classifier": classifier, "remote": remote, "empties": empties}
-    design = msgspec.structs.replace(EVERY_FRONT, **chosen)
-    assert complaints(audit(design)) == []
+    for dispatch in ("row", "class"):
+        design = msgspec.structs.replace(EVERY_FRONT, **chosen, dispatch=dispatch)
+        assert complaints(audit(design)) == []
 
 
 @needs_tools

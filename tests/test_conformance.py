@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import BYTES, byte_row, counter_names, counter_row, place
 from heapsmith.model.constants import NS_PER_MS
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS, Simulator
 from heapsmith.model.memory.numa_nodes import write_nodes
@@ -294,6 +294,14 @@ def test_step_by_step(design: Design) -> None:
     """The rare rows of the long form's designs take more lives until each counter has moved."""
     total = run(design, examples=8 if design in SOON else 24)
     assert not unused(design, total) - (SELDOM_BY_SHARDS if design.shards else set())
+
+
+@pytest.mark.parametrize("dispatch", ["row", "class"])
+def test_step_by_step_by_row_and_by_class(dispatch: str) -> None:
+    """Array stacks of one level and of two, and classes without any."""
+    design = changed(load("two-level"), f"two-level-by-{dispatch}", {"dispatch": dispatch})
+    total = run(design, examples=8)
+    assert min(total[name] for name in ("hit0", "hit1", "refill", "push", "spill", "flush")) > 0
 
 
 class _Fake:

@@ -23,6 +23,17 @@ WRONG = [
     ("sizes = [16]\nslab_bytes = 5000", "slab_bytes: 5000 is not usable"),
     ("sizes = [16]\nsuperslab_bytes = 4096", "superslab_bytes: 4096 is not usable"),
     ("sizes = [16]\nhuge_bytes = 5000", "huge_bytes: 5000"),
+    (
+        "sizes = [16]\ndispatch = 'row'\nfront = { kind = 'none' }",
+        "dispatch: 'row' needs an array stack as the front of",
+    ),
+    ("sizes = [16]\ndispatch = 'row'\nfront = { kind = 'fifo_ring' }", "dispatch: 'row' needs an array stack"),
+    ("sizes = [16]\ndispatch = 'class'\nfront = { kind = 'none' }", "dispatch: 'class' needs a front with a hit path"),
+    ("sizes = [16]\ndispatch = 'both'", "dispatch: "),
+    (
+        "sizes = [16]\nheaps = 'processor'\nrun_cache_bytes = 0\ndispatch = 'class'",
+        "dispatch: 'class' cannot go with heaps 'processor'",
+    ),
     ("sizes = [16]\ngrain = 8\nclassifier = 'header'", "grain: 8 cannot go with classifier 'header'"),
     (
         "sizes = [8, 16, 32, 40]\ngrain = 8",

@@ -1,11 +1,14 @@
 """Locks and lock-free parts over every interleaving and every stale read: tests/interleave/explore.h says how."""
 
 import json
+import re
 import shutil
 import subprocess
+from functools import reduce
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from covering import soon
 from interleave_mutants import MUTANTS, Mutant
@@ -15,6 +18,7 @@ from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.policy.shards import striped
 
 HERE = Path(__file__).resolve().parent / "interleave"
 EXPLORER = ("explore.c", "threads.c", "memory.c", "shared.c", "hooks.c")
@@ -50,12 +54,27 @@ PROGRAMS = {
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
-DEFINES = {"mutex": ("-DREMOTE_WORDS=1", "-DREMOTE_LOCKS=1"), "queue": ("-DREMOTE_WORDS=4", "-DFIFO=1")}
-DEFINES["mutex_fork"] = DEFINES["mutex"]
-DEFINES["batch"] = ("-DOUTBOX_PLACES=1", "-DDRAINS_BY_CLASS=1", "-DREMOTE_WORDS=(9*CLASS_COUNT)")
-DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=2", "-DSHARD_RECORDS=1")}
-DEFINES["class_shards"] = ("-DSHARDS=2",)
-"""What the plan.h of another design than `owner` defines."""
+DESIGNS: dict[str, dict[str, Any]] = {
+    "mutex": {"remote": "owner_mutex"},
+    "mutex_fork": {"remote": "owner_mutex"},
+    "queue": {"remote": "owner_queue"},
+    "batch": {"remote": "owner_batch"},
+    "pool": {"pool": "lock_free_claims"},
+    "shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="thread")},
+    "class_shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="class")},
+}
+"""In what the design of a program differs from `owner`."""
+
+FEWER = [
+    (r"REMOTE_LOCKS = 64", "REMOTE_LOCKS = 1"),
+    (r"NUMBERED_LOCKS = 64", "NUMBERED_LOCKS = 1"),
+    (r"OUTBOX_PLACES = 4", "OUTBOX_PLACES = 1"),
+    (r"REMOTE_WORDS = \d{3,}", "REMOTE_WORDS = 9 * CLASS_COUNT"),
+]
+"""Numbers of a plan that would make too many states, and what stands for each."""
+
+DEFINES = {"mutex": ("-DLOCKED=1",), "queue": ("-DFIFO=1",), "shards": ("-DBY_THREAD=1",)}
+"""What the cases are told of their design."""
 
 BOUNDS = {
     "2_system/lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"),
@@ -77,10 +96,19 @@ class Workshop:
         self.sources = folder / "sources"
         shutil.copytree(HEAP, self.sources)
         shutil.copytree(HERE, self.sources, dirs_exist_ok=True)
-        (self.sources / "plan.h").write_text(render(make_plan(load("owner")))["plan.h"])
         for file, (old, new) in BOUNDS.items():
             self.change(file, old, new)
-        self.compile(FLAGS, EXPLORER, self.sources)
+        self.compile((*FLAGS, self.emitted("lock")), EXPLORER, self.sources)
+
+    def emitted(self, program: str) -> str:
+        """The option by which a program finds the headers of its design."""
+        folder = self.folder / "designs" / program
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            design = msgspec.structs.replace(load("owner"), **DESIGNS.get(program, {}))
+            for name, text in render(make_plan(design)).items():
+                (folder / name).write_text(reduce(lambda of, number: re.sub(*number, of), FEWER, text))
+        return f"-I{folder}"
 
     def change(self, file: str, old: str, new: str, root: Path | None = None) -> None:
         path = (root or self.sources) / file
@@ -112,7 +140,7 @@ class Workshop:
         return root / "program"
 
     def link(self, name: str, root: Path, out: Path, changed: tuple[str, ...]) -> None:
-        self.compile((*EXPLORED, *DEFINES.get(name, ())), changed, root)
+        self.compile((*EXPLORED, *DEFINES.get(name, ()), self.emitted(name)), changed, root)
         objects = [str(root / f"{file}.o") for file in (*PROGRAMS[name], *EXPLORER)]
         done = subprocess.run([self.gcc, *LINK, *objects, "-o", out], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

@@ -30,15 +30,19 @@ WEIGHTS = (4, 4, 4, 4, 4, 4, 4, 4, 2, 1, 1)
 ALLOCATIONS = (Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.CALLOC, Op.ALIGNED)
 
 
+BY_CLASS = [
+    changed(load(name), f"{name}-by-class", {"dispatch": "class"})
+    for name in ("two-level", "hot", "learner", "owner-batch", "counting")
+]
 DESIGNS = [
     design
-    for design in (*map(load, builtin_names()), *covering_designs())
+    for design in (*map(load, builtin_names()), *BY_CLASS, *covering_designs())
     if design.heaps is None and not design.compile_flags
 ]
 """Valgrind has no restartable sequences: it would show the lines of the locks that stand in for them. Other
 optimisation takes loads of constant tables out of the library.
 """
-SOON = [design for design in DESIGNS if design.name == "default"]
+SOON = [design for design in DESIGNS if design.name in ("default", "by-class")]
 
 
 def events(seed: int, count: int, threads: int) -> Chunk:

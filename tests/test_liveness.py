@@ -14,7 +14,7 @@ from test_header import DESIGNS as HEADER_DESIGNS
 from test_header import NAMES as HEADER_NAMES
 from test_header import compile_program, library, linked
 
-from heapsmith.bench.gates.hot_paths import committed
+from heapsmith.bench.gates.hot_paths import DESIGNS as GATED
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.difference import counter_names
 from heapsmith.codegen.driver import Driver
@@ -25,7 +25,7 @@ from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS
 from heapsmith.model.memory.layout import WORD
 
 DESIGNS = [*map(load, builtin_names()), *covering_designs()]
-SOON = [*map(load, committed()), *of_each_row(2)]
+SOON = [*map(load, GATED), *of_each_row(2)]
 
 BODY = re.compile(r"^([a-z][^\n;{}]*?(\w+)\([^()\n]*\)\s*\{)( [^\n]*(?= \}$)|\n.*?(?=^\}))", re.MULTILINE | re.DOTALL)
 """A function up to its last brace: its head, its name and its body."""

@@ -5,7 +5,7 @@
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
-#include "3_records/api.h"
+#include "9_api/api.h"
 #include "8_threads/front/linked_list.h"
 #include "4_blocks/classifier/classifier.h"
 #include "5_slab_policies/remote/remote.h"

@@ -5,7 +5,7 @@
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
-#include "3_records/api.h"
+#include "9_api/api.h"
 #include "8_threads/front/array_stack.h"
 #include "8_threads/front/own_stack.h"
 #include "4_blocks/classifier/classifier.h"
@@ -40,8 +40,8 @@ static inline void hs_stack_pushed(void ***top)
 }
 
 /* malloc pops the stack in the row of the class, and free pushes it. The processor would have to guess a jump to a
- * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of other fronts, and of
- * stacks that have had no block yet, are empty and full. */
+ * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of stacks that have had no
+ * block yet are empty and full. */
 
 static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 {
@@ -52,7 +52,7 @@ static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 static inline void *pop(struct heap *heap, size_t row, size_t bytes)
 {
     void *block = heap->top[row][-1];
-    if (block == NULL) /* empty, or another front, or no heap */
+    if (block == NULL) /* empty or not open, or no heap */
         return malloc_miss(bytes);
     count_checked(&heap->count[row - 1].hit0);
     return hs_stack_popped(&heap->top[row], block);
@@ -89,7 +89,7 @@ static inline void push(size_t row, void *block)
 {
     struct heap *heap = hs_self;
     void **top = heap->top[row];
-    if (top == heap->end[row]) { /* full or not open, or another front, or no class, or no heap */
+    if (top == heap->end[row]) { /* full or not open, or no class, or no heap */
         free_miss(heap, row, block);
         return;
     }

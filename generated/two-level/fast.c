@@ -5,7 +5,7 @@
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
-#include "3_records/api.h"
+#include "9_api/api.h"
 #include "8_threads/front/array_stack.h"
 #include "8_threads/front/none.h"
 #include "8_threads/front/two_level.h"
@@ -25,6 +25,20 @@
 #include "3_records/span.h"
 #include "8_threads/thread.h"
 #pragma GCC visibility pop
+
+/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
+ * two; and the block is in the register that it is returned in, or there would be a third. */
+static inline void *hs_stack_popped(void ***top, void *block)
+{
+    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+    return block;
+}
+
+/* The slot at top was filled. */
+static inline void hs_stack_pushed(void ***top)
+{
+    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+}
 
 static void *(*const alloc_of[CLASS_COUNT])(struct heap *heap, unsigned class) = {
     two_level_refill,
@@ -112,23 +126,9 @@ static void (*const free_of[CLASS_COUNT])(struct heap *heap, unsigned class, voi
     none_free,
 };
 
-/* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take
- * two; and the block is in the register that it is returned in, or there would be a third. */
-static inline void *hs_stack_popped(void ***top, void *block)
-{
-    __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
-    return block;
-}
-
-/* The slot at top was filled. */
-static inline void hs_stack_pushed(void ***top)
-{
-    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
-}
-
 /* malloc pops the stack in the row of the class, and free pushes it. The processor would have to guess a jump to a
- * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of other fronts, and of
- * stacks that have had no block yet, are empty and full. */
+ * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of stacks that have had no
+ * block yet are empty and full, and so are those of other fronts. */
 
 static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 {
@@ -139,7 +139,7 @@ static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 static inline void *pop(struct heap *heap, size_t row, size_t bytes)
 {
     void *block = heap->top[row][-1];
-    if (block == NULL) /* empty, or another front, or no heap */
+    if (block == NULL) /* empty or not open, or no heap */
         return malloc_miss(bytes);
     count_checked(&heap->count[row - 1].hit0);
     return hs_stack_popped(&heap->top[row], block);
@@ -176,7 +176,7 @@ static inline void push(size_t row, void *block)
 {
     struct heap *heap = hs_self;
     void **top = heap->top[row];
-    if (top == heap->end[row]) { /* full or not open, or another front, or no class, or no heap */
+    if (top == heap->end[row]) { /* full or not open, or no class, or no heap */
         free_miss(heap, row, block);
         return;
     }

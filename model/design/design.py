@@ -183,6 +183,13 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Segregation | None,
         _doc("which calls get blocks from slabs of their own: less memory where one size lives long and short"),
     ] = None
+    dispatch: Annotated[
+        Literal["row", "class"] | None,
+        _doc(
+            "row: malloc() and free() pop and push the array stacks of all classes by one text; class: they jump to an "
+            "alloc and a free of each class (docs/dispatch.md); by default row if a class has an array stack"
+        ),
+    ] = None
     bounded: Annotated[bool | None, _doc("the audit proves bounds of malloc() and free() (docs/steady.md)")] = None
     heaps: Annotated[Heaps | None, _doc("processor: for each processor, not each thread: few idle blocks")] = None
     compile_flags: Annotated[

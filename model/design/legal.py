@@ -28,6 +28,7 @@ def why_not_legal(design: Any) -> Refusal | None:
         or _why_not_sizes(design)
         or _why_not_geometry(design)
         or _why_not_fronts(design)
+        or _why_not_dispatch(design)
         or _why_not_numbers(design)
     )
 
@@ -155,6 +156,16 @@ def header_bytes(design: Any) -> int:
 def tail_bytes(design: Any) -> int:
     """Return the bytes behind each block that hardening takes."""
     return int(design.row("hardening").TAIL_BYTES)
+
+
+def _why_not_dispatch(design: Any) -> Refusal | None:
+    """Return why malloc and free cannot go on in the way that the design states, or None."""
+    rows = [row_of(design.front_of(size)) for size in design.sizes]
+    if design.dispatch == "row" and not any(row.IS_STACK for row in rows):
+        return Refusal("dispatch: 'row' needs an array stack as the front of a class", ("dispatch", "front"))
+    if design.dispatch == "class" and not any(row.CODE.has_hits for row in rows):
+        return Refusal("dispatch: 'class' needs a front with a hit path for a class", ("dispatch", "front"))
+    return None
 
 
 def _why_not_fronts(design: Any) -> Refusal | None:

@@ -42,6 +42,8 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     list_base: int
     transfer: int
     transfer_base: int
+    is_apart: bool = False  # whether groups of call sites have blocks of this size of their own
+    resizable: bool = False  # whether the capacity of level 0 changes as the program runs
     numbers: dict[str, int] = {}  # of the rows that the design chose (model/policy)
     group: int = 0  # of call sites; its class has the blocks of this group alone
 
@@ -55,7 +57,7 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whose blocks these are, as a sentence; empty: everybody's."""
         if self.group:
             return f"For the call sites of group {self.group} alone."
-        return "For all call sites but those of a group with this size." if self.numbers.get("sized_row") == 0 else ""
+        return "For all call sites but those of a group with this size." if self.is_apart else ""
 
     @property
     def room(self) -> int:
@@ -99,6 +101,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     class_map_bytes: int
     live_map: int
     bitmap_words: int
+    record_bytes: int
+    record_counts_at: int
+    head_slabs: int
     reciprocal_shift: int = RECIPROCAL_SHIFT
     page_bytes: int = PAGE
     huge_page_bytes: int = constants.HUGE_PAGE
@@ -147,7 +152,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def block_slabs(self) -> int:
         """The slabs of a superslab that are for blocks."""
-        return self.slabs_per_superslab - self.guard_slabs - self.numbers.get("head_slabs", 0)
+        return self.slabs_per_superslab - self.guard_slabs - self.head_slabs
 
     @property
     def sized(self) -> list[ClassPlan]:
@@ -158,10 +163,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def straight(self) -> list[ClassPlan]:
         """The classes with functions of their own in the emitted C.
 
-        By row those whose front has hit paths of its own; by class all, unless no front has.
+        By row those whose front has hit paths, but for array stacks; by class all, unless no front has.
         """
         own = [row for row in self.classes if policy.row("front", row.front.kind).CODE.has_hits]
-        return self.classes if own and self.dispatch == "table" else own
+        return [row for row in own if not row.stack] if self.dispatch != "table" else self.classes if own else []
+
+    @property
+    def has_stacks(self) -> bool:
+        """Whether a class has an array stack that threads pop and push."""
+        return self.dispatch != "restartable" and any(row.stack for row in self.classes)
 
     @property
     def by_table(self) -> bool:
@@ -172,7 +182,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def group_classes(self) -> list[list[int]]:
         """By group of call sites and class of a size, the class of the group's blocks of that size."""
         own = {(row.size, row.group): row.index for row in self.classes}
-        groups = range(1 + self.numbers.get("site_groups", 0))
+        groups = range(1 + max(row.group for row in self.classes))
         return [[own.get((row.size, group), row.index) for row in self.sized] for group in groups]
 
     @property
@@ -191,9 +201,10 @@ def make_plan(design: Design) -> Plan:
     options, numbers = _options(design), _numbers(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     heaps = design.row("heaps")
-    dispatch = heaps.DISPATCH if any(row.stack for row in classes) else "table"
+    stacks = any(row.stack for row in classes)
+    dispatch = heaps.DISPATCH if stacks and design.dispatch != "class" else "table"
     by_thread = dispatch == policy.default("heaps").DISPATCH
-    inlines = by_thread and not design.row("hardening").LIVE_MAP
+    inlines = stacks and heaps.DISPATCH == policy.default("heaps").DISPATCH and not design.row("hardening").LIVE_MAP
     inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
     per_byte = by_thread and design.row("size_lookup").PER_BYTE
     direct_limit = min(sized[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
@@ -234,6 +245,7 @@ def make_plan(design: Design) -> Plan:
         **{field: getattr(design, field) for field in FROM_DESIGN},
         numbers=numbers,
         bounds=_bounds(design, classes),
+        **design.row("slab_record").record(design)._asdict(),
         **_locks(design),
         **_slab_span(design),
         **options,
@@ -303,7 +315,7 @@ def _slab_span(design: Design) -> dict[str, Any]:
     regions = len(design.classes()) if classifier.REGIONS else 1
     region = design.region_bytes() if classifier.REGIONS else design.slab_span_bytes
     span_slabs = regions * region // design.slab_bytes
-    map_bytes = _numbers(design).get("map_pages", 1)
+    map_bytes = classifier.map_bytes(design) if hasattr(classifier, "map_bytes") else 1
     return {
         "slab_span_bytes": regions * region,
         "span_slabs": span_slabs,
@@ -361,7 +373,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
         smaller = design.sizes.index(size) - 1
         smallest = rows[smaller].usable + 1 if smaller >= 0 else int(design.row("hardening").LIVE_MAP)
         front = derive_front(design.front_of(size), size)
-        most = max(front.capacity, numbers[index].get("learn_most", 0))
+        most = design.row("learner").most_capacity(front, numbers[index])
         rows.append(
             ClassPlan(
                 index=index,
@@ -378,15 +390,17 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 front=front,
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
-                list_base=slots + 1 + most + spare,
+                list_base=slots + 1 + (most or front.capacity) + spare,
                 transfer=design.transfer_batches(size),
                 transfer_base=transfer_slots,
+                is_apart=not group and any(size == other for other, of in design.classes() if of),
+                resizable=most is not None,
                 numbers=numbers[index],
                 group=group,
             )
         )
         transfer_slots += rows[-1].transfer * front.flush
-        slots += 1 + most + spare + front.list_capacity
+        slots = rows[-1].list_base + front.list_capacity
     return rows
 
 

@@ -100,6 +100,7 @@ def class_records(plan: Plan) -> Records:
             record[f"{batch}_batch"] = getattr(row.front, batch)
         record["capacity"] = row.front.capacity
         record["list_capacity"] = row.front.list_capacity
+        record["by_row"] = row.stack > 0 and plan.dispatch != "table"
         record["front"] = policy.code("front", row.front.kind)
         record["batched"] = policy.row("front", row.front.kind).BATCHED
     return classes

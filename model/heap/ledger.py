@@ -196,8 +196,8 @@ def pages_for_blocks(state: State, plan: Plan, listener: Listener) -> int:
 def _heads(state: State, plan: Plan, listener: Listener) -> int:
     """Return the resident bytes of the records at the heads of superslabs."""
     return sum(
-        listener.resident_between(start, start + plan.numbers["head_slabs"] * plan.slab_bytes)
-        for start in (_superslabs(state, plan) if "head_slabs" in plan.numbers else ())
+        listener.resident_between(start, start + plan.head_slabs * plan.slab_bytes)
+        for start in (_superslabs(state, plan) if plan.head_slabs else ())
     )
 
 

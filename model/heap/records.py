@@ -16,7 +16,7 @@ PLAN_NUMBERS = _words("""
     run_step_pages huge_bytes tail_bytes run_cache_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes share_percent share_slab_bytes share_run_bytes remap_bytes
     quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
-    thp_slabs_from_bytes thp_runs_from_bytes thp_block_bytes
+    record_bytes record_counts_at head_slabs thp_slabs_from_bytes thp_runs_from_bytes thp_block_bytes
 """)
 """Fields of the Plan, with the same names in `scalars`."""
 
@@ -28,7 +28,7 @@ PEAKS = [
 They are scalars: an array of their own would cost every event a tenth of its time.
 """
 
-ABSENT = ("rare_rows", "charging", "looks_again", *policy.RARE_NUMBERS, *policy.RARE_CODES)
+ABSENT = ("rare_rows", "record_counts_at", "charging", "looks_again", *policy.RARE_NUMBERS, *policy.RARE_CODES)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
 HEAP_OFFSETS = ("row_of", "front", "remote", "count", "runs", "quarantine", "slot")
@@ -43,8 +43,7 @@ BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; their names in `classes` end in _batch, unlike the counters."""
 
 SCALARS = record_type(
-    *PLAN_NUMBERS,
-    *policy.NUMBERS,
+    *dict.fromkeys([*PLAN_NUMBERS, *policy.NUMBERS]),
     *(f"heap_{field}" for field in HEAP_OFFSETS),  # in struct heap (model/memory/layout.py)
     "heap_bytes",
     *CODES,
@@ -117,6 +116,7 @@ CLASS = record_type(
     *CLASS_NUMBERS,
     *policy.CLASS_NUMBERS,
     *policy.state("classes"),
+    "by_row",  # 1: its stack is popped and pushed by row
     "front",  # code of the front
     "batched",  # 1: its flushes give neighbours of a slab at once
     "capacity",

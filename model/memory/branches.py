@@ -1,13 +1,14 @@
 """Branches: the branches of malloc and free that a processor mispredicts, and one of the program.
 
 On the hit path, only the branches that depend on the trace can often be mispredicted: the test
-whether the row of the class serves the call (in designs that go by rows), the jump to the functions
-of the class (for calls that no row served), the test whether the class's own front has a block, and
-the test whether it flushes. Drains of remote lists count as the same flush test. In designs that
-trust each free, the branch that asks whether the block begins a page is one too. So is the end of the
-search for a class of aligned blocks, after as many classes as it looked at. A program that
-writes all lines of a block ends its loop after as many lines as the block has. A processor that
-followed the jump to the class has the class in its history, and guesses the end of the loop better.
+whether the row of the class serves the call (in designs that go by rows), the jump to the
+functions of the class (for calls that no row served, where classes differ in what they do then),
+the test whether the class's own front has a block, and the test whether it flushes. Drains of
+remote lists count as the same flush test. In designs that trust each free, the branch that asks
+whether the block begins a page is one too. So is the end of the search for a class of aligned
+blocks, after as many classes as it looked at. A program that writes all lines of a block ends its
+loop after as many lines as the block has. A processor that followed the jump to the class has the
+class in its history, and guesses the end of the loop better.
 
 The guess for a branch is its last target after the same DEPTH branches of this core; without such a
 record, its last target. A guess that held before survives one other outcome (two-level adaptive

@@ -7,6 +7,8 @@ stack, thread-local variables, the linkage table, and single variables of the li
 two locks and its global counters.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path
@@ -125,6 +127,16 @@ def numbers_row(classes: int) -> int:
     return -(-classes // 16) * 16
 
 
+class Record(NamedTuple):
+    """The record of a slab, in bytes: its size and where its counts begin; and the slabs of a superslab that records
+    take.
+    """
+
+    record_bytes: int
+    record_counts_at: int
+    head_slabs: int
+
+
 class Layout(msgspec.Struct, frozen=True):
     """Offsets in struct heap, and its size in bytes with its slots, in whole pages."""
 
@@ -201,13 +213,13 @@ def page_at(page: int) -> int:
 @hit_path
 def slab_at(state: State, slab: int) -> int:
     """Return where the counts of a slab's record begin."""
-    return record_at(state, int(state.slabs[slab]["place"])) + state.record_class_bytes
+    return record_at(state, int(state.slabs[slab]["place"])) + state.record_counts_at
 
 
 @hit_path
 def record_at(state: State, place: int) -> int:
     """Return where the record of the slab at this place begins: in a table, or in its superslab."""
-    record_bytes = SLAB_BYTES + state.record_extra
+    record_bytes = state.record_bytes
     if state.head_slabs > 0:
         inside = place % state.slabs_per_superslab
         return SPAN + (place - inside) * state.slab_bytes + inside * record_bytes

@@ -403,3 +403,9 @@ def heap_place(state: State, event: int, thread: int) -> int:
 def heap_ends(state: State) -> bool:
     """Return whether a heap ends with its thread."""
     return True
+
+
+@question("heaps", "overflow")
+def overflow(state: State, front: int, count: int) -> int:
+    """Move `count` blocks of a stack that is full to `moved`; return their number."""
+    raise NotImplementedError

@@ -2,7 +2,7 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_SERVED
+from heapsmith.model.memory.branches import ALLOC_SERVED, FREE_BY_ROW, FREE_SERVED
 from heapsmith.model.memory.cold_paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.layout import NO_BLOCK, class_at, count_at
 from heapsmith.model.memory.state import State
@@ -35,7 +35,7 @@ from heapsmith.model.parts.front_questions import (
 from heapsmith.model.parts.lines import alloc_lines, free_lines
 from heapsmith.model.parts.moments import flush_ended, front_flushed, front_missed, remote_drained, slow_path
 from heapsmith.model.parts.slab_questions import lock_whole, owner_lines
-from heapsmith.model.parts.stacks import open_lines
+from heapsmith.model.parts.stacks import open_lines, stack_push_lines
 from heapsmith.model.parts.store import give_batch, take
 from heapsmith.model.parts.transfer import keep_batch, take_batch
 
@@ -46,7 +46,7 @@ def allocate_small(state: State, heap: int, cls: int, size: int) -> int:
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, False)
     block = front_pop(state, front, cls)
-    if state.classes[cls]["stack"] == 0:
+    if state.classes[cls]["by_row"] == 0:
         branch(state.listener, ALLOC_SERVED, int(block >= 0))
     if block < 0:
         return allocate_on_miss(state, heap, front, cls)
@@ -62,7 +62,7 @@ def allocate_first(state: State, heap: int, cls: int, size: int) -> int:
     """Allocate as allocate_small in a heap that the thread got just now: no block is on its hit path."""
     front = heap * state.class_count + cls
     alloc_lines(state, heap, front, cls, size, True)
-    if state.classes[cls]["stack"] == 0:
+    if state.classes[cls]["by_row"] == 0:
         branch(state.listener, ALLOC_SERVED, 0)
     return allocate_on_miss(state, heap, front, cls)
 
@@ -154,7 +154,7 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     front = heap * state.class_count + cls
     free_lines(state, heap, front, cls, block)
     flushed = front_push(state, front, cls, block)
-    if state.classes[cls]["stack"] == 0:
+    if state.classes[cls]["by_row"] == 0:
         branch(state.listener, FREE_SERVED, int(flushed == 0))
     if flushed == 0 or state.classes[cls]["capacity"] > 0:
         counted_push_lines(state, heap, cls)
@@ -206,7 +206,7 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
             if state.classes[cls]["stack"] > 0:
                 open_lines(state, heap * state.class_count + cls, cls)
         if by_class and has_room(state, heap, cls):
-            free_to_front(state, heap, block)
+            free_to_stack(state, heap, block)
         else:
             put_back(state, heap, block)
         node = after
@@ -221,3 +221,14 @@ def has_room(state: State, heap: int, cls: int) -> bool:
     """Return whether the front of a class is an array stack with room for a block."""
     front = heap * state.class_count + cls
     return bool(state.classes[cls]["stack"] > 0 and state.fronts[front]["held"] < capacity_of(state, front, cls))
+
+
+@kernel
+def free_to_stack(state: State, heap: int, block: int) -> None:
+    """Free a block into the heap's front, an array stack with room for it that is open."""
+    cls = block & layout.CLASS_MASK
+    front = heap * state.class_count + cls
+    stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity_of(state, front, cls))
+    branch(state.listener, FREE_BY_ROW, 1)
+    front_push(state, front, cls, block)
+    counted_push_lines(state, heap, cls)

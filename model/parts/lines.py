@@ -56,7 +56,7 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
     if state.by_table == 1:
         branch(state.listener, CLASS_OF_ALLOC, cls)
         touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
-    if not is_new and state.classes[cls]["stack"] == 0:
+    if not is_new and state.classes[cls]["by_row"] == 0:
         front_pop_lines(state, front, cls)
 
 
@@ -66,20 +66,20 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> Non
 
     Follow its branches too.
     """
+    capacity = capacity_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
+    held = int(state.fronts[front]["held"]) if capacity > 0 else 0
+    serves = held < capacity and state.fronts[front]["closed_at"] == 0
     if state.by_row == 1:
-        capacity = capacity_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
-        held = int(state.fronts[front]["held"]) if capacity > 0 else 0
         stack_push_lines(state, front, held, capacity)
-        serves = held < capacity and state.fronts[front]["closed_at"] == 0
         branch(state.listener, FREE_BY_ROW, int(serves))
         if serves:
             return
-        if capacity > 0:
-            touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
-            open_lines(state, front, cls)
     if state.by_table == 1:
         branch(state.listener, CLASS_OF_FREE, cls)
         touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
+    if capacity > 0 and not serves:
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        open_lines(state, front, cls)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
         front_overflow_lines(state, heap, front, cls)

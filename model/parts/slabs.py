@@ -151,7 +151,7 @@ def map_superslab(state: State, pool: int, cls: int) -> bool:
         head_bytes = state.head_slabs * state.slab_bytes
         slabs = state.slabs_per_superslab - state.head_slabs - state.guard_slabs
         on_huge(state.listener, layout.SPAN + place * state.slab_bytes, head_bytes + slabs * state.slab_bytes)
-        records = slabs * (layout.SLAB_BYTES + state.record_extra)
+        records = slabs * state.record_bytes
         touch_bytes(state.listener, record_at(state, place + state.head_slabs), records, 1)
         populate(state, layout.SPAN + place * state.slab_bytes + head_bytes, slabs * state.slab_bytes)
         commit(state, slabs * state.slab_bytes)

@@ -42,9 +42,9 @@ class Function(NamedTuple):
     """A function of a class: alloc_<size> or free_<size>.
 
     leaves: the slow path that the function leaves for; test: operator and right side of the
-    condition for leaving, None if there is nothing but the slow path; calls: the inline functions that it
-    calls; hit: its hit path; hit_of_one: its hit path with a capacity of 1, which the compiler
-    simplifies more.
+    condition for leaving ({capacity} and {name} are the class's), None if there is nothing but the
+    slow path; calls: the inline functions that it calls; hit: its hit path; hit_of_one: its hit
+    path with a capacity of 1, which the compiler simplifies more.
     """
 
     leaves: str

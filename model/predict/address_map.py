@@ -154,7 +154,7 @@ def _idle(state: State, plan: Plan) -> I64:
     fronts = state.fronts[: state.heaps_made * plan.class_count]
     cls = np.arange(len(fronts)) % plan.class_count
     most = np.maximum(1, classes["capacity"][cls])
-    if state.learn_window:
+    if any(row.resizable for row in plan.classes):
         most = np.array([max(1, capacity_of(state, front, one)) for front, one in enumerate(cls.tolist())], np.int64)
     first = _places(fronts["base"], fronts["head"], fronts["held"], most)
     second = _places(fronts["base"] + most, np.zeros_like(most), fronts["listed"], np.maximum(1, fronts["listed"]))

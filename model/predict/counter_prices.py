@@ -1,6 +1,7 @@
 """Meters: what one count of each counter costs, from the price itself (model/predict/cost.py)."""
 
 import functools
+import math
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
@@ -11,6 +12,7 @@ import numpy.typing as npt
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.design.plan import ClassPlan, Plan
 from heapsmith.model.heap import records
+from heapsmith.model.heap.arrays import rows_of
 from heapsmith.model.heap.simulator import Counters, Meter, Peak, Statistics
 from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.hardware import Hardware
@@ -162,8 +164,9 @@ def _class_rows(prices: _Prices, row: ClassPlan) -> list[Row]:
     plan = msgspec.structs.replace(prices.plan, classes=[msgspec.structs.replace(row, index=0)])
     alone = prices._replace(plan=plan)
     start = alone.of(probe(plan, {}))
-    # Some kinds count whole batches, and a learner's whole windows.
-    count = max(1, row.front.flush) * plan.numbers.get("learn_window", 1)
+    # Some kinds count whole batches, and some rows whole periods.
+    periods = [one.period(plan) for one in rows_of(plan) if hasattr(one, "period")]
+    count = max(1, row.front.flush) * math.prod(periods)
     fields = list(records.CLASS.names or ())
     begin = row.index * len(fields)
     return [

@@ -76,7 +76,7 @@ def follower_of(
     shares = footer.samples.shares() if footer.samples else []
     meter = meter_of(plan, hardware, resident_peak)
     simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
-    waiting, shards = wait_costs(hardware), plan.numbers.get("shards", 0)
+    waiting, shards = wait_costs(hardware), plan.design.row("shards").count(plan)
     clocks = [
         Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting, shards=shards) for number in cores
     ]

@@ -8,7 +8,7 @@ from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search.capacities import CapacityPass, Curve, Known, Shape, Share
+from heapsmith.model.search.capacities import CapacityPass, Curve, Shape
 from heapsmith.model.search.draft import (
     SLAB_BYTES,
     SMALL_LIMITS,
@@ -18,6 +18,7 @@ from heapsmith.model.search.draft import (
     with_fronts,
     with_sizes,
 )
+from heapsmith.model.search.front_budget import Known, Share
 from heapsmith.model.search.size_classes import Demand, Histogram, Rules
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import BUSY

@@ -1,8 +1,9 @@
-/* The start of the library, heaps changing hands, and fork (runtime/heap/8_threads/thread.c, locks.c). */
+/* The start of the library, heaps changing hands, and fork (runtime/heap/8_threads/life.c, heaps/thread.c, locks.c). */
 #include "explore.h"
 
 #define constructor unused /* nothing starts before main */
-#include "8_threads/thread.c"
+#include "8_threads/heaps/thread.c"
+#include "8_threads/life.c"
 #undef constructor
 #include "2_system/locks.c"
 

@@ -3,7 +3,7 @@
 from heapsmith.model.knobs import classes
 from heapsmith.model.knobs.arena import NEVER, TOP_PAD, Used
 from heapsmith.model.knobs.evidence import GLIBC
-from heapsmith.model.search.capacities import CAPACITIES
+from heapsmith.model.search.front_budget import CAPACITIES
 from heapsmith.tools.common.units import amount
 from heapsmith.tools.knobs import arenas
 from heapsmith.tools.knobs.knob import MISS_NS, Asked, Cached, Knob, cached, percent

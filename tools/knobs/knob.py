@@ -1,14 +1,13 @@
 """A setting of another malloc with its reason, and the limits of what an advice may cost."""
 
 from collections.abc import Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
 from heapsmith.model.knobs.evidence import Evidence
+from heapsmith.model.search import Favour as Favour
 from heapsmith.model.search.capacities import Curve
-
-Favour = Literal["balanced", "time", "memory"]
 
 OPERATION_NS = 50.0
 """The time of a malloc or free, its caller's share of cache misses included: a saving counts against it."""

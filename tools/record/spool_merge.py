@@ -6,8 +6,8 @@ the sign.
 
 import numpy as np
 
-from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, hit_path, kernel, record_type
-from heapsmith.model.trace.addresses import find, remove
+from heapsmith.model.compile.kernel import Ints, Records, compiled, hit_path, kernel, record_type
+from heapsmith.model.trace.addresses import Numbered, bind, next_number, release, take
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
 # The layout of records in runtime/recorder/spool.h.
@@ -69,26 +69,20 @@ EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that retu
 DONE, FULL, GROW = range(3)  # why `merge` returned: no record left, chunk full, table half full
 
 
-class Merge(Arrays):
+class Merge(Numbered):
     """The state of a merge.
 
     words: the spool. windows: the index of each window's first word, in order by stream. heap: the
-    streams that have a record, the least stamp first. keys, blocks: a hash table from address to
-    block number, by open addressing. spare: a stack of block numbers to use again, as long as the
-    table. out: a row per field of Chunk and one of sites; CHUNK_EVENTS + EVENTS_PER_RECORD
-    columns. sites: the site by the number of a stack. touched: blocks, pages and touched pages by
-    size. resident: times (ns) and pages. processor: a row per thread of
-    time and processor time (ns) at the first and at the last sample.
+    streams that have a record, the least stamp first. out: a row per field of Chunk and one of
+    sites; CHUNK_EVENTS + EVENTS_PER_RECORD columns. sites: the site by the number of a stack.
+    touched: blocks, pages and touched pages by size. resident: times (ns) and pages. processor: a
+    row per thread of time and processor time (ns) at the first and at the last sample.
     """
 
     words: Ints
     windows: Ints
     streams: Records
     heap: Ints
-    scalars: Records
-    keys: Ints
-    blocks: Ints
-    spare: Ints
     out: Ints
     sites: Ints
     touched: Ints
@@ -129,29 +123,7 @@ def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: 
 def bury(state: Merge, op: int, thread: int, block: int, size: int, align: int) -> None:
     """`block` dies: its number goes on the stack of spare numbers."""
     emit(state, op, thread, block, size, align)
-    state.spare[state.spares] = block
-    state.spares += 1
-
-
-@hit_path
-def take(state: Merge, address: int) -> int:
-    """Remove `address` from the table; returns its block, or -1."""
-    at = find(state.keys, address)
-    if state.keys[at] == 0:
-        return -1
-    block = int(state.blocks[at])
-    remove(state.keys, state.blocks, at)
-    state.live -= 1
-    return block
-
-
-@hit_path
-def bind(state: Merge, address: int, block: int) -> None:
-    """Bind `block` to `address`, which has no block."""
-    at = find(state.keys, address)
-    state.keys[at] = address
-    state.blocks[at] = block
-    state.live += 1
+    release(state, block)
 
 
 @hit_path
@@ -167,12 +139,7 @@ def vacate(state: Merge, thread: int, address: int) -> None:
 def bear(state: Merge, op: int, thread: int, address: int, size: int, align: int) -> None:
     """A new block, with the number that was freed last or a new number."""
     vacate(state, thread, address)
-    if state.spares > 0:
-        state.spares -= 1
-        block = int(state.spare[state.spares])
-    else:
-        block = state.numbers
-        state.numbers += 1
+    block = next_number(state)
     bind(state, address, block)
     emit(state, op, thread, block, size, align)
 

@@ -49,3 +49,8 @@ def slab_lines(state: State, slab: int) -> None:
 def commit_map(state: State, place: int, slabs: int) -> None:
     """Count the call that makes the map usable for new slabs, a byte per page."""
     state.memory_calls += commit_calls(place, slabs, state.map_pages)
+
+
+def map_bytes(design: Any) -> int:
+    """Return the bytes of the map for each slab."""
+    return numbers(design)["map_pages"]

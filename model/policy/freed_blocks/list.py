@@ -60,7 +60,7 @@ def take(state: State, slab: int, cls: int, at: int, count: int) -> None:
 def give(state: State, slab: int, block: int, freed: int) -> None:
     """Push the block."""
     record_lines(state, slab)
-    if freed == 0 and state.record_class_bytes == 0:
+    if freed == 0 and state.record_counts_at == 0:
         touch(state.listener, class_at(block & layout.CLASS_MASK) + layout.CLASS_FIRST, 0)
     link(state, slab, block)
 

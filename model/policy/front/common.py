@@ -10,6 +10,7 @@ from heapsmith.model.memory.layout import NO_BLOCK, block_at, class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.parts.stacks import open_lines, row_pop_lines
+from heapsmith.model.policy.emitted import SELF, FrontCode, Function, Hit, total
 
 REFILL_BYTES = 4096
 """A refill carves at most one page: larger refills touched memory that no allocation used."""
@@ -21,6 +22,23 @@ NEVER = "never"
 """The refill of a front that frees alone fill: a miss takes one block, from the store."""
 
 Refill: TypeAlias = int | Literal["never"] | None
+
+
+def stack_code(refill: str, full: str, drain: str, resize: str = "NULL") -> FrontCode:
+    """Return the code of a front whose level 0 is an array stack: by class; by row malloc and free pop and push."""
+    return FrontCode(
+        # Reads top and a slot; updates top.
+        Function(refill, "== NULL", frozenset({"count_checked", "hs_stack_popped"}), total(SELF, Hit(3, 1, 1))),
+        # Reads top and end; writes a slot; updates top.
+        Function(
+            full,
+            "== heap->end[1 + CLASS_{name}]",
+            frozenset({"count_checked", "hs_stack_pushed"}),
+            total(SELF, Hit(3, 2, 1)),
+        ),
+        drain,
+        resize=resize,
+    )
 
 
 class FrontPlan(msgspec.Struct, frozen=True):

@@ -8,7 +8,6 @@ from heapsmith.model.memory.layout import NO_BLOCK, block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.stacks import stack_push_lines
-from heapsmith.model.policy.emitted import FrontCode, Function
 from heapsmith.model.policy.front import listed
 from heapsmith.model.policy.front.common import (
     FrontPlan,
@@ -18,6 +17,7 @@ from heapsmith.model.policy.front.common import (
     list_lines,
     refill_of,
     slots_lines,
+    stack_code,
     stack_push,
     why_not_batch,
     why_not_bytes,
@@ -33,7 +33,7 @@ IS_STACK = True
 BATCHED = False
 SINGLE = True
 """Single blocks go between its levels."""
-CODE = FrontCode(Function("hot_over_list_refill"), Function("hot_over_list_spill"), "hot_over_list_drain")
+CODE = stack_code("hot_over_list_refill", "hot_over_list_spill", "hot_over_list_drain")
 COSTS = {
     f"alloc.{NAME}": 11.24,
     f"free.{NAME}": 8.97,
@@ -41,6 +41,8 @@ COSTS = {
     f"refill.block.{NAME}": 8.59,
     f"flush.{NAME}": 0.00,
     f"flush.block.{NAME}": 0.00,
+    f"alloc.table.{NAME}": 2.80,  # by hand: instructions of the emitted alloc, less those of a linked list
+    f"free.table.{NAME}": 6.52,
 }
 
 

@@ -14,7 +14,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import SELF, Hit, total
-from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.front.common import FrontPlan, stack_unload
 
 NAME = "processor"
 RARE = True
@@ -58,6 +58,9 @@ def why_not_with(design: Any) -> Refusal | None:
     if design.row("counting").COUNTS_HITS:
         words = f"counting: '{design.row('counting').NAME}' cannot go with heaps '{NAME}'"
         return Refusal(words, ("counting", "heaps"))
+    if design.dispatch == "class":
+        words = f"dispatch: 'class' cannot go with heaps '{NAME}': one text pops and pushes a processor's stacks"
+        return Refusal(words, ("dispatch", "heaps"))
     for field in ("prewarm", "rounding", "learner", "segregation"):
         if getattr(design, field) is not None:
             return Refusal(f"{field}: '{design.row(field).NAME}' cannot go with heaps '{NAME}'", (field, "heaps"))
@@ -124,3 +127,9 @@ def heap_made(state: State, heap: int) -> None:
 def follow(simulator: Any, chunk: Any) -> None:
     """Give the simulator the processor of each event of a chunk."""
     simulator.state.processors = simulator.processors(chunk)
+
+
+@kernel
+def overflow(state: State, front: int, count: int) -> int:
+    """Move the newest blocks of a stack to `moved`: a processor's can be popped, and not shifted."""
+    return stack_unload(state, front, count)

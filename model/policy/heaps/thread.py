@@ -2,11 +2,15 @@
 
 from typing import Any
 
+from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import SELF, Hit, total
+from heapsmith.model.policy.front.common import stack_shift
 
 NAME = "thread"
 DEFAULT = True
 OFF = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 DISPATCH = "stack"
 HITS = (total(SELF, Hit(3, 1, 1)), total(SELF, Hit(3, 2, 1)))
 """Allocate reads top and a slot; free reads top and end and writes a slot; both update top."""
@@ -24,3 +28,9 @@ FRONTS = "front"
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
     return {"counts": "one_writer", "stacks": "later"}
+
+
+@kernel
+def overflow(state: State, front: int, count: int) -> int:
+    """Move the oldest blocks of a stack to `moved`."""
+    return stack_shift(state, front, count, 0)

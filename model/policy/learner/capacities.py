@@ -1,5 +1,6 @@
 """Learned capacities: fronts that miss and flush get longer, and fronts that do neither shorter."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -237,3 +238,22 @@ def give_surplus(state: State, heap: int, cls: int, surplus: int) -> None:
     lock_whole(state)
     front_surplus(state, heap * state.class_count + cls, cls, surplus)
     give_batch(state, heap, state.moved, 0, surplus)
+
+
+def most_capacity(front: Any, numbers: dict[str, int]) -> int | None:
+    """Return the most that a front's capacity comes to; None: it never changes."""
+    return max(front.capacity, numbers["learn_most"]) if numbers["learn_most"] else None
+
+
+def period(plan: Any) -> int:
+    """Return the misses and flushes of a window, of which the last pays for the decision."""
+    return int(plan.numbers["learn_window"])
+
+
+def work(plan: Any, simulation: Any, misses: int, unkept: int) -> Iterator[tuple[str, int]]:
+    """Yield what the learner does: misses and flushes of the fronts that learn, and classes looked at in a decision."""
+    of = simulation.counters.classes
+    learns = [row.index for row in plan.classes if row.resizable]
+    learned = sum(of[name][index] for name in ("refill", "hit1", "flush") for index in learns)
+    yield "learn", learned
+    yield "learn.class", learned // period(plan) * plan.class_count

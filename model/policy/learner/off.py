@@ -10,3 +10,8 @@ OFF = True
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
     return {"capacity": "stated"}
+
+
+def most_capacity(front: Any, numbers: dict[str, int]) -> int | None:
+    """Return None: the capacity of no front changes."""
+    return None

@@ -1,5 +1,6 @@
 """What all shards have in common: which of them serves a heap, their stores, their locks and their charges."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -160,3 +161,15 @@ def copies(plan: Any) -> int:
 def shard_of_store(plan: Any, copy: Ints, cls: Ints) -> Ints:
     """Return the shards of stores, by their place among the stores of a class."""
     return copy if copies(plan) > 1 else np.asarray(cls % plan.numbers["shards"])
+
+
+def work(plan: Any, simulation: Any, misses: int, unkept: int) -> Iterator[tuple[str, int]]:
+    """Yield what shards cost: misses, which look for the shard, and batches and slabs that take its lock."""
+    of = simulation.counters.classes
+    yield "refill.shard", misses
+    yield "shard.lock", unkept + sum(of["acquire"]) + sum(of["retire"])
+
+
+def count(plan: Any) -> int:
+    """Return how many shards there are, each with locks of its own."""
+    return int(plan.numbers["shards"])

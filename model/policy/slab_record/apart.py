@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import SLAB_BYTES
+from heapsmith.model.memory.layout import Record
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.committed import commit_calls
 from heapsmith.model.policy.slab_record import common
-from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers
+from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers, record_of
 
 NAME = "apart"
 DEFAULT = True
@@ -48,4 +48,9 @@ stride_lines, visit_lines, slab_acquired = common.stride_lines, common.visit_lin
 @kernel
 def commit_records(state: State, place: int, slabs: int) -> None:
     """Count the call that makes the table usable for new slabs."""
-    state.memory_calls += commit_calls(place, slabs, SLAB_BYTES + state.record_extra)
+    state.memory_calls += commit_calls(place, slabs, state.record_bytes)
+
+
+def record(design: Any) -> Record:
+    """Return where the records lie and how long they are."""
+    return record_of(numbers(design))

@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import SLAB_BYTES, SLAB_CLASS_BYTES, class_at, slab_at
+from heapsmith.model.memory.layout import SLAB_BYTES, SLAB_CLASS_BYTES, Record, class_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 
@@ -24,6 +24,12 @@ def record_numbers(params: Any) -> dict[str, int]:
     extra = size - SLAB_BYTES
     numbers = {"record_class_bytes": class_bytes, "record_extra": extra}
     return {"record_alignment": alignment} | {name: number for name, number in numbers.items() if number}
+
+
+def record_of(numbers: dict[str, int]) -> Record:
+    """Return where records lie and how long they are, by the numbers of a row."""
+    size = SLAB_BYTES + numbers.get("record_extra", 0)
+    return Record(size, numbers.get("record_class_bytes", 0), numbers.get("head_slabs", 0))
 
 
 def record_files(params: Any) -> dict[str, str]:

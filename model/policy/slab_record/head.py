@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.errors import Refusal
-from heapsmith.model.memory.layout import SLAB_BYTES
+from heapsmith.model.memory.layout import SLAB_BYTES, Record
 from heapsmith.model.policy.slab_record import common
-from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers
+from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers, record_of
 
 NAME = "head"
 RARE = True
@@ -55,3 +55,8 @@ def files(design: Any) -> dict[str, str]:
 
 
 stride_lines, visit_lines, slab_acquired = common.stride_lines, common.visit_lines, common.slab_acquired
+
+
+def record(design: Any) -> Record:
+    """Return where the records lie and how long they are."""
+    return record_of(numbers(design))

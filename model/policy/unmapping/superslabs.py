@@ -1,5 +1,6 @@
 """Unmapped superslabs: those whose slabs are all empty go back to the OS, beyond a few that stay."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -82,7 +83,7 @@ def block_slabs(state: State) -> int:
 def superslab_lines(state: State, place: int, at: int, write: int) -> None:
     """Touch a field of a superslab's first record; `place` is that of any of its slabs."""
     first = place - place % state.slabs_per_superslab
-    touch(state.listener, record_at(state, first) + state.record_class_bytes + at, write)
+    touch(state.listener, record_at(state, first) + state.record_counts_at + at, write)
 
 
 @kernel
@@ -241,3 +242,10 @@ def unused_slabs(state: State, plan: Any, pooled: set[int]) -> set[int]:
     equal("slabs without memory in a pool", pooled & waiting, set())
     equal("committed to slabs without memory", int(slabs["committed"][sorted(waiting)].sum()), 0)
     return waiting
+
+
+def work(plan: Any, simulation: Any, misses: int, unkept: int) -> Iterator[tuple[str, int]]:
+    """Yield what unmapping costs: each slab that joins or leaves a pool, and the slabs of each unmapped superslab."""
+    of, totals = simulation.counters.classes, simulation.counters.totals
+    yield "slab.unpooled", sum(of["acquire"]) + sum(of["retire"])
+    yield "slab.unmap", totals["superslabs_unmapped"] * plan.block_slabs

@@ -24,8 +24,8 @@ int hs_register(struct fork_handlers handlers, void *object)
 #ifdef HEAPSMITH_ARCHIVE /* a program has no second definition of a function */
     return pthread_atfork(handlers.before, handlers.in_parent, handlers.in_child);
 #else
-    int (*next)(void (*)(void), void (*)(void), void (*)(void), void *) = definition_next("__register_atfork").function;
-    return next != NULL ? next(handlers.before, handlers.in_parent, handlers.in_child, object) : ENOMEM;
+    int (*registers)(void (*)(void), void (*)(void), void (*)(void), void *) = definition_next("__register_atfork").function;
+    return registers != NULL ? registers(handlers.before, handlers.in_parent, handlers.in_child, object) : ENOMEM;
 #endif
 }
 

@@ -1,16 +1,13 @@
-/* The life of heaps: the start of the library, a new heap and its rows, what a heap gives up when it is drained. */
+/* The life of heaps: the start of the library, a new heap, what a heap gives up when it is drained. */
 #include "8_threads/life.h"
 
 #include "2_system/locks.h"
 #include "2_system/os.h"
-#include "3_records/segregation/segregation.h"
-#include "3_records/span.h"
 #include "5_slab_policies/remote/remote.h"
 #include "6_slabs/slabs.h"
 #include "7_large/run_pages.h"
+#include "8_threads/rows.h"
 #include "moments.h"
-
-#include HEAPS_STACKS
 
 #include <errno.h>
 
@@ -53,28 +50,12 @@ bool hs_started(void)
     return now;
 }
 
-/* Its stacks open with their first block, unless they are open at once; and the class of each request is known by its bytes. */
-static void begin_rows(struct heap *heap)
-{
-    heap->slot[0] = NULL; /* written, so that no read of it comes first */
-    for (unsigned row = 0; row <= CLASS_COUNT; row++)
-        heap->top[row] = heap->end[row] = heap->slot + 1;
-    on_heap_begins(heap);
-    for (unsigned class = 0; class < OPEN_AT_ONCE; class++)
-        if (hs_class[class].stack > 0)
-            stack_open(heap, class);
-    heap->span = hs_span;
-    heap->span_bytes = hs_span_bytes;
-    for (size_t bytes = 0; bytes <= DIRECT_LIMIT; bytes++)
-        heap->row_of[bytes] = (uint8_t)hs_row_of_size(size_to_class(bytes));
-}
-
 struct heap *hs_heap_create(void)
 {
     struct heap *heap = os_map(sizeof *heap + SLOT_COUNT * sizeof heap->slot[0], 1);
     if (heap == NULL)
         return NULL;
-    begin_rows(heap);
+    hs_rows_init(heap);
     on_heap_made(heap);
     heap->earlier = hs_newest_heap;
     __atomic_store_n(&hs_newest_heap, heap, __ATOMIC_RELEASE); /* a signal's report may walk the list at any moment */

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 from heapsmith.api.designs import DesignLike, models_of
 from heapsmith.api.results import Progress, Result
 from heapsmith.api.stated import Option, Unfit
 from heapsmith.api.traces import TRACE, TraceLike
 from heapsmith.api.typed import typed
+from heapsmith.model.memory import Part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -29,7 +30,6 @@ MachineLike = str | os.PathLike[str]
 MACHINE = Option(
     "Also simulate caches, TLBs and pages: a built-in machine, a file that calibrate wrote, or `here`.", "MACHINE"
 )
-Part: TypeAlias = Literal["none", "ends", "pages", "all"]
 Births = Annotated[
     Part | None, Option("What the program writes of a new block: nothing, its ends, or all.", usual="all")
 ]
@@ -184,8 +184,7 @@ def simulate(
     deaths: Deaths = None,
     times: Literal["dense", "recorded"] | None = None,
     cores: Annotated[
-        Sequence[int],
-        Option("Also the threads on these numbers of cores, with their waits for locks.", "N[,N]..."),
+        Sequence[int], Option("Also the threads on these numbers of cores, with their waits for locks.", "N[,N]...")
     ] = (),
     progress: Progress | None = None,
 ) -> Simulations:

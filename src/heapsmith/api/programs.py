@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 """The longest comparison if nothing else is said."""
 
-EVERYWHERE = Option("Also in programs that {command} starts with another environment or user (as root).")
-
 
 class Compared(Result):
     """A command under several mallocs, a row for each: medians over the rounds, and ratios to the first."""
@@ -79,11 +77,12 @@ def compare(
     *,
     rounds: Annotated[int | None, Option("Exactly N counted rounds instead of {seconds}.", least=1)] = None,
     seconds: Annotated[
-        float | None,
-        Option("Rounds until the intervals are under 2 %[, for 60s, 5m or 1h at most].", "TIME", "--time"),
+        float | None, Option("Rounds until the intervals are under 2 %[, for 60s, 5m or 1h at most].", "TIME", "--time")
     ] = None,
     env: Mapping[str, str] | None = None,
-    everywhere: Annotated[bool, EVERYWHERE] = False,
+    everywhere: Annotated[
+        bool, Option("Also in programs that {command} starts with another environment or user (as root).")
+    ] = False,
     progress: Progress | None = None,
 ) -> Compared:
     """Run a command under several mallocs in turn, and compare CPU and wall time, RSS, and output.
@@ -138,8 +137,7 @@ class Report(Result):
 @typed
 def report(
     sources: Annotated[
-        TraceLike | Iterable[TraceLike],
-        Argument("Traces (.hst), or the folder that a forge wrote.", "TRACE|DIR..."),
+        TraceLike | Iterable[TraceLike], Argument("Traces (.hst), or the folder that a forge wrote.", "TRACE|DIR...")
     ],
     out: Annotated[str | os.PathLike[str], OUT],
     *,
@@ -179,12 +177,6 @@ def report(
         check_series(writable_file(lines))
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
     written = write_report(
-        path,
-        paths_of(sources),
-        models_of(designs),
-        hardware=hardware,
-        series=lines,
-        glibc=glibc,
-        progress=progress,
+        path, paths_of(sources), models_of(designs), hardware=hardware, series=lines, glibc=glibc, progress=progress
     )
     return Report(written)

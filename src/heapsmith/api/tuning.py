@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, Unpack
 
 from heapsmith.api.designs import Design, DesignLike, model_of, paths_of
 from heapsmith.api.models import MachineLike
@@ -13,7 +13,7 @@ from heapsmith.api.results import Progress, Result
 from heapsmith.api.stated import Argument, Option, defaults
 from heapsmith.api.traces import Trace, TraceLike
 from heapsmith.api.typed import typed
-from heapsmith.model.search import MOST_CLASSES
+from heapsmith.model.search import MOST_CLASSES, Favour
 
 if TYPE_CHECKING:
     from heapsmith.model.search.tune import Tuned as Choice
@@ -61,7 +61,7 @@ class TuneOptions(TypedDict, total=False):
 
     name: Annotated[str, Option("The design's name.[ Default: that of the file.]", "NAME")]
     favour: Annotated[
-        Literal["balanced", "time", "memory"],
+        Favour,
         Option("What counts most among designs that none beats in all.", default="balanced"),
     ]
     max_time: Annotated[str, Option("The allocator's most time, of the base's.", "FACTOR", usual="1.01x to 1.05x")]
@@ -77,15 +77,13 @@ class TuneOptions(TypedDict, total=False):
     max_p999: Annotated[str, Option("The most time that one operation in a thousand may exceed: 2us. Slower.", "TIME")]
     latency: Annotated[bool, Option("Make p99.9 an objective of the front.")]
     cores: Annotated[
-        int,
-        Option("Add what threads wait for locks on N cores to the time. Slower, and without replays.", least=1),
+        int, Option("Add what threads wait for locks on N cores to the time. Slower, and without replays.", least=1)
     ]
     hold_out: Annotated[Sequence[TraceLike], Option("A trace to print the design's figures for[; repeat it].", "TRACE")]
     seed: Annotated[int, Option("Which designs the search mixes.", least=0, default=1)]
     resume: Annotated[bool, Option("Take up the simulations of earlier searches on these traces.")]
     max_overhead: Annotated[
-        float,
-        Option("The most bytes idle in fronts, as a fraction of the peak live bytes.", "FRACTION", default=1.0),
+        float, Option("The most bytes idle in fronts, as a fraction of the peak live bytes.", "FRACTION", default=1.0)
     ]
     max_classes: Annotated[int, Option("The most size classes.", least=1, default=MOST_CLASSES)]
     huge_pages: Annotated[
@@ -101,8 +99,7 @@ class TuneOptions(TypedDict, total=False):
         ),
     ]
     machine: Annotated[
-        MachineLike,
-        Option("A built-in machine, a file that calibrate wrote, or `here`.", "MACHINE", default="default"),
+        MachineLike, Option("A built-in machine, a file that calibrate wrote, or `here`.", "MACHINE", default="default")
     ]
 
 
@@ -119,8 +116,7 @@ def tune(
         Option("Time to search[: 90s or 2m].", "TIME", usual="20s for a million events, a minute for ten million"),
     ] = None,
     simulations: Annotated[
-        int | None,
-        Option("Designs to simulate with caches, in place of a time: repeats exactly.", least=2),
+        int | None, Option("Designs to simulate with caches, in place of a time: repeats exactly.", least=2)
     ] = None,
     progress: Progress | None = None,
     **options: Unpack[TuneOptions],

@@ -7,22 +7,19 @@ from pathlib import Path
 from typing import Annotated
 
 from heapsmith.api.designs import DESIGN, FOLDER
-from heapsmith.api.programs import EVERYWHERE
 from heapsmith.api.stated import Argument, Option
-from heapsmith.api.traces import COMMAND, OUT, TRACE
+from heapsmith.api.traces import OUT, TRACE
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import writable_file as writable_file
 from heapsmith.model.files import writable_folder as writable_folder
 
 Json = Annotated[bool, Option("Print the result as JSON.")]
-Cmd = Annotated[list[str], COMMAND]
 Trace = Annotated[Path, TRACE]
 ManyTraces = Annotated[list[Path], Argument(TRACE.help, "TRACE...", piped=True)]
 OutTrace = Annotated[Path, Option("The trace to write; - is standard output.", "OUT", "-o --out")]
 OutFile = Annotated[Path, OUT]
 OutFolder = Annotated[Path, FOLDER]
 Design = Annotated[str, DESIGN]
-Everywhere = Annotated[bool, EVERYWHERE]
 Rounds = Annotated[int, Option("Counted rounds; each runs every library once.", least=1)]
 Scheduler = Annotated[str | None, Option("Work on the dask cluster of this scheduler: tcp://HOST:PORT.", "ADDRESS")]
 

@@ -47,8 +47,7 @@ def design_check(design: take.Design, json: take.Json = False) -> None:
 @app.command(epilog=example("schema design > design.schema.json", "schema grid --line"))
 def schema(
     kind: Annotated[
-        Literal["design", "machine", "grid"],
-        Argument("design, machine (of calibrate) or grid (of sweep).", "KIND"),
+        Literal["design", "machine", "grid"], Argument("design, machine (of calibrate) or grid (of sweep).", "KIND")
     ],
     line: Annotated[bool, Option("Print the first line of a file that names its schema.")] = False,
 ) -> None:

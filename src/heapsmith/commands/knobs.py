@@ -41,18 +41,14 @@ LIBS = ("glibc", "jemalloc", "mimalloc3", "tcmalloc")
 def knobs(
     context: typer.Context,
     given: Given,
-    sources: Annotated[
-        list[str],
-        Argument("Traces (.hst); or a design, with --classes.", "TRACE...|DESIGN"),
-    ],
+    sources: Annotated[list[str], Argument("Traces (.hst); or a design, with --classes.", "TRACE...|DESIGN")],
     lib: Annotated[
         list[str] | None,
         Option("glibc, jemalloc, mimalloc2, mimalloc3 or tcmalloc; repeat it. Default: all but mimalloc2.", "LIB"),
     ] = None,
     classes: Annotated[bool, Option("Print instead the table of size classes for Google's TCMalloc.")] = False,
     measure: Annotated[
-        bool,
-        Option("Run the command behind -- under each malloc with its settings and without."),
+        bool, Option("Run the command behind -- under each malloc with its settings and without.")
     ] = False,
     each: Annotated[bool, Option("Also measure each setting alone.")] = False,
     json: take.Json = False,

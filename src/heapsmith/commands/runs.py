@@ -22,24 +22,25 @@ app = Commands()
 
 
 @app.command(context_settings=COMMAND_LINE, epilog=example("run default -- python3 x.py", "run out/py/libpy.so -- ls"))
+@options_of(heapsmith.compare, "library command stats everywhere", command=take.command_words)
 def run(
+    given: Given,
     library: Annotated[str, Argument("A library (.so), or a design to build.", "LIB|DESIGN")],
-    command: take.Cmd,
     stats: Annotated[
         str | None, Option("Write the heap's counters at exit; %p becomes the process id.", "FILE")
     ] = None,
-    everywhere: take.Everywhere = False,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
     from heapsmith.codegen.built import library_of
     from heapsmith.model.design.design import load
     from heapsmith.tools.compare.measure import run_under
 
-    words = take.command_words("", command)
     path = take.library_file(library) or library_of(load(library))
     added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
     began = clock.time_ns()
-    status = run_under(path, words, added, everywhere=everywhere, of_memory=stats is not None, say=_warn)
+    status = run_under(
+        path, given["command"], added, everywhere=given["everywhere"], of_memory=stats is not None, say=_warn
+    )
     if stats is not None and not _is_written(stats, began):
         show.note(f"heapsmith: {stats}: not written: no process under the library ended in order")
     return status
@@ -167,8 +168,7 @@ def report(given: Given, json: take.Json = False) -> None:
 
 
 @app.command(
-    context_settings=COMMAND_LINE,
-    epilog=example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c"),
+    context_settings=COMMAND_LINE, epilog=example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c")
 )
 @options_of(
     heapsmith.compare,

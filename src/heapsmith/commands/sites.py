@@ -17,13 +17,9 @@ By = Annotated[
     Literal["site", "path", "function", "module"],
     Option("What a row is: a place in the code, a whole call path, a function or a file of code.", flags="--by"),
 ]
-Depth = Annotated[
-    int | None,
-    Option("Frames that tell rows apart.", "FRAMES", least=1, usual="1, all of a path"),
-]
+Depth = Annotated[int | None, Option("Frames that tell rows apart.", "FRAMES", least=1, usual="1, all of a path")]
 Skip = Annotated[
-    list[str] | None,
-    Option("Functions that allocate for their caller, besides those known; repeat it.", "REGEX"),
+    list[str] | None, Option("Functions that allocate for their caller, besides those known; repeat it.", "REGEX")
 ]
 Top = Annotated[int, Option("Rows to print; --json has all.", least=1)]
 Order = Annotated[
@@ -31,12 +27,10 @@ Order = Annotated[
     Option("What the first rows have most of.", flags="--sort"),
 ]
 SiteDesigns = Annotated[
-    list[str],
-    Option("A design whose pages are looked at; repeat it to compare designs.", "DESIGN", "--design"),
+    list[str], Option("A design whose pages are looked at; repeat it to compare designs.", "DESIGN", "--design")
 ]
 At = Annotated[
-    list[int] | None,
-    Option("Show the pages after this event, from 0; repeatable.", "EVENT", "--at", least=0),
+    list[int] | None, Option("Show the pages after this event, from 0; repeatable.", "EVENT", "--at", least=0)
 ]
 
 Machine = Annotated[
@@ -102,8 +96,7 @@ def leaks(
     skip: Skip = None,
     top: Top = 20,
     at: Annotated[
-        int | None,
-        Option("Blocks live after this event, from 0. Default: the last.", "EVENT", least=0),
+        int | None, Option("Blocks live after this event, from 0. Default: the last.", "EVENT", least=0)
     ] = None,
     json: take.Json = False,
 ) -> None:

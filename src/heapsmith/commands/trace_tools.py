@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 app = Commands()
 
-Time = Annotated[
-    str | None,
-    Option("Milliseconds since the first event, or shares: 10%:50%.", "FIRST:LAST", "--time"),
-]
+Time = Annotated[str | None, Option("Milliseconds since the first event, or shares: 10%:50%.", "FIRST:LAST", "--time")]
 MS = 1_000_000
 MOST_COPIES = 1024
 
@@ -139,13 +136,11 @@ def trace_slice(
     trace: take.Trace,
     out: take.OutTrace,
     events: Annotated[
-        str | None,
-        Option("From event FIRST to before LAST, from 0, or shares: 10%:50%.", "FIRST:LAST"),
+        str | None, Option("From event FIRST to before LAST, from 0, or shares: 10%:50%.", "FIRST:LAST")
     ] = None,
     time: Time = None,
     peak: Annotated[
-        int | None,
-        Option("N events through the one after which live bytes are most, and N more.", least=1),
+        int | None, Option("N events through the one after which live bytes are most, and N more.", least=1)
     ] = None,
     json: take.Json = False,
 ) -> None:
@@ -167,8 +162,7 @@ def trace_slice(
 
 
 @app.command(
-    "merge",
-    epilog=example("trace merge a.hst b.hst -o both.hst", "trace merge a.hst b.hst -o both.hst --begin 0,250"),
+    "merge", epilog=example("trace merge a.hst b.hst -o both.hst", "trace merge a.hst b.hst -o both.hst --begin 0,250")
 )
 def trace_merge(
     traces: take.ManyTraces,

@@ -19,12 +19,12 @@ app.add_typer(trace_app, name="trace")
 
 
 @app.command(context_settings=COMMAND_LINE, epilog=example("record -o py.hst -- python3 -c 'print(1)'"))
-@options_of(heapsmith.record, spelled={"stacks": "depth"}, command=take.command_words)
+@options_of(heapsmith.compare, "command out only stacks depth everywhere", command=take.command_words)
+@options_of(heapsmith.record, "out only", spelled={"stacks": "depth"})
 def record(
     given: Given,
     stacks: Annotated[bool, Option("Record the call stack of each allocation.")] = False,
     depth: Annotated[int, Option("The most frames of a stack, the innermost; up to 256.", "FRAMES", least=1)] = 64,
-    everywhere: take.Everywhere = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
@@ -36,7 +36,6 @@ def record(
         found = recorded(
             **given,
             stacks=depth if stacks else 0,
-            everywhere=everywhere,
             stdout=sys.stderr.fileno() if json else None,
             progress=progress,
         )
@@ -107,8 +106,7 @@ def trace_import(
     source: Annotated[Path, Argument("A file of another tool; - is standard input.", "FILE")],
     out: take.OutFile,
     format_name: Annotated[
-        str | None,
-        Option("Its format (docs/import.md). Default: as the file's first bytes say.", "FORMAT", "--from"),
+        str | None, Option("Its format (docs/import.md). Default: as the file's first bytes say.", "FORMAT", "--from")
     ] = None,
     salvage: Annotated[bool, Option("Of a damaged file, keep the calls before the damage.")] = False,
     json: take.Json = False,
