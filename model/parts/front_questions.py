@@ -225,6 +225,12 @@ def freed_give(state: State, slab: int, block: int, freed: int) -> None:
     raise NotImplementedError
 
 
+@question("freed_blocks", "serves", hit=True)
+def freed_serves(state: State) -> bool:
+    """Return whether a slab's freed blocks may be taken."""
+    return True
+
+
 @question("freed_blocks", "begin")
 def freed_begin(state: State, slab: int) -> None:
     """Forget the freed blocks of an empty slab that a class acquires."""
