@@ -7,7 +7,8 @@ counts hold for GCC 12; under another compiler the audit reports the counts that
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.design.class_plan import ClassPlan
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.memory import layout
 from heapsmith.model.policy.emitted import NOTHING, SELF, Function, Hit, total
 

@@ -9,7 +9,8 @@ from pycparser import c_ast
 from heapsmith.codegen.claims import Row, entries, exits, functions, judged
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model import policy
-from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.design.class_plan import ClassPlan
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.policy.emitted import Function
 
 HELPERS = frozenset(

@@ -5,6 +5,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.block_questions import given_lines
 from heapsmith.model.parts.committed import commit
 from heapsmith.model.parts.front_questions import (
     choice_add,
@@ -15,7 +16,6 @@ from heapsmith.model.parts.front_questions import (
     freed_give,
     freed_serves,
     freed_take,
-    given_lines,
     header_lines,
 )
 from heapsmith.model.parts.slab_questions import (
