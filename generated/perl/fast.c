@@ -1,15 +1,15 @@
 /* The hit paths of this heap: malloc and free for array stacks.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash a71557685b7a.
- * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
 #include "api.h"
+#include "populate/growing.h"
+#include "unmapping/superslabs.h"
 #include "front/stack.h"
 #include "front/array_stack.h"
-#include "front/none.h"
-#include "front/two_level.h"
 #include "foreign/elsewhere.h"
 #include "large.h"
 #include "span.h"
@@ -30,100 +30,14 @@ static inline void hs_stack_pushed(void ***top)
     __asm__("addq $8, %0" : "+m"(*top) : : "cc");
 }
 
-static void *(*const alloc_of[CLASS_COUNT])(struct heap *heap, unsigned class) = {
-    two_level_refill,
-    two_level_refill,
-    two_level_refill,
-    two_level_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    array_stack_refill,
-    none_alloc,
-    none_alloc,
-    none_alloc,
-    none_alloc,
-};
-
-static void (*const free_of[CLASS_COUNT])(struct heap *heap, unsigned class, void *block) = {
-    two_level_spill,
-    two_level_spill,
-    two_level_spill,
-    two_level_spill,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    array_stack_flush,
-    none_free,
-    none_free,
-    none_free,
-    none_free,
-};
-
 /* malloc pops the stack in the row of the class, and free pushes it. The processor would have to guess a jump to a
  * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of stacks that have had no
- * block yet are empty and full, and so are those of other fronts. */
+ * block yet are empty and full. */
 
 static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 {
     size_t class = size_to_class(bytes);
-    return alloc_of[class](hs_self, class);
+    return array_stack_refill(hs_self, class);
 }
 
 static inline void *pop(struct heap *heap, size_t row, size_t bytes)
@@ -159,7 +73,7 @@ static __attribute__((noinline)) void free_miss(struct heap *heap, size_t row, v
         return;
     }
     size_t class = row - 1;
-    free_of[class](heap, class, block);
+    array_stack_flush(heap, class, block);
 }
 
 static inline void push(size_t row, void *block)

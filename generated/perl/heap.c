@@ -1,7 +1,7 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
- * Do not edit: change the design, then run: heapsmith generate owner -o DIR
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
 #include "plan.c"
@@ -16,12 +16,14 @@
 #include "counters.c"
 #include "span.c"
 #include "rows.c"
+#include "populate/growing.c"
 #include "hardening/off.c"
 #include "classifier/slab_map.c"
 #include "choice/hot_index.c"
 #include "empties/shared.c"
 #include "release/budget.c"
-#include "remote/owner_list.c"
+#include "remote/local_cache.c"
+#include "unmapping/superslabs.c"
 #include "slabs.c"
 #include "slabs_back.c"
 #include "slab_census.c"

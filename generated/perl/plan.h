@@ -1,30 +1,30 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash a71557685b7a.
- * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once
 
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
-    CLASS_COUNT = 40,
+    CLASS_COUNT = 33,
     GRAIN = 16,
     SIZE_BIAS = 0,
     SIZE_CLASS_COUNT = 2049,
     SMALL_LIMIT = 32768,
     DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
-    REMAP_BYTES = 4611686018427387904, /* a run that must move to grow so far becomes a huge block */
+    REMAP_BYTES = 131072, /* a run that must move to grow so far becomes a huge block */
     ROOM_SHARE = 4, /* of a huge block's pages: as room behind it, where it moved to grow */
 };
 
 /* Slabs and superslabs. */
 enum {
     PAGE_BYTES = 4096,
-    SLAB_BYTES = 65536,
-    SLAB_SHIFT = 16,
-    SUPERSLAB_BYTES = 2097152, /* 32 slabs */
-    BITMAP_WORDS = 64, /* 64 marks each: the smallest class has 4096 blocks a slab */
+    SLAB_BYTES = 32768,
+    SLAB_SHIFT = 15,
+    SUPERSLAB_BYTES = 2097152, /* 64 slabs */
+    BITMAP_WORDS = 32, /* 64 marks each: the smallest class has 2048 blocks a slab */
     RECIPROCAL_SHIFT = 42,
 };
 
@@ -33,14 +33,14 @@ enum {
     RUN_BINS = 128,
     RUN_BEST_OF = 32, /* free runs of a bin, from its head */
     RUN_CACHE_SLOTS = 16,
-    RUN_CACHE_BYTES = 262144, /* per thread */
+    RUN_CACHE_BYTES = 0, /* per thread */
 };
 
 /* Pages back to the OS; transparent huge pages. */
 enum {
-    SLAB_BUDGET_BYTES = 4194304,
+    SLAB_BUDGET_BYTES = 65536,
     RUN_BUDGET_BYTES = 1048576,
-    MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
+    MOST_BUDGET_BYTES = 0, /* budgets grow up to here as pages that went back are needed again */
     SHARE_PERCENT = 0, /* of a shrunk heap's bytes in use may wait in a queue; 0: no bound */
     SHRUNK = 2, /* times those bytes are less than they have been at most */
     SHARE_SLAB_BYTES = 0, /* of empty slabs may wait whatever the share is */
@@ -68,11 +68,11 @@ enum {
 /* Address space. */
 enum {
     SLAB_SPAN_BYTES = 274877906944,
-    SPAN_SLABS = 4194304,
+    SPAN_SLABS = 8388608,
     REGIONS = 1, /* of the slab span: one per class, or one for all */
     REGION_BYTES = 274877906944,
     REGION_SHIFT = 38,
-    SLAB_CLASSES_BYTES = 4194304, /* of whole pages; a byte per slab */
+    SLAB_CLASSES_BYTES = 8388608, /* of whole pages; a byte per slab */
     LIVE_MAP = 0, /* 1: a byte per GRAIN bytes of the slab span */
     RUN_SPAN_PAGES = 67108864,
     RUN_STEP_PAGES = 1024, /* made accessible together, if the system grants them */
@@ -82,7 +82,20 @@ enum {
 enum { TRANSFER_SLOTS = 0, TRANSFER_IDLE = 16 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 3904 };
+enum { SLOT_COUNT = 1646 };
+
+/* Numbers of the policies. */
+enum {
+    POPULATE_MOST = 16,
+    POPULATE_SHARE = 32,
+    UNMAP_FROM = 2,
+    SHARDS = 16,
+};
+/* The runtime asks by #ifdef which of them a design has. */
+#define POPULATE_MOST POPULATE_MOST
+#define POPULATE_SHARE POPULATE_SHARE
+#define UNMAP_FROM UNMAP_FROM
+#define SHARDS SHARDS
 
 enum {
     CLASS_16 = 0,
@@ -91,81 +104,67 @@ enum {
     CLASS_64 = 3,
     CLASS_80 = 4,
     CLASS_96 = 5,
-    CLASS_112 = 6,
-    CLASS_128 = 7,
-    CLASS_160 = 8,
-    CLASS_192 = 9,
-    CLASS_224 = 10,
-    CLASS_256 = 11,
-    CLASS_320 = 12,
-    CLASS_384 = 13,
-    CLASS_448 = 14,
-    CLASS_512 = 15,
-    CLASS_640 = 16,
-    CLASS_768 = 17,
-    CLASS_896 = 18,
-    CLASS_1024 = 19,
-    CLASS_1280 = 20,
-    CLASS_1536 = 21,
-    CLASS_1792 = 22,
-    CLASS_2048 = 23,
-    CLASS_2560 = 24,
-    CLASS_3072 = 25,
-    CLASS_3584 = 26,
-    CLASS_4096 = 27,
-    CLASS_5120 = 28,
-    CLASS_6144 = 29,
-    CLASS_7168 = 30,
-    CLASS_8192 = 31,
-    CLASS_10240 = 32,
-    CLASS_12288 = 33,
-    CLASS_14336 = 34,
-    CLASS_16384 = 35,
-    CLASS_20480 = 36,
-    CLASS_24576 = 37,
-    CLASS_28672 = 38,
-    CLASS_32768 = 39,
+    CLASS_128 = 6,
+    CLASS_144 = 7,
+    CLASS_176 = 8,
+    CLASS_224 = 9,
+    CLASS_256 = 10,
+    CLASS_272 = 11,
+    CLASS_384 = 12,
+    CLASS_512 = 13,
+    CLASS_560 = 14,
+    CLASS_752 = 15,
+    CLASS_1024 = 16,
+    CLASS_1168 = 17,
+    CLASS_1568 = 18,
+    CLASS_2112 = 19,
+    CLASS_2720 = 20,
+    CLASS_3632 = 21,
+    CLASS_4096 = 22,
+    CLASS_4672 = 23,
+    CLASS_5456 = 24,
+    CLASS_7168 = 25,
+    CLASS_9552 = 26,
+    CLASS_12288 = 27,
+    CLASS_16384 = 28,
+    CLASS_20480 = 29,
+    CLASS_24576 = 30,
+    CLASS_28672 = 31,
+    CLASS_32768 = 32,
 };
 
 enum {
     SLOT_16 = 1,
-    SLOT_32 = 578,
-    SLOT_48 = 1155,
-    SLOT_64 = 1732,
-    SLOT_80 = 2309,
-    SLOT_96 = 2374,
-    SLOT_112 = 2439,
-    SLOT_128 = 2504,
-    SLOT_160 = 2569,
-    SLOT_192 = 2634,
-    SLOT_224 = 2699,
-    SLOT_256 = 2764,
-    SLOT_320 = 2829,
-    SLOT_384 = 2894,
-    SLOT_448 = 2959,
-    SLOT_512 = 3024,
-    SLOT_640 = 3089,
-    SLOT_768 = 3154,
-    SLOT_896 = 3219,
-    SLOT_1024 = 3284,
-    SLOT_1280 = 3349,
-    SLOT_1536 = 3414,
-    SLOT_1792 = 3479,
-    SLOT_2048 = 3544,
-    SLOT_2560 = 3609,
-    SLOT_3072 = 3661,
-    SLOT_3584 = 3704,
-    SLOT_4096 = 3741,
-    SLOT_5120 = 3774,
-    SLOT_6144 = 3800,
-    SLOT_7168 = 3822,
-    SLOT_8192 = 3841,
-    SLOT_10240 = 3858,
-    SLOT_12288 = 3871,
-    SLOT_14336 = 3882,
-    SLOT_16384 = 3892,
-    SLOT_20480 = 3901,
-    SLOT_24576 = 3902,
-    SLOT_28672 = 3903,
-    SLOT_32768 = 3904,
+    SLOT_32 = 514,
+    SLOT_48 = 771,
+    SLOT_64 = 942,
+    SLOT_80 = 1071,
+    SLOT_96 = 1174,
+    SLOT_128 = 1260,
+    SLOT_144 = 1325,
+    SLOT_176 = 1382,
+    SLOT_224 = 1429,
+    SLOT_256 = 1466,
+    SLOT_272 = 1499,
+    SLOT_384 = 1530,
+    SLOT_512 = 1551,
+    SLOT_560 = 1568,
+    SLOT_752 = 1583,
+    SLOT_1024 = 1594,
+    SLOT_1168 = 1603,
+    SLOT_1568 = 1610,
+    SLOT_2112 = 1615,
+    SLOT_2720 = 1619,
+    SLOT_3632 = 1622,
+    SLOT_4096 = 1625,
+    SLOT_4672 = 1627,
+    SLOT_5456 = 1629,
+    SLOT_7168 = 1631,
+    SLOT_9552 = 1633,
+    SLOT_12288 = 1635,
+    SLOT_16384 = 1637,
+    SLOT_20480 = 1639,
+    SLOT_24576 = 1641,
+    SLOT_28672 = 1643,
+    SLOT_32768 = 1645,
 };
