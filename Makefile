@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search samplers default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev demo test bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -39,16 +39,13 @@ test: dev ## the test suite
 
 bigcheck: dev ## the test suite with its long forms (some hours); goes on where it was interrupted
 	$(BIN)/python -m heapsmith.bench.gates.bigcheck
-	$(BIN)/python -m heapsmith.bench.gates.ageing
+	$(BIN)/python -m heapsmith.bench.soak.ageing
 
 search: dev ## tune against random designs: make search TRACES="a.hst b.hst" DESIGNS=2000
-	$(BIN)/python -m heapsmith.bench.gates.search --designs $(or $(DESIGNS),2000) $(TRACES)
-
-samplers: dev ## tune against optuna's samplers at the same cost: make samplers TRACES="a.hst b.hst" SEEDS=5
-	$(BIN)/python -m heapsmith.bench.gates.samplers --seeds $(or $(SEEDS),5) $(TRACES)
+	$(BIN)/python -m heapsmith.bench.studies.search --designs $(or $(DESIGNS),2000) $(TRACES)
 
 default: dev ## search for a default over real programs: make default FOUND=candidate.toml (records them into out/default)
-	$(BIN)/python -m heapsmith.bench.gates.default out/default -o $(or $(FOUND),out/default.toml) --simulations $(or $(SIMULATIONS),300)
+	$(BIN)/python -m heapsmith.bench.studies.default out/default -o $(or $(FOUND),out/default.toml) --simulations $(or $(SIMULATIONS),300)
 
 conformance: dev ## library against model: every built-in design on real programs
 	$(BIN)/python -m heapsmith.bench.gates.conformance
@@ -66,51 +63,53 @@ everyday: dev ## programs of a Linux machine and their jobs, recorded and under 
 	$(BIN)/python -m heapsmith.bench.gates.everyday $(PROGRAMS)
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
-	$(BIN)/python -m heapsmith.bench.gates.soak $(SOAK)
+	$(BIN)/python -m heapsmith.bench.soak.soak $(SOAK)
 
 ageing: dev ## a billion events of a server on heaps that age, library beside model; goes on where it was interrupted
-	$(BIN)/python -m heapsmith.bench.gates.ageing $(AGEING)
+	$(BIN)/python -m heapsmith.bench.soak.ageing $(AGEING)
 
 floor: dev ## what a malloc of no cost and no waste would take in the programs of the benchmark
-	$(BIN)/python -m heapsmith.bench.gates.floor
+	$(BIN)/python -m heapsmith.bench.studies.floor
 
 latency: venv ## the time of single calls: p99 and p99.9 of malloc and free, of every malloc: make latency LIBS="--lib default --lib steady"
-	$(BIN)/python -m heapsmith bench --only 'calls*' --latency $(or $(LIBS),--lib peers --lib default --lib steady)
+	$(BIN)/python -m heapsmith.bench run --only 'calls*' --latency $(or $(LIBS),--lib peers --lib default --lib steady)
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
-	$(BIN)/python -m heapsmith.bench.gates.hardening
+	$(BIN)/python -m heapsmith.bench.studies.hardening
 
 attacks: venv ## how many small attacks each malloc stops: make attacks LIBS="--lib glibc --lib hardened"
-	$(BIN)/python -m heapsmith.bench.gates.attacks $(LIBS)
+	$(BIN)/python -m heapsmith.bench.attacks.attacks $(LIBS)
 
 peers: venv ## build the mallocs to compare with at their current releases (needs cargo, cmake, g++, apt)
 	$(BIN)/python -m heapsmith.bench.peers.builds $(PEERS)
 
 bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
 	@mkdir -p out
-	$(BIN)/python -m heapsmith bench -o out/bench.json $(BENCH)
+	$(BIN)/python -m heapsmith.bench run -o out/bench.json $(BENCH)
 
 bench-large: venv ## micro, threads and servers with single calls, for a machine of many cores: out/large.md and .json
 	@mkdir -p out
-	$(BIN)/python -m heapsmith bench --suite micro --suite threads --suite servers --latency --lib peers --lib default --lib owner-batch -o out/large.md --json $(BENCH) > out/large.json
+	$(BIN)/python -m heapsmith.bench run --suite micro --suite threads --suite servers --latency --lib peers --lib default --lib owner-batch -o out/large.md --json $(BENCH) > out/large.json
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 
-check: lint ## lint, types, import law, and generated/ byte for byte
+check: lint ## lint, types, import law, the picture of the architecture, and generated/ byte for byte
 	$(BIN)/python -m heapsmith.codegen.committed --check $(GENERATED)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
+	$(BIN)/python -m heapsmith.bench.gates.architecture --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
 site: dev ## the pages and the Python reference as a web site in out/site (NOTEBOOK=force: run the notebook for it)
 	$(BIN)/python -m sphinx -q -b html -W --keep-going docs out/site
 
 man: venv ## write the manual pages to out/man, from the help of the commands
-	$(BIN)/python -m heapsmith.man out/man
+	$(BIN)/python -m heapsmith.commands.man out/man
 
-generated: venv ## write the committed designs, their C and the JSON Schemas anew
+generated: venv ## write the committed designs, their C, the JSON Schemas and the picture of the architecture anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
-	$(BIN)/python -m heapsmith.schemas
+	$(BIN)/python -m heapsmith.commands.schemas
+	$(BIN)/python -m heapsmith.bench.gates.architecture
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .

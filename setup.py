@@ -1,4 +1,4 @@
-"""The package's long description: README.md, in which links to files of the sources become their names.
+"""The package's long description: README.md, without pictures, in which links to files become their names.
 
 A package index shows the text alone, where such links lead nowhere. All else is in pyproject.toml.
 """
@@ -16,6 +16,7 @@ def without_links(text: str) -> str:
         words, file = link[1], link[2]
         return words if file in words else f"{words} ({file})"
 
+    text = re.sub(r"^!\[[^][]*\]\((?![a-z]+:)[^()]*\)\n\n?", "", text, flags=re.MULTILINE)  # a picture
     return re.sub(r"\[([^][]+)\]\((?![a-z]+:|#)([^()#\s]+)[^()\s]*\)", name, text)
 
 

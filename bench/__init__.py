@@ -1,5 +1,5 @@
-"""Measurements: recordings, replays of traces under any malloc, the forge and its report.
+"""The laboratory, run from a checkout by make: programs, suites, experiments, gates. It is in no wheel.
 
-Each package imports only packages to its left: common, peers, record, programs, replay, calibrate,
-validate, suite, experiments, report, forge, gates.
+Each package imports only packages to its left: common, peers, programs, validate, suite, experiments, attacks, soak,
+studies, gates, commands.
 """

@@ -15,11 +15,11 @@ from heapsmith.codegen.claims import Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
-from heapsmith.codegen.generate import HEADER, RUNTIME, UNIT
+from heapsmith.codegen.generate import HEADER, UNIT
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.purposes import purposes
 from heapsmith.codegen.shape import audit_shape
 from heapsmith.codegen.toolchain import Compiler, complaints, find_gcc
-from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import CheckFailed
@@ -39,7 +39,9 @@ WITHIN = {"hs_malloc_large": "hs_large_alloc"}
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 DIRECTIVES = {
-    "plan.h": {"#pragma once", *(f"#define {name} {name}" for name in map(str.upper, (*policy.NUMBERS, "bounded")))},
+    "plan.h": {"#pragma once", "#define BOUNDED BOUNDED"},
+    "rooms.h": {"#pragma once"},
+    "moments.h": {"#pragma once"},
     "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop"},
     UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
     HEADER: {
@@ -48,6 +50,9 @@ DIRECTIVES = {
     },
 }
 """Preprocessor lines that an emitted file may hold beside #include."""
+
+GIVEN = r'#include |#define [A-Z_]+ "[\w/]+\.h"$'
+"""Lines that take in another file, or name one that the runtime takes in."""
 
 FOREIGN = (
     r"\b\d{4}-\d\d-\d\d\b|\b\d\d?:\d\d:\d\d\b|__(?:DATE|TIME|TIMESTAMP|FILE)__"
@@ -88,7 +93,7 @@ def audit_emitted(design: Design, emitted: Path, *, library: Path | None = None)
 
 def _shape_rows(plan: Plan, emitted: Path) -> list[Row]:
     try:
-        unit = parse(emitted, RUNTIME)
+        unit = parse(emitted, HEAP)
     except CheckFailed as error:
         return [judged("shape", "emitted C", "C11 that pycparser reads", [str(error)])]
     return audit_shape(plan, unit) + audit_figures(plan, unit)
@@ -169,7 +174,7 @@ def _line_faults(file: str, lines: list[tuple[int, str]]) -> list[str]:
             faults.append(f"line {number} has {len(line)} columns")
         if found := re.findall(FOREIGN, line):
             faults.append(f"line {number} tells {', '.join(found)}")
-        if re.match(r"\s*#", line) and not line.startswith("#include ") and line.partition(" /*")[0] not in allowed:
+        if re.match(r"\s*#", line) and not re.match(GIVEN, line) and line.partition(" /*")[0] not in allowed:
             faults.append(f"line {number} is {line.strip()}")
     return faults
 
@@ -188,7 +193,7 @@ def _warning_rows(emitted: Path, gcc: Compiler) -> list[Row]:
     """gcc, and clang where it is installed, must give no warning."""
     clang = shutil.which("clang")
     compilers = {"gcc": [gcc.path, *WARNINGS]} | ({"clang": [clang, "-Wall", "-Wextra"]} if clang else {})
-    options = ["-std=gnu17", "-O1", f"-I{emitted}", f"-I{RUNTIME}"]
+    options = ["-std=gnu17", "-O1", f"-I{emitted}", f"-I{HEAP}"]
     both = '#include "plan.c"\n#include "fast.c"\n'
     return [
         judged("style", f"{name} -Wall -Wextra", "no warning", complaints([*command, *options], both, "the emitted C"))

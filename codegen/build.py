@@ -3,7 +3,8 @@
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from heapsmith.codegen.generate import APART, RUNTIME, SLOW, UNIT, generate
+from heapsmith.codegen.generate import APART, SLOW, UNIT, generate
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import compile_c, find_gcc, find_tool, links_with_gnu_ld, run_tool
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import Missing
@@ -77,7 +78,7 @@ def build_emitted(
     """
     chosen = [*(FLAGS if flags is None else flags), *(own or ()), *(CHECKED if checked else [])]
     options = [*chosen, *_apart(compiler), *_soname(out)]
-    return compile_c(_sources(emitted), out, flags=options, include=[emitted, RUNTIME], compiler=compiler)
+    return compile_c(_sources(emitted), out, flags=options, include=[emitted, HEAP], compiler=compiler)
 
 
 def build_layouts(design: Design, layouts: Mapping[Path, str]) -> None:
@@ -89,7 +90,7 @@ def build_layouts(design: Design, layouts: Mapping[Path, str]) -> None:
     with scratch() as emitted:
         generate(design, emitted)
         objects = [
-            compile_c([source], source.with_suffix(".o"), flags=[*COMPILE, *own, "-c"], include=[emitted, RUNTIME])
+            compile_c([source], source.with_suffix(".o"), flags=[*COMPILE, *own, "-c"], include=[emitted, HEAP])
             for source in _sources(emitted)
         ]
         for number, (out, text) in enumerate(layouts.items()):
@@ -107,7 +108,7 @@ def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Seque
     """
     objcopy, ar = find_tool("objcopy"), find_tool("ar")
     flags = [*COMPILE, *own, *(CHECKED if checked else []), *ARCHIVE]
-    whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, RUNTIME])
+    whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, HEAP])
     run_tool([objcopy, "--localize-hidden", str(whole.absolute())], whole.name)
     with staged(out, Missing) as archive:
         run_tool([ar, "rcsD", str(archive.absolute()), str(whole.absolute())], out.name)

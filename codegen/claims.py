@@ -97,9 +97,7 @@ def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
     if plan.dispatch != "table":  # a miss has read hs_self
         allocate, free = (part._replace(loads=part.loads - SELF.loads) for part in (allocate, free))
     free = _with_count(plan, free)
-    return _with_header(plan, allocate), total(free, LEARNED) if row.numbers.get(
-        "learn_most"
-    ) and not row.stack else free
+    return _with_header(plan, allocate), total(free, LEARNED) if row.resizable and not row.stack else free
 
 
 def _with_header(plan: Plan, allocate: Hit) -> Hit:
@@ -241,7 +239,7 @@ def struct_fields(plan: Plan) -> dict[str, dict[str, int]]:
     def offsets(prefix: str, fields: str) -> dict[str, int]:
         return {field: getattr(layout, f"{prefix}_{field.upper()}") for field in fields.split()}
 
-    hot = plan.numbers.get("record_class_bytes", 0)
+    hot = plan.record_counts_at
     slab = offsets("SLAB", "out next previous child newer older owner earlier") | {"class": layout.SLAB_CLASS_NUMBER}
     return {
         "heap": {name: at for name, at in msgspec.structs.asdict(plan.layout).items() if name != "heap_bytes"},
@@ -258,9 +256,9 @@ def _learned(plan: Plan) -> dict[str, int]:
 
 def struct_bytes(plan: Plan) -> dict[str, int]:
     """The structure sizes that model/memory/layout.py assumes; plan.c asserts them."""
-    vacancy = {"vacancy": layout.VACANCY_BYTES} if "own_superslabs" in plan.numbers else {}
+    vacancy = {"vacancy": layout.VACANCY_BYTES} if not plan.design.row("ownership").IN_RECORD else {}
     return vacancy | {
-        "slab": layout.SLAB_BYTES + plan.numbers.get("record_extra", 0),
+        "slab": plan.record_bytes,
         "class_plan": layout.CLASS_BYTES,
         "front": layout.FRONT_BYTES,
         "class_slabs": layout.STORE_BYTES,

@@ -5,10 +5,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
 from heapsmith.model.heap.ledger import ledger
-from heapsmith.model.heap.records import COUNTS, TOTALS
 from heapsmith.model.heap.simulator import Counters, Simulator
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
+from heapsmith.model.parts.counters import COUNTS, TOTALS
 from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")

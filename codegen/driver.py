@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import BYTES
-from heapsmith.codegen.generate import RUNTIME
+from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.constants import BENCHFAST, NS_PER_MS, PAGE
 from heapsmith.model.errors import Missing
-from heapsmith.model.memory.nodes import write_nodes
+from heapsmith.model.memory.numa_nodes import write_nodes
 from heapsmith.model.trace.reader import Chunk
 
 FIELDS = {"op": "u1", "align_log2": "u1", "group": "<u2", "thread": "<u4", "block": "<u4"}

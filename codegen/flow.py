@@ -1,7 +1,7 @@
 """Machine code as graphs: what each function of a library calls, its loops, and its worst count of instructions.
 
 A loop is a strongly connected part of a function with one entry, its head. It is bounded if each
-of its cycles through the head passes a mark of runtime/bound.h that no loop inside it has.
+of its cycles through the head passes a mark of runtime/heap/1_base/bound.h that no loop inside it has.
 """
 
 import re

@@ -9,6 +9,8 @@ def purposes(plan: Plan) -> dict[str, str]:
     sizes = ", size to class" if plan.size_table else ""
     return {
         "plan.h": "The numbers of this heap, as enumerators for the emitted C and the runtime.",
+        "rooms.h": "What the policies of this design keep in a heap.",
+        "moments.h": "What happens in a heap, and which policies of this design act on it.",
         "plan.c": f"The tables of this heap: size classes{sizes}, and the heap of a thread that has none.",
         "fast.c": f"The hit paths of this heap: {_paths(plan)}.",
         "heap.c": "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one "

@@ -121,7 +121,7 @@ def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expe
         return Expected((function.leaves,), (), frozenset(), own, frozenset())
     calls = function.calls | (header_calls(plan) if name.startswith("alloc_") else set())
     names = own | ({f"SLOT_{row.name}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
-    learned = f"heap->front[CLASS_{row.name}].capacity" if row.numbers.get("learn_most") else row.front.capacity
+    learned = f"heap->front[CLASS_{row.name}].capacity" if row.resizable else row.front.capacity
     test = function.test.format(capacity=learned, name=row.name)
     return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity, row.blocks}))
 

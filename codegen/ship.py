@@ -11,8 +11,10 @@ from collections.abc import Iterator, Mapping
 from importlib.metadata import distribution
 from pathlib import Path
 
+from heapsmith.codegen import rooms
 from heapsmith.codegen.build import FLAGS, WARNINGS
-from heapsmith.codegen.generate import APART, HEADER, RUNTIME, SLOW, UNIT, Generated, banner, parts, render, written
+from heapsmith.codegen.generate import APART, HEADER, SLOW, UNIT, Generated, banner, pieces, render, written
+from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import design_text
@@ -20,6 +22,8 @@ from heapsmith.model.design.toml import design_text
 INCLUDE = re.compile(r'^#include "([^"]+)"(.*)$', re.MULTILINE)
 SYSTEM = re.compile(r"^#include <([^>]+)>", re.MULTILINE)
 CONDITION = re.compile(r"#\s*(ifdef|ifndef|if|else|elif|endif)\b\s*(\w*)")
+NAMES = re.compile(r'/\* The files of this design.*\n(?:#define \w+ "[^"]+"\n)+\n')
+"""The names of files in plan.h, which nobody asks for where the files themselves are included."""
 GUARD = re.compile(r"#pragma once\n|#ifndef (\w+_H)\n#define \1\n")
 
 WHOLE = """#define _GNU_SOURCE /* before the first system header */
@@ -47,7 +51,7 @@ CALLED = {
 }
 """The functions that the library calls itself."""
 
-MAKEFILE = """libheap.so: fast.c slow.c $(wildcard *.h runtime/* runtime/*/*)
+MAKEFILE = """libheap.so: fast.c slow.c $(wildcard *.h runtime/*/* runtime/*/*/*)
 	$(or $(CC),cc) {flags} -o $@ fast.c slow.c
 """
 
@@ -86,10 +90,12 @@ def folder_of(design: Design) -> dict[str, bytes]:
     plan = make_plan(design)
     emitted = render(plan)
     emitted[SLOW] = emitted.pop(UNIT)
-    files = {name: _relative(text, name) for name, text in emitted.items()}
-    for part in parts(plan):
-        name = f"runtime/{part.relative_to(RUNTIME).as_posix()}"
-        files[name] = _relative(part.read_text(), name)
+    given = rooms.headers(plan)
+    emitted["plan.h"] = NAMES.sub("", emitted["plan.h"])
+    files = {name: _relative(text, name, given) for name, text in emitted.items()}
+    for piece in pieces(plan):
+        name = f"runtime/{piece.relative_to(HEAP).as_posix()}"
+        files[name] = _relative(piece.read_text(), name, given)
     files["heap.c"] = banner(plan, "The library in one unit.") + _whole(files, '#include "fast.c"\n#include "slow.c"')
     files["runtime/apart.ld"] = APART.read_text()
     files["design.toml"] = design_text(design)
@@ -120,15 +126,15 @@ def ship(design: Design, out: Path, *, single: bool = False, check: bool = False
     return written(design, files, out, check=check)
 
 
-def _relative(text: str, name: str) -> str:
-    """A file's text, whose includes begin at its own folder."""
+def _relative(text: str, name: str, given: Mapping[str, str]) -> str:
+    """A file's text, whose includes begin at its own folder, and take in the files of the design's policies."""
     folder = posixpath.dirname(name)
 
     def found(match: re.Match[str]) -> str:
-        target = f"runtime/{match[1]}" if (RUNTIME / match[1]).is_file() else SLOW if match[1] == UNIT else match[1]
+        target = f"runtime/{match[1]}" if (HEAP / match[1]).is_file() else SLOW if match[1] == UNIT else match[1]
         return f'#include "{os.path.relpath(target, folder or ".")}"{match[2]}'
 
-    return INCLUDE.sub(found, text)
+    return INCLUDE.sub(found, rooms.ASKED.sub(lambda match: f'#include "{given[match[1]]}"', text))
 
 
 def _whole(files: Mapping[str, str], parts: str) -> str:

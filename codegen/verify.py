@@ -29,7 +29,7 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
 from heapsmith.model.heap.simulator import Simulator
-from heapsmith.model.memory.nodes import why_no_nodes
+from heapsmith.model.memory.numa_nodes import why_no_nodes
 from heapsmith.model.predict.simulate import Progress, site_notes
 from heapsmith.model.trace.reader import Chunk, TraceReader
 

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from heapsmith.bench.common.stamps import Stamped
-from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.suite.columns import Column
 from heapsmith.bench.suite.rows import Calls, Runner, Sample
+from heapsmith.tools.common.call_times import Stamped
+from heapsmith.tools.peers.peers import Library
 
 
 def sample(cpu: int, wall: int, rss: int, output: str = "same") -> Sample:

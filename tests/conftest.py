@@ -1,4 +1,4 @@
-"""Shared by all tests: `call` runs the command line, `trace` is a real one; under CI=true nothing may be skipped."""
+"""Shared by all tests: `call` and `lab` run commands, `trace` is a real one; under CI=true nothing may be skipped."""
 
 import gc
 import os
@@ -11,7 +11,8 @@ from typing import NamedTuple
 
 import pytest
 
-from heapsmith.__main__ import main
+from heapsmith import __main__ as program
+from heapsmith.bench import __main__ as laboratory
 from heapsmith.model.constants import BENCHFAST
 
 os.environ |= BENCHFAST  # built-in designs that check no free() work in tests
@@ -48,7 +49,6 @@ COMPILED_MODEL = (
         "memory_limit",
         "mesh",
         "meters",
-        "policies",
         "python",
         "real_programs",
         "record",
@@ -57,7 +57,6 @@ COMPILED_MODEL = (
         "resident",
     ),
     *(
-        "samplers",
         "segregat",
         "simulate",
         "sites",
@@ -100,7 +99,19 @@ def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.Tes
 
 @pytest.fixture
 def call(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Answer]]:
-    """Runs `main` in this process, with real file descriptors behind its streams."""
+    """Runs the command line in this process, with real file descriptors behind its streams."""
+    yield from _caller(program.main, monkeypatch, capfd)
+
+
+@pytest.fixture
+def lab(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Iterator[Callable[..., Answer]]:
+    """The same for the laboratory's command line, `python -m heapsmith.bench`."""
+    yield from _caller(laboratory.main, monkeypatch, capfd)
+
+
+def _caller(
+    main: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> Iterator[Callable[..., Answer]]:
     kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: object) -> Answer:
@@ -130,11 +141,11 @@ def plain_model() -> Iterator[None]:
 @pytest.fixture(scope="module")
 def own_outcomes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Outcomes of searches are stored in a folder of these tests; compiled code stays where it is."""
-    from heapsmith.model.search import store
+    from heapsmith.model.search import outcome_store
 
     folder = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(store, "cache_dir", lambda: folder)
+        patch.setattr(outcome_store, "cache_dir", lambda: folder)
         yield
 
 

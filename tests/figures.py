@@ -9,7 +9,7 @@ from pathlib import Path
 from loaded import LIBC, MALLINFO, Loaded, mallinfo
 
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.records import COUNTS, TOTALS
+from heapsmith.model.parts.counters import COUNTS, TOTALS
 
 TIMEOUT_S = 10
 BLOCKS = 90
@@ -67,7 +67,7 @@ def _whole_pages(heap: Loaded, handle: ctypes.CDLL, plan: Plan) -> None:
 
 
 def _keyed(heap: Loaded, plan: Plan) -> None:
-    """The canary behind a block cannot be told from its address: runtime/hardening/full.h, with a key of 0."""
+    """The canary behind a block cannot be told from its address (runtime/heap/4_blocks/hardening/full.h): key 0."""
     row = plan.classes[-1]
     end = heap.malloc(row.usable) + row.usable
     without_key = (end | 1) * 0x9E3779B97F4A7C15 % (1 << 64)

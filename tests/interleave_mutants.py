@@ -15,25 +15,38 @@ class Mutant(NamedTuple):
 
 
 RACE = "data race: another thread's write did not happen before this access"
-LIST, MUTEX, QUEUE = "remote/owner_list.c", "remote/owner_mutex.c", "remote/owner_queue.c"
-BATCH = "remote/owner_batch.c"
-SWAPS, CLAIMS = "pool/swaps.h", "pool/claims.h"
+LIST, MUTEX, QUEUE = (
+    "5_slab_policies/remote/owner_list.c",
+    "5_slab_policies/remote/owner_mutex.c",
+    "5_slab_policies/remote/owner_queue.c",
+)
+BATCH = "5_slab_policies/remote/owner_batch.c"
+SWAPS, CLAIMS = "5_slab_policies/pool/swaps.h", "5_slab_policies/pool/claims.h"
 LOST = "a slab is lost, or two have it"
 MUTANTS = [
-    Mutant("lock", "lock_2x1", "lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
+    Mutant(
+        "lock", "lock_2x1", "2_system/lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE
+    ),
     Mutant(
         "lock",
         "lock_2x1",
-        "lock.h",
+        "2_system/lock.h",
         "exchange_n(&lock->word, 0, __ATOMIC_RELEASE",
         "exchange_n(&lock->word, 0, 0",
         RACE,
     ),
-    Mutant("lock", "lock_2x1", "lock.c", "| LOCK_WAITERS, false, __ATOMIC_ACQUIRE", "| LOCK_WAITERS, false, 0", RACE),
     Mutant(
         "lock",
         "lock_2x1",
-        "lock.h",
+        "2_system/lock.c",
+        "| LOCK_WAITERS, false, __ATOMIC_ACQUIRE",
+        "| LOCK_WAITERS, false, 0",
+        RACE,
+    ),
+    Mutant(
+        "lock",
+        "lock_2x1",
+        "2_system/lock.h",
         "return __atomic_compare_exchange_n(&lock->word, &word, lock_self(), false,"
         " __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);",
         "word = __atomic_load_n(&lock->word, __ATOMIC_ACQUIRE); if (word == 0) "
@@ -43,23 +56,23 @@ MUTANTS = [
     Mutant(
         "lock",
         "lock_2x1",
-        "lock.h",
+        "2_system/lock.h",
         "__atomic_exchange_n(&lock->word, 0, __ATOMIC_RELEASE)",
         "__atomic_load_n(&lock->word, __ATOMIC_RELAXED); __atomic_store_n(&lock->word, 0, __ATOMIC_RELEASE)",
         "deadlock",
     ),
-    Mutant("lock", "lock_2x1", "lock.h", "        hs_lock_wake(lock);", "        (void)lock;", "deadlock"),
-    Mutant("lock", "lock_3x1", "lock.c", "lock_self() | LOCK_WAITERS", "lock_self()", "deadlock"),
+    Mutant("lock", "lock_2x1", "2_system/lock.h", "        hs_lock_wake(lock);", "        (void)lock;", "deadlock"),
+    Mutant("lock", "lock_3x1", "2_system/lock.c", "lock_self() | LOCK_WAITERS", "lock_self()", "deadlock"),
     Mutant(
         "lock",
         "lock_2x1",
-        "lock.c",
+        "2_system/lock.c",
         "(uint32_t)(word | LOCK_WAITERS)",
         "(uint32_t)__atomic_load_n(&lock->word, __ATOMIC_RELAXED)",
         "deadlock",
     ),
-    Mutant("lock", "lock_2x1", "lock.h", "& ~LOCK_WAITERS) ==", ") ==", "lock_mine is false for the holder"),
-    Mutant("lock", "lock_2x1", "lock.c", "    errno = saved;", "    (void)saved;", "errno is not as it was"),
+    Mutant("lock", "lock_2x1", "2_system/lock.h", "& ~LOCK_WAITERS) ==", ") ==", "lock_mine is false for the holder"),
+    Mutant("lock", "lock_2x1", "2_system/lock.c", "    errno = saved;", "    (void)saved;", "errno is not as it was"),
     Mutant("list", "list_1x1", LIST, "true, __ATOMIC_RELEASE", "true, 0", RACE),
     Mutant("list", "recycle", LIST, "true, __ATOMIC_RELEASE", "true, 0", "data race"),
     Mutant("list", "list_1x1", LIST, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE),
@@ -88,16 +101,16 @@ MUTANTS = [
         "a block is lost",
     ),
     Mutant(
-        *("list", "list_2x1", "counters.h"),
+        *("list", "list_2x1", "2_system/counters.h"),
         *("count_shared(uint64_t *counter, uint64_t by)\n{\n    __atomic_fetch_add(counter, by, __ATOMIC_RELAXED)",),
         *("count_shared(uint64_t *counter, uint64_t by)\n{\n    *counter += by", RACE),
     ),
-    Mutant("list", "recycle", "remote/owned.h", "    hs_lock_pool();", "", "data race"),
+    Mutant("list", "recycle", "5_slab_policies/remote/owned.h", "    hs_lock_pool();", "", "data race"),
     Mutant("mutex", "list_2x1", MUTEX, "    hs_lock_number(lock_of(owner));\n", "", "a block is lost"),
     Mutant("mutex", "list_1x1", MUTEX, "    hs_lock_number(lock_of(heap));\n", "", "data race"),
     Mutant("mutex", "list_1x1", MUTEX, "    hs_unlock_number(lock_of(owner));\n", "", "deadlock"),
-    Mutant("mutex_fork", "mutex_fork", "locks.c", "    take_numbered(holds_none);\n", "", "data race"),
-    Mutant("mutex_fork", "mutex_fork", "locks.c", "    release_numbered();\n", "", "deadlock"),
+    Mutant("mutex_fork", "mutex_fork", "2_system/locks.c", "    take_numbered(holds_none);\n", "", "data race"),
+    Mutant("mutex_fork", "mutex_fork", "2_system/locks.c", "    release_numbered();\n", "", "deadlock"),
     Mutant("mutex", "list_1x2", MUTEX, "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n", "", "a block"),
     Mutant("queue", "list_1x1", QUEUE, "newest, __ATOMIC_ACQ_REL", "newest, __ATOMIC_ACQUIRE", RACE),
     Mutant("queue", "list_1x1", QUEUE, "NULL, __ATOMIC_ACQ_REL", "NULL, __ATOMIC_RELEASE", RACE),
@@ -105,19 +118,18 @@ MUTANTS = [
         "queue",
         "list_1x2",
         QUEUE,
-        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n        *newest ="
+        "        __atomic_store_n(&queue->front, NULL, __ATOMIC_RELAXED);\n        *newest ="
         " __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n",
         "        *newest = __atomic_exchange_n(&queue->last, NULL, __ATOMIC_ACQ_REL);\n"
-        "        __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n",
+        "        __atomic_store_n(&queue->front, NULL, __ATOMIC_RELAXED);\n",
         "a block is lost",
     ),
     Mutant(
         "queue",
         "list_2x1",
         QUEUE,
-        "__atomic_exchange_n(&queue_of(owner)->last, newest, __ATOMIC_ACQ_REL);",
-        "__atomic_load_n(&queue_of(owner)->last, __ATOMIC_ACQUIRE); "
-        "__atomic_store_n(&queue_of(owner)->last, newest, __ATOMIC_RELEASE);",
+        "__atomic_exchange_n(&queue->last, newest, __ATOMIC_ACQ_REL);",
+        "__atomic_load_n(&queue->last, __ATOMIC_ACQUIRE); __atomic_store_n(&queue->last, newest, __ATOMIC_RELEASE);",
         "a block is lost",
     ),
     Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),
@@ -154,41 +166,55 @@ MUTANTS = [
     Mutant("pool", "claim_walk", CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
     Mutant("pool", "claim_close", CLAIMS, "exchange_n(&superslab->next, 0, ", "load_n(&superslab->next, ", RACE),
     Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
-    Mutant("run", "run_freed_twice", "runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
+    Mutant("run", "run_freed_twice", "7_large/runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
     Mutant(
         "run",
         "run_looked_behind",
-        "run_pages.c",
+        "7_large/run_pages.c",
         "set_run_state(first, RUN_GONE);",
         "",
         "a run begins where none seems to",
     ),
     Mutant(
-        "peak", "peak_2x1", "counters.c", "while (by > 0 && now > peak", "if (by > 0 && now > peak", "an increase has"
+        "peak",
+        "peak_2x1",
+        "2_system/counters.c",
+        "while (by > 0 && now > peak",
+        "if (by > 0 && now > peak",
+        "an increase has",
     ),
-    Mutant("peak", "peak_2x1", "counters.c", "by > 0 && now > peak", "by > 0", "the peak is not the greatest sum"),
+    Mutant(
+        "peak", "peak_2x1", "2_system/counters.c", "by > 0 && now > peak", "by > 0", "the peak is not the greatest sum"
+    ),
     Mutant(
         "peak",
         "peak_2x1",
-        "counters.c",
+        "2_system/counters.c",
         "__atomic_add_fetch(&hs_count.committed, (uint64_t)by, __ATOMIC_RELAXED)",
         "hs_count.committed += (uint64_t)by",
         RACE,
     ),
-    Mutant("life", "live_2", "thread.c", "        hs_lock_pool();\n        heap = adopt", "        heap = adopt", RACE),
     Mutant(
-        *("life", "start_2", "thread.c"),
+        "life",
+        "live_2",
+        "8_threads/heaps/thread.c",
+        "        hs_lock_pool();\n        heap = adopt",
+        "        heap = adopt",
+        RACE,
+    ),
+    Mutant(
+        *("life", "start_2", "8_threads/life.c"),
         *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
     ),
-    Mutant("life", "handlers_exchanged", "locks.c", "holds_none || tries < PATIENCE", "true", "livelock"),
+    Mutant("life", "handlers_exchanged", "2_system/locks.c", "holds_none || tries < PATIENCE", "true", "livelock"),
     Mutant(
         "life",
         "handler_large",
-        "locks.c",
+        "2_system/locks.c",
         "return;\n    if (locks_taken & LARGE)",
         "return;\n    if (1)",
         "fork released a lock",
     ),
-    Mutant("life", "fork_twice", "locks.c", "if (--forking > 0)", "if (--forking > 1)", "data race"),
-    Mutant("life", "child_of_handler", "locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
+    Mutant("life", "fork_twice", "2_system/locks.c", "if (--hs_forking > 0)", "if (--forking > 1)", "data race"),
+    Mutant("life", "child_of_handler", "2_system/locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
 ]

@@ -10,10 +10,10 @@ from pathlib import Path
 from covering import covering_designs, soon
 from loaded import checked_library
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.tools.common.preload import preloadable
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ("-O1", "-fno-builtin", "-pthread", "-Wall", "-Wextra")

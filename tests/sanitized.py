@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 import pytest
 
-from heapsmith.codegen.generate import RUNTIME, UNIT, generate
+from heapsmith.codegen.generate import UNIT, generate
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import build_tool, compile_c
 from heapsmith.model.design.design import Design
 
@@ -76,11 +77,10 @@ def build_sanitized(design: Design, sanitizer: Sanitizer, folder: Path, *, chang
 def _put_changed(change: Change, folder: Path) -> None:
     """One of the runtime's sources, changed, in the folder of the emitted C, where the compiler looks first."""
     name, old, new = change
-    assert "/" in name or name.endswith(".c"), "a header of no room is found beside the source that includes it"
-    text = (RUNTIME / name).read_text()
+    text = (HEAP / name).read_text()
     assert old in text, f"{name} has no {old}"
     changed = folder / name
-    changed.parent.mkdir(exist_ok=True)
+    changed.parent.mkdir(parents=True, exist_ok=True)
     changed.write_text(text.replace(old, new))
 
 
@@ -88,7 +88,7 @@ def _library(sanitizer: Sanitizer, folder: Path) -> Path:
     """The library as one object whose exported functions, heapsmith's own apart, have the prefix."""
     joined, renames = folder / "library.o", folder / "renames"
     flags = [*COMPILE, *sanitizer.flags, "-r", "-nostdlib"]
-    compile_c([folder / "fast.c", folder / UNIT], joined, flags=flags, include=[folder, RUNTIME])
+    compile_c([folder / "fast.c", folder / UNIT], joined, flags=flags, include=[folder, HEAP])
     listed = _run(["nm", "--defined-only", "--extern-only", "--format=posix", str(joined)])
     names = [line.split()[0] for line in listed.splitlines()]
     exported = [name for name in names if not name.startswith(("hs_", "heapsmith_", "__odr_asan"))]

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from traces import random_trace
 
-from heapsmith.bench.sweep import sweep as fleet
-from heapsmith.bench.sweep.grid import variants
-from heapsmith.bench.sweep.local import Processes
+from heapsmith.tools.sweep import sweep as fleet
+from heapsmith.tools.sweep.grid import variants
+from heapsmith.tools.sweep.local import Processes
 
 GRID = """base = "default"
 [values]

@@ -114,7 +114,7 @@ FULL = "    if (held >= 64) { /* full, or no heap */\n        "
 
 CHANGES = {
     "fast.c": {
-        '#include "span.h"': '#include "span.h"\n#include "locks.h"\n#include "store.h"',
+        '#include "3_records/span.h"': '#include "2_system/locks.h"\n#include "6_slabs/store.h"',
         "[CLASS_16].hit0);": "[CLASS_16].hit0); while (block->link == 1) block = NULL;",
         "[CLASS_32].held, held + 1);": "[CLASS_32].held, held + 1); heap->remote = block;",
         "[CLASS_48].held;\n    if (held >= 64)": "[CLASS_48].held;\n    if (held >= 63)",

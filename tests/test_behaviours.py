@@ -11,12 +11,12 @@ import pytest
 from covering import all_designs, covering_designs, of_each_row, soon
 from loaded import checked_library
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.tools.common.preload import preloadable
 
 FOLDER = Path(__file__).parent / "behaviours"
 SOURCES = sorted([*FOLDER.glob("*.c"), *FOLDER.glob("*.cpp")])

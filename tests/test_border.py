@@ -9,8 +9,9 @@ import pytest
 from covering import soon
 from preloaded import PROGRAMS, library, program, shim, start
 
-from heapsmith.bench.record.record import build_recorder
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.tools.record.record import build_recorder
 
 SYSTEM_CALLS = """
     close fcntl fstat getpid getrlimit getrusage madvise mmap mprotect mremap munmap open pthread_sigmask read rename
@@ -112,9 +113,9 @@ def test_definitions_are_those_of_the_dynamic_linker(style: str, tmp_path: Path)
     source.write_text(OLD_STYLE)
     flags = ["-shared", "-fPIC", f"-Wl,--hash-style={style}"]
     other = build_tool("old_style.so", [source], flags)
-    runtime = PROGRAMS.parents[1] / "runtime"
-    words = [PROGRAMS / "shim_definitions.c", runtime / "definitions.c"]
-    probe = build_tool("definitions.so", words, ["-D_GNU_SOURCE", "-shared", "-fPIC", "-fvisibility=hidden"])
+    words = [PROGRAMS / "shim_definitions.c", HEAP / "1_base/definitions.c"]
+    flags = ["-D_GNU_SOURCE", "-shared", "-fPIC", "-fvisibility=hidden"]
+    probe = build_tool("definitions.so", words, flags, include=[HEAP])
     done = start([program_in_cpp(tmp_path)], probe, other, environment={"SHIM_NAMES": " ".join(NAMES)})
     assert (done.returncode, done.stderr) == (0, "")
     assert dict(line.split(" ", 1) for line in done.stdout.splitlines()) == NAMES

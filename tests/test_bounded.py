@@ -9,15 +9,16 @@ from pathlib import Path
 import pytest
 from preloaded import library, program, run, start
 
-from heapsmith.bench.peers.peers import find_library
 from heapsmith.bench.suite.rows import rows
 from heapsmith.codegen import build as build_module
 from heapsmith.codegen.bounds import BOUNDED, GATES, audit_bounds
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.claims import Row
 from heapsmith.codegen.flow import Function, Mark, components, longest
-from heapsmith.codegen.generate import RUNTIME, generate
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import load
+from heapsmith.tools.peers.peers import find_library
 
 KILLED = 128 + 31
 """The exit status of env(1) after SIGSYS, in a shell's form; subprocess says -31."""
@@ -29,34 +30,38 @@ needs_tools = pytest.mark.skipif(
 
 MUTANTS = {
     "loop": (
-        "store.c",
+        "6_slabs/store.c",
         "    slab->carved += taken;\n",
         "    while (slab->huge)\n        ;\n    slab->carved += taken;\n",
     ),
     "inner loop": (
-        "store.c",
+        "6_slabs/store.c",
         "        BOUND(carved, MOST_REFILL);\n",
         "        BOUND(carved, MOST_REFILL);\n"
         "        while (__atomic_load_n(&slab->freed, __ATOMIC_RELAXED) > SLAB_BYTES)\n            ;\n",
     ),
     "a way past the mark": (
-        "freed_blocks/list.h",
+        "4_blocks/freed_blocks/list.h",
         "        BOUND(taken_freed, MOST_REFILL);\n",
         "        if (newest != NULL) {\n            BOUND(taken_freed, MOST_REFILL);\n        }\n",
     ),
     "madvise": (
-        "slabs.c",
+        "6_slabs/slabs.c",
         "    freed_end(slab);\n",
         "    freed_end(slab);\n    os_huge_pages(slab_start(slab), 1, false);\n",
     ),
     "instruction": (
-        "api.c",
+        "9_api/api.c",
         "    free(block);\n    count_shared(&hs_count.realloc_moved, 1);\n",
         '    free(block);\n    __asm__ volatile("syscall" ::: "rcx", "r11", "memory");\n',
     ),
-    "lock": ("pool/alone.h", "    slab->older = pool->top;\n", "    hs_lock_pool();\n    slab->older = pool->top;\n"),
+    "lock": (
+        "5_slab_policies/pool/alone.h",
+        "    slab->older = pool->top;\n",
+        "    hs_lock_pool();\n    slab->older = pool->top;\n",
+    ),
     "recursion": (
-        "api.c",
+        "9_api/api.c",
         "void cfree(void *block)\n{\n",
         "void cfree(void *block)\n{\n    free(realloc(block, 1));\n    cfree(block);\n",
     ),
@@ -95,19 +100,19 @@ def test_default_is_not_bounded() -> None:
 )
 def test_a_mutant_fails(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file, old, new = MUTANTS[name]
-    shutil.copytree(RUNTIME, tmp_path / "runtime", ignore=shutil.ignore_patterns("recorder", "replay", "verify", "__*"))
-    changed = tmp_path / "runtime" / file
+    shutil.copytree(HEAP, tmp_path / "heap")
+    changed = tmp_path / "heap" / file
     text = changed.read_text()
     assert text.count(old) == 1
     changed.write_text(text.replace(old, new))
-    monkeypatch.setattr(build_module, "RUNTIME", tmp_path / "runtime")
+    monkeypatch.setattr(build_module, "HEAP", tmp_path / "heap")
     generate(load("steady"), tmp_path / "emitted")
     assert failed(audit_bounds(build_emitted(tmp_path / "emitted", tmp_path / "mutant.so")))
 
 
 def test_each_bound_has_a_name_of_its_own() -> None:
     """Marks of one name are of one loop: the compiler's copies of it."""
-    sources = [path.read_text() for path in RUNTIME.rglob("*.[ch]") if path.name != "bound.h"]
+    sources = [path.read_text() for path in HEAP.rglob("*.[ch]") if path.name != "bound.h"]
     names = Counter(name for text in sources for name in re.findall(r"ROUNDS\((\w+)\)", text))
     used = Counter(name for text in sources for name in re.findall(r"BOUND\((\w+),", text))
     assert names == used

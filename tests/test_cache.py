@@ -12,11 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
+from heapsmith.model.memory.cold_paths import COLD, FLUSH, REFILL
 from heapsmith.model.memory.hardware import Hardware, Level, Tlb, TlbLevel
 from heapsmith.model.memory.layout import APPLICATION, HEAPS, LARGE_LOCK, POOL_LOCK, SLABS, SPAN, TRANSFERRED
 from heapsmith.model.memory.layout import COUNTS as COUNTS_AT
 from heapsmith.model.memory.listener import COUNTS, Listener
-from heapsmith.model.memory.paths import COLD, FLUSH, REFILL
 from heapsmith.model.memory.touches import CACHES, acts, branch, gone, on_huge, takes, tick, touch, touch_bytes
 
 TINY = Hardware(

@@ -8,13 +8,13 @@ import msgspec
 import pytest
 from traces import trace_of
 
-from heapsmith.bench.calibrate.calibrate import OF_CORES, calibrate, of_cores, sampled, write_machine
-from heapsmith.bench.calibrate.cells import cells_of
-from heapsmith.bench.calibrate.micro_traces import PROGRAMS, write_programs
-from heapsmith.bench.calibrate.weather import polish
 from heapsmith.model.design.design import load
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.trace.reader import verify
+from heapsmith.tools.calibrate.calibrate import OF_CORES, calibrate, of_cores, sampled, write_machine
+from heapsmith.tools.calibrate.cells import cells_of
+from heapsmith.tools.calibrate.micro_traces import PROGRAMS, write_programs
+from heapsmith.tools.calibrate.timed_replays import polish
 
 
 def test_micro_programs_are_whole_and_repeat(tmp_path: Path) -> None:
@@ -59,10 +59,10 @@ def test_what_valgrind_runs_otherwise_is_not_counted(tmp_path: Path) -> None:
 @pytest.mark.big
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_tiny_calibration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "weather.YARDSTICK_EVENTS"):
-        monkeypatch.setattr(f"heapsmith.bench.calibrate.{number}", 2400)
+    for number in ("calibrate.EVENTS", "calibrate.TIMED_EVENTS", "timed_replays.YARDSTICK_EVENTS"):
+        monkeypatch.setattr(f"heapsmith.tools.calibrate.{number}", 2400)
     # Wide caches need a compiled variant of their own, which takes half a minute; test_cache.py has them.
-    monkeypatch.setattr("heapsmith.bench.calibrate.calibrate.here", load_hardware)
+    monkeypatch.setattr("heapsmith.tools.calibrate.calibrate.here", load_hardware)
     programs = {name: PROGRAMS[name] for name in ("pairs", "holes")}
     found = calibrate(programs=programs, designs=[load("default"), load("sll")], rounds=1)
     assert (found.counted, found.timed) == (4, 4)  # so few that all are the richest of some kind

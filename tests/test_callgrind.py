@@ -8,10 +8,7 @@ import pytest
 from loaded import unchecked_library
 from traces import trace_of
 
-from heapsmith.bench.calibrate.micro_traces import Script
 from heapsmith.bench.gates.hot_paths import allowed
-from heapsmith.bench.replay.callgrind import Caches, counted, parse, replay_counts
-from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
@@ -20,6 +17,9 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import Level, load_hardware
 from heapsmith.model.predict.cost import instructions_of, instructions_spent, kinds
 from heapsmith.model.predict.simulate import simulate
+from heapsmith.tools.calibrate.micro_traces import Script
+from heapsmith.tools.replay.callgrind import Caches, counted, parse, replay_counts
+from heapsmith.tools.replay.script import write_script
 
 PROFILE = """\
 # callgrind format

@@ -19,17 +19,8 @@ from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.front import two_level as front_two_level
-from heapsmith.model.search.capacities import (
-    LEVELS,
-    CapacityPass,
-    Curve,
-    Option,
-    Shape,
-    allot,
-    lower_hull,
-    options,
-    resized,
-)
+from heapsmith.model.search.capacities import LEVELS, CapacityPass, Curve, Shape
+from heapsmith.model.search.front_budget import Option, allot, lower_hull, options, resized
 from heapsmith.model.trace.reader import Chunk, Op
 
 THREADS = 5

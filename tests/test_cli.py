@@ -14,8 +14,8 @@ import pytest
 import typer
 from conftest import PROGRAM, Answer
 
-from heapsmith import cli
-from heapsmith.bench.common.preload import preloadable
+from heapsmith.commands import cli
+from heapsmith.tools.common.preload import preloadable
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -35,10 +35,9 @@ TABLE = [
     *("record", "trace info", "trace print", "trace verify", "trace import", "sites", "leaks", "diff", "designs"),
     *("trace filter", "trace slice", "trace merge", "trace cat", "trace sample", "trace scale", "trace repair"),
     *("trace diff", "trace export", "trace anonymise", "trace synth", "knobs"),
-    *("design show", "design check", "schema", "simulate", "reuse", "mesh", "tune", "policies", "sweep", "guard"),
-    *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "bench", "doctor"),
-    *("calibrate", "validate"),
-    *("experiments list", "experiments show", "experiments run"),
+    *("design show", "design check", "schema", "simulate", "reuse", "mesh", "tune", "sweep", "guard"),
+    *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "doctor"),
+    "calibrate",
 ]
 
 
@@ -66,7 +65,7 @@ def test_version(call: Call) -> None:
 
 
 def test_help_needs_neither_numpy_nor_numba() -> None:
-    code = "import sys, heapsmith.cli; print([name for name in ('numba', 'numpy', 'rich') if name in sys.modules])"
+    code = "import sys, heapsmith.commands.cli; print([n for n in ('numba', 'numpy', 'rich') if n in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout == b"[]\n"
 
 
@@ -75,7 +74,7 @@ def test_ctrl_c_while_the_commands_load_shows_no_traceback() -> None:
         "import os, signal, sys; from heapsmith.__main__ import main\n"
         "class Interrupts:\n"
         "    def find_spec(self, name, *_):\n"
-        "        if name == 'heapsmith.cli': os.kill(os.getpid(), signal.SIGINT)\n"
+        "        if name == 'heapsmith.commands.cli': os.kill(os.getpid(), signal.SIGINT)\n"
         "sys.meta_path.insert(0, Interrupts()); main()"
     )
     done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)

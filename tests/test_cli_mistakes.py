@@ -156,7 +156,6 @@ def test_outputs_that_cannot_be_written(call: Call, trace: Path, tmp_path: Path)
         ("build", "default", "-o", tmp_path / "lib.so", "--header", absent / "heapsmith.h"),
         ("report", trace, "-o", absent / "report.html"),
         ("report", trace, "-o", tmp_path / "report.html", "--series", absent / "series.json"),
-        ("bench", "--quick", "-o", absent / "bench.json"),
     ):
         mistake(call(*arguments), str(absent), "cannot be written", f"there is no folder {absent}")
     assert sorted(tmp_path.iterdir()) == [tmp_path / "file", rep]

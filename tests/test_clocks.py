@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
-from heapsmith.model.heap.charge import CHARGE, PATHS, UNIT
+from heapsmith.model.parts.charge import CHARGE, PATHS, UNIT
 from heapsmith.model.predict.calendars import book, end_of
 from heapsmith.model.predict.clock_state import CALENDAR, LARGE, LOCKS, PARTS, POOL, WaitCosts
 from heapsmith.model.predict.clocks import WAIT_PATHS, Clocks, Timing

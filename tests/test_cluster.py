@@ -18,13 +18,13 @@ from conftest import Answer
 from sweeps import request, rows_of, silent, swept
 from traces import random_trace
 
-from heapsmith.bench.sweep import sweep as fleet
-from heapsmith.bench.sweep.cluster import Cluster
-from heapsmith.bench.sweep.search import ClusterRunner
-from heapsmith.bench.sweep.tasks import Found, Store
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.search.tune import Asked, tune
+from heapsmith.tools.sweep import sweep as fleet
+from heapsmith.tools.sweep.cluster import Cluster
+from heapsmith.tools.sweep.search import ClusterRunner
+from heapsmith.tools.sweep.tasks import Found, Store
 
 Call = Callable[..., Answer]
 
@@ -160,7 +160,7 @@ def test_the_scheduler_ends_before_it_hands_over_a_result(
 
 
 def test_schedulers_that_are_none(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from heapsmith.bench.sweep import cluster as dask
+    from heapsmith.tools.sweep import cluster as dask
 
     pytest.importorskip("distributed", reason="distributed is not installed")
     asked = request(tmp_path, traces=1)

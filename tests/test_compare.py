@@ -8,10 +8,11 @@ import msgspec
 import pytest
 from conftest import Answer
 
-from heapsmith.arguments import stop
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.programs.measure import MeasureTable
+from heapsmith.api.programs import stop_of
+from heapsmith.commands.arguments import seconds
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.measure import MeasureTable
 
 Call = Callable[..., Answer]
 
@@ -92,8 +93,8 @@ def test_mistakes(call: Call, words: list[str], complaint: str) -> None:
 
 
 def test_times() -> None:
-    assert stop(None, None, 60) == Stop(limit_s=60)
-    assert stop(7, None, 60) == Stop(7)
-    assert [stop(None, text, 60).limit_s for text in ("90", "1.5s", "2m", "1h")] == [90, 1.5, 120, 3600]
+    assert stop_of(None, None, 60) == Stop(limit_s=60)
+    assert stop_of(7, None, 60) == Stop(7)
+    assert [seconds("--time", text) for text in ("90", "1.5s", "2m", "1h")] == [90, 1.5, 120, 3600]
     with pytest.raises(BadInput, match="--time 0s: expected a time"):
-        stop(None, "0s", 60)
+        seconds("--time", "0s")

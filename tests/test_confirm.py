@@ -9,12 +9,6 @@ import numpy as np
 import pytest
 from traces import random_trace
 
-from heapsmith.bench.common.ratios import LEAST_ROUNDS
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay import finalists as bench
-from heapsmith.bench.replay.finalists import replay_finalists
-from heapsmith.bench.replay.replay import Replayed, replay_once
-from heapsmith.bench.report.searched import finalists
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.application import TOUCHED_FROM, WHOLE_SHARE
 from heapsmith.model.search import confirm
@@ -22,6 +16,12 @@ from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
 from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift, _mended, base_runs
 from heapsmith.model.search.outcome import PROCESS_BYTES
 from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.tools.common.ratios import LEAST_ROUNDS
+from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.replay import finalists as bench
+from heapsmith.tools.replay.finalists import replay_finalists
+from heapsmith.tools.replay.replay import Replayed, replay_once
+from heapsmith.tools.report.searched import finalists
 
 DEFAULT = load("default")
 

@@ -20,7 +20,7 @@ from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS, Simulator
-from heapsmith.model.memory.nodes import write_nodes
+from heapsmith.model.memory.numa_nodes import write_nodes
 from heapsmith.model.trace.reader import Op
 
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])

@@ -9,9 +9,8 @@ import numpy as np
 import pytest
 from traces import random_trace
 
-from heapsmith.bench.calibrate.micro_traces import Script
 from heapsmith.model import policy
-from heapsmith.model.compile.dispatch import dispatched
+from heapsmith.model.compile.dispatch import bind
 from heapsmith.model.design.design import ClassFront, Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
@@ -23,6 +22,7 @@ from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.hardening import full
 from heapsmith.model.predict.cost import instructions_of, instructions_spent, kinds, price, price_of, time_kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.tools.calibrate.micro_traces import Script
 
 EVENTS = 500
 
@@ -78,8 +78,8 @@ def test_each_row_ships_the_costs_of_its_kinds() -> None:
     assert policy.COSTS.keys() == {*shipped}
     copy = types.ModuleType("heapsmith.model.policy.front.copy")
     copy.__dict__.update({name: value for name, value in vars(fifo_ring).items() if name != "COSTS"}, NAME="copy")
-    with pytest.raises(TypeError, match="expected COSTS of copy"):
-        dispatched((fifo_ring, copy), "push", "kind")
+    with pytest.raises(TypeError, match="copy: pop: expected COSTS"):
+        bind({**policy.TABLES, "front": (fifo_ring, copy)})
 
 
 def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Path) -> None:

@@ -12,10 +12,10 @@ from preloaded import program, shim, start
 from test_cli import Call
 from traces import random_trace
 
-from heapsmith.bench.common.counts import read_report
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.tools.common.counter_reports import read_report
+from heapsmith.tools.common.preload import preloadable
 
 COUNTING = load("counting")
 THREADS = """

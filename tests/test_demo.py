@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from conftest import Answer
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.tools.common.preload import preloadable
 
 ROOT = Path(__file__).resolve().parent.parent
 JOB = ROOT / "bench" / "programs" / "demo_job.pl"

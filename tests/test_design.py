@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from heapsmith.bench.peers.peers import is_c_library
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, builtin_names, changed, load, parse, schema
 from heapsmith.model.design.legal import SYSTEM_LIBRARIES
 from heapsmith.model.design.toml import design_name
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.peers.peers import is_c_library
 
 WRONG = [
     ("sizes = []", "sizes: 0 classes"),

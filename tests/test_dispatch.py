@@ -5,7 +5,7 @@ import shutil
 import pytest
 from covering import soon
 
-from heapsmith.bench.gates.dispatch import DESIGNS, PAGE, TABLE, code_bytes, cost
+from heapsmith.bench.studies.dispatch import DESIGNS, PAGE, TABLE, code_bytes, cost
 from heapsmith.codegen.claims import straight
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan

@@ -6,7 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heapsmith.model.compile.kernel import Ints, compiled, kernel, specialised
-from heapsmith.model.memory import distances, words
+from heapsmith.model.memory import distances
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.touches import DISTANCES, room_for, touch

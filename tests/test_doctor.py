@@ -5,9 +5,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heapsmith import results
-from heapsmith.bench.report import doctor as examination
-from heapsmith.bench.report.doctor import DoctorReport, doctor
+from heapsmith.commands import results
+from heapsmith.tools.report import doctor as examination
+from heapsmith.tools.report.doctor import DoctorReport, doctor
 
 ESSENTIAL = {
     "kernel",
@@ -27,7 +27,6 @@ OTHER = {
     "objcopy",
     "addr2line",
     "clang",
-    "strace",
     "valgrind",
     "invariant TSC",
     "overcommit",
@@ -70,7 +69,7 @@ def test_tools_that_are_not_there(
     assert not found(report, "valgrind").ok
     results.doctor(report)
     words = capsys.readouterr().out.partition("to install what is not there:\n")[2].split("\n")
-    commands = ["gcc libc6-dev", "binutils", "clang", "valgrind", "strace"]
+    commands = ["gcc libc6-dev", "binutils", "clang", "valgrind"]
     assert words == [*(f"  apt install {packages}" for packages in commands), ""]
 
 

@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heapsmith.bench.common.elf import image_of, loader
-from heapsmith.bench.common.obstacles import find_program, interpreter, why_not_preloaded
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.programs.measure import measure, run_under
-from heapsmith.bench.record.record import record
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError, Missing
+from heapsmith.tools.common.elf import image_of, loader
+from heapsmith.tools.common.obstacles import find_program, interpreter, why_not_preloaded
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.measure import measure, run_under
+from heapsmith.tools.record.record import record
 
 PROGRAM = Path(sys.executable).resolve().read_bytes()[:4096]
 CHANGES = st.lists(st.tuples(st.integers(0, 63) | st.integers(64, 1023), st.integers(0, 255)), min_size=1, max_size=8)

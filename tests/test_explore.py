@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from traces import random_trace, trace_of
 
-from heapsmith.bench.gates.default import Candidate, General, least_worst, regrets
-from heapsmith.bench.gates.search import compare
+from heapsmith.bench.studies.default import Candidate, General, least_worst, regrets
+from heapsmith.bench.studies.search import compare
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import load_hardware
@@ -23,6 +23,7 @@ from heapsmith.model.search.explore import STILL, STILL_ROUNDS, Budget, Explorer
 from heapsmith.model.search.pareto import hypervolume
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import drawn
+from heapsmith.model.search.starts import Starts
 from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.search.workers import Bench, Workers
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
@@ -37,6 +38,9 @@ CHOICES = {
     "freed_blocks": (None, "list"),
 }
 """A space of 36 designs, which differ in these fields alone."""
+
+STARTS = ("designs", "threads_apart")
+"""What a search begins with besides its base."""
 
 
 @pytest.fixture(scope="module")
@@ -63,10 +67,9 @@ def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) 
         msgspec.structs.replace(BASE, **dict(zip(CHOICES, values, strict=True)))
         for values in product(*CHOICES.values())
     ]
-    for name in ("_shaped_base", "built_ins", "_others", "_reshaped", "_mixtures", "_drawn"):
-        monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
-    monkeypatch.setattr(explore, "threads_apart", lambda *_: iter(()))
-    monkeypatch.setattr(explore.space, "paged", lambda *_, **__: iter(()))
+    for owner, names in ((Starts, STARTS), (Explorer, ("_reshaped", "_mixtures", "_drawn"))):
+        for name in names:
+            monkeypatch.setattr(owner, name, lambda *_: iter(()))
     monkeypatch.setattr(explore, "neighbours", near)
     explorer.search(Budget(None, len(every) // 3))
     assert len(explorer.known) <= len(every) // 3
@@ -81,10 +84,9 @@ def test_the_search_ends_where_random_designs_promise_nothing(bench: Bench, monk
     """Random designs never run out; without a gain they are looked at in STILL_ROUNDS rounds."""
     explorer = explorer_of(bench)
     gains = iter([1.0, 0.0, 0.0, STILL, *[0.0] * STILL_ROUNDS])
-    for name in ("_shaped_base", "built_ins", "_others", "_near"):
-        monkeypatch.setattr(Explorer, name, lambda *_: iter(()))
-    monkeypatch.setattr(explore, "threads_apart", lambda *_: iter(()))
-    monkeypatch.setattr(explore.space, "paged", lambda *_, **__: iter(()))
+    for owner, names in ((Starts, STARTS), (Explorer, ("_near",))):
+        for name in names:
+            monkeypatch.setattr(owner, name, lambda *_: iter(()))
     monkeypatch.setattr(Explorer, "_price", lambda *_: next(gains))
     explorer.search(Budget(None, 10_000))
     assert next(gains, None) is None

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.record.record import Processes, record
-from heapsmith.bench.sites.export import export_sites
 from heapsmith.model.trace.exports.formats import export_trace
+from heapsmith.tools.record.record import Processes, record
+from heapsmith.tools.sites.export import export_sites
 
 pytest.importorskip("pyarrow", reason="the examples read Parquet")
 PAGE = (Path(__file__).resolve().parent.parent / "docs" / "export.md").read_text()

@@ -8,7 +8,7 @@ import pytest
 from preloaded import BUILT_IN, library, program, shim, start
 
 from heapsmith.model.constants import HUGE_PAGE
-from heapsmith.model.heap.records import TOTALS
+from heapsmith.model.parts.counters import TOTALS
 
 COVERING = ["covering-0", "covering-3"]
 KINDS = [

@@ -14,7 +14,7 @@ import pytest
 from traces import random_trace
 
 import heapsmith
-from heapsmith import exits
+from heapsmith.commands import exits
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import staged, write_whole
 
@@ -69,17 +69,18 @@ def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None
     random_trace(trace, 2000, seed=1)
     heapsmith.report(trace, tmp_path / "whole.html")  # compiled code too can be stored only without the limit
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)); "
-    start = limit + "from heapsmith.__main__ import main; sys.exit(main())"
     commands = {
         f"generate default -o {tmp_path / 'c'}": tmp_path / "c" / "LICENSE",
         f"build default -o {tmp_path / 'a.so'}": Path(tempfile.gettempdir()),
-        f"bench --quick --only gawk -o {tmp_path / 'a.json'}": Path(tempfile.gettempdir()),
+        f"bench run --quick --only gawk -o {tmp_path / 'a.json'}": Path(tempfile.gettempdir()),
         f"trace cat {trace} {trace} -o {tmp_path / 'b.hst'}": tmp_path / "b.hst",
         f"trace export {trace} -o {tmp_path / 'a.csv'}": tmp_path / "a.csv",
         f"report {trace} -o {tmp_path / 'a.html'}": tmp_path / "a.html",
     }
     for words, file in commands.items():
-        command = [sys.executable, "-c", start, *words.split()]
+        package, arguments = ("heapsmith.bench", words[6:]) if words.startswith("bench ") else ("heapsmith", words)
+        start = f"{limit}from {package}.__main__ import main; sys.exit(main())"
+        command = [sys.executable, "-c", start, *arguments.split()]
         done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
         assert done.returncode in (BadInput.exit_code, Missing.exit_code), words
         assert re.fullmatch(rf"heapsmith: {re.escape(str(file))}[^:]*: [^:]+: File too large\n", done.stderr), (

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from heapsmith.bench.calibrate.fit import Errors, fit, relative
 from heapsmith.model.predict.cost import price
+from heapsmith.tools.calibrate.fit import Errors, fit, relative
 
 COSTS = {"alloc": 11.0, "free": 15.0, "refill": 190.0, "block": 8.5, "unused": 0.0}
 

@@ -13,7 +13,6 @@ import pytest
 from covering import soon
 from loaded import unchecked_library
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.toolchain import build_tool
@@ -21,6 +20,7 @@ from heapsmith.model import policy
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import Refusal
+from heapsmith.tools.common.preload import preloadable
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ["-O2", "-pthread", "-Wall", "-Wextra", "-fno-builtin", "-Wno-free-nonheap-object", "-Wno-use-after-free"]

@@ -17,23 +17,23 @@ import pytest
 from conftest import PROGRAM, Answer
 from preloaded import PROGRAMS
 
-from heapsmith import show
-from heapsmith.bench.common.other_memory import OtherMemory
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Stop, quiet
-from heapsmith.bench.forge import forge
-from heapsmith.bench.forge.forge import _kept
-from heapsmith.bench.forge.page import read_report
-from heapsmith.bench.forge.report import conclusion, markdown
-from heapsmith.bench.forge.share import Share, malloc_share
+from heapsmith.api import show
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO
-from heapsmith.bench.record.record import RecordResult
-from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.other_memory import OtherMemory
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Stop, quiet
+from heapsmith.tools.forge import forge
+from heapsmith.tools.forge.forge import _kept
+from heapsmith.tools.forge.page import read_report
+from heapsmith.tools.forge.report import conclusion, markdown
+from heapsmith.tools.forge.share import Share, malloc_share
+from heapsmith.tools.record.record import RecordResult
+from heapsmith.tools.record.unseen import RecordedTrace
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -216,7 +216,7 @@ def test_a_command_without_an_end_is_ended(call: Call, tmp_path: Path, monkeypat
 def test_an_interrupted_run_leaves_no_process(tmp_path: Path) -> None:
     """A run without a limit, of which the interrupt reaches only this end."""
     waits = f"""
-from heapsmith.bench.common.limited import run_limited
+from heapsmith.tools.common.limited import run_limited
 run_limited(["sh", "-c", "sleep 600 & touch '{tmp_path}/begun'; wait"], None)
 """
     arguments = ["env", "--default-signal=INT", sys.executable, "-c", waits]

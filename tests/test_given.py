@@ -16,10 +16,10 @@ import pytest
 from covering import soon
 from preloaded import program
 
-from heapsmith.bench.common import start as starting
-from heapsmith.bench.common.start import Start, begin
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
+from heapsmith.tools.common import program_start
+from heapsmith.tools.common.program_start import Start, begin
 
 OURS = {
     "run": [b"LD_PRELOAD"],
@@ -145,7 +145,7 @@ def test_closed_streams_stay_closed(name: str, tmp_path: Path) -> None:
 
 def test_no_signal_is_lost_while_a_program_starts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A child has the handlers of this process until it becomes the program: a signal waits until then."""
-    becoming = starting.becoming
+    becoming = program_start.becoming
 
     def late(*image: Any) -> Callable[[], None]:
         become = becoming(*image)
@@ -153,7 +153,7 @@ def test_no_signal_is_lost_while_a_program_starts(monkeypatch: pytest.MonkeyPatc
 
     before = signal.signal(signal.SIGTERM, lambda *_: None)
     try:
-        monkeypatch.setattr(starting, "becoming", late)
+        monkeypatch.setattr(program_start, "becoming", late)
         assert begin(Start(["true"], "/bin/true")).wait() == -signal.SIGTERM
     finally:
         signal.signal(signal.SIGTERM, before)

@@ -12,10 +12,7 @@ from loaded import checked_library, unchecked_library
 from preloaded import program
 from preloaded import run as run_whole
 
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.gates.attacks import PROGRAMS as PROGRAMS_OF_ATTACKS
-from heapsmith.bench.gates.attacks import attacks, caught
-from heapsmith.bench.peers.peers import Library
+from heapsmith.bench.attacks.attacks import attacks, caught
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, changed, load
@@ -23,6 +20,8 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.rounding import larger as rounding_larger
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.peers.peers import Library
 
 LEVELS = policy.names("hardening")
 
@@ -39,7 +38,7 @@ ROW = re.compile(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$", r
 
 PAGE = HERE.parent / "docs" / "hardening.md"
 MISUSE = "| program |"
-ATTACKS = {"attacks": "| attack |", "suite": "| attack of the suite |"}
+ATTACKS = "| attack |"
 """The heads of the page's tables."""
 
 
@@ -71,19 +70,18 @@ def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "checks", "hardened"), strict=True)))
-@pytest.mark.parametrize("program", sorted(PROGRAMS_OF_ATTACKS))
-def test_the_attacks_that_each_level_stops(program: str, level: str, name: str) -> None:
-    """Each cell of the page's tables of attacks, and their counts."""
-    ended = attacks(program, Library(name, unchecked_library(load(name))))
+def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
+    """Each cell of the page's table of attacks, and its counts."""
+    ended = attacks(Library(name, unchecked_library(load(name))))
     found: dict[str, list[str]] = {}
     for attack in ended:
         cell = {"stopped": [attack.size], "foiled": [f"({attack.size})"], "hit": []}[attack.end]
         found.setdefault(attack.name, []).extend(cell)
     assert {attack: " ".join(cell) for attack, cell in found.items()} == {
-        attack: cells[level] for attack, cells in table(ATTACKS[program]).items()
+        attack: cells[level] for attack, cells in table(ATTACKS).items()
     }
     counts = PAGE.read_text().split("| malloc |")[1].split(f"| `{name}` |")[1].split("\n")[0]
-    assert dict(zip(("suite", "attacks"), counts.split(" |"), strict=False))[program].strip() == caught(ended)
+    assert counts.removesuffix("|").strip() == caught(ended)
 
 
 @pytest.mark.parametrize("level", ["checks", "full"])

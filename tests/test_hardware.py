@@ -17,7 +17,7 @@ from heapsmith.model.memory.hardware import (
     nearest,
     parse_hardware,
 )
-from heapsmith.model.memory.nodes import write_nodes
+from heapsmith.model.memory.numa_nodes import write_nodes
 
 SMALLEST = 'name = "x"\nl1 = {bytes = 32768, ways = 8}\nllc = {bytes = 37486592, ways = 11}\n'
 

@@ -18,7 +18,8 @@ import heapsmith
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.build import build_archive
-from heapsmith.codegen.generate import HEADER, RUNTIME, generate, render
+from heapsmith.codegen.generate import HEADER, generate, render
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
@@ -68,7 +69,7 @@ def emitted(tmp_path_factory: pytest.TempPathFactory) -> Folder:
 def compile_program(source: Path, out: Path, include: Path, *flags: object) -> Path:
     """A program that uses the heapsmith.h in a folder, linked with what the flags name."""
     compiler = [find_gcc().path, "-std=gnu17"] if source.suffix == ".c" else ["g++", "-std=c++17"]
-    words = [*compiler, "-O2", "-pthread", f"-I{include}", f"-I{RUNTIME}", str(source), *map(str, flags)]
+    words = [*compiler, "-O2", "-pthread", f"-I{include}", f"-I{HEAP}", str(source), *map(str, flags)]
     done = subprocess.run([*words, "-o", str(out)], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return out

@@ -14,10 +14,10 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import place_of
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
 from heapsmith.model.heap.ledger import ledger
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.predict import history
 from heapsmith.model.predict.address_map import AddressMap, used_by
 from heapsmith.model.predict.history import histories

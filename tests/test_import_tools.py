@@ -11,8 +11,6 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.common.perf_map import covering, of_footer
-from heapsmith.bench.record.record import record
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports import memray as memray_reader
@@ -21,6 +19,8 @@ from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.reader import TraceReader, print_events
 from heapsmith.model.trace.stats import TraceInfo, trace_info
+from heapsmith.tools.common.perf_map import covering, of_footer
+from heapsmith.tools.record.record import record
 
 PROGRAM = Path(__file__).parent / "programs" / "import_mixed.c"
 

@@ -28,6 +28,7 @@ from import_samples import (
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.frames import MAGIC
+from heapsmith.model.trace.imports import malloc_bench
 from heapsmith.model.trace.imports.formats import FORMATS, import_trace
 from heapsmith.model.trace.reader import TraceReader, print_events, verify
 from heapsmith.model.trace.stats import trace_info
@@ -56,6 +57,14 @@ def test_a_file_is_recognised_and_becomes_events(tmp_path: Path, sample: Sample)
         assert trace.header.source == sample.name
         assert trace.footer == footer
     assert trace_info(tmp_path / "out.hst").inexact == footer.extra["inexact"]
+
+
+@pytest.mark.parametrize("size", [1, 5, 1000])
+def test_a_message_may_come_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, size: int) -> None:
+    monkeypatch.setattr(malloc_bench, "_PIECE_BYTES", size)
+    (tmp_path / "file").write_bytes(MALLOC_BENCH)
+    import_trace(tmp_path / "file", tmp_path / "out.hst")
+    assert events(tmp_path / "out.hst") == next(one for one in SAMPLES if one.name == "malloc-bench").events
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstandard.compress, lz4.frame.compress, zipped, bytes])

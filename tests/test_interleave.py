@@ -1,47 +1,85 @@
 """Locks and lock-free parts over every interleaving and every stale read: tests/interleave/explore.h says how."""
 
 import json
+import re
 import shutil
 import subprocess
+from functools import reduce
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from covering import soon
 from interleave_mutants import MUTANTS, Mutant
 
-from heapsmith.codegen.generate import RUNTIME, render
+from heapsmith.codegen.generate import render
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.policy.shards import striped
 
 HERE = Path(__file__).resolve().parent / "interleave"
 EXPLORER = ("explore.c", "threads.c", "memory.c", "shared.c", "hooks.c")
 PROGRAMS = {
     "litmus": ("litmus.c",),
-    "lock": ("lock_cases.c", "lock.c"),
-    "list": ("list_cases.c", "lock.c", "remote/owner_list.c", "classifier/slab_map.c"),
-    "mutex": ("list_cases.c", "lock.c", "remote/owner_mutex.c", "classifier/slab_map.c"),
-    "queue": ("list_cases.c", "lock.c", "remote/owner_queue.c", "classifier/slab_map.c"),
+    "lock": ("lock_cases.c", "2_system/lock.c"),
+    "list": (
+        "list_cases.c",
+        "2_system/lock.c",
+        "5_slab_policies/remote/owner_list.c",
+        "4_blocks/classifier/slab_map.c",
+    ),
+    "mutex": (
+        "list_cases.c",
+        "2_system/lock.c",
+        "5_slab_policies/remote/owner_mutex.c",
+        "4_blocks/classifier/slab_map.c",
+    ),
+    "queue": (
+        "list_cases.c",
+        "2_system/lock.c",
+        "5_slab_policies/remote/owner_queue.c",
+        "4_blocks/classifier/slab_map.c",
+    ),
     "batch": ("batch_cases.c",),
-    "life": ("life_cases.c", "lock.c"),
-    "run": ("run_cases.c", "lock.c", "runs.c", "run_pages.c"),
-    "peak": ("peak_cases.c", "counters.c"),
-    "pool": ("pool_cases.c", "lock.c", "empties/shared.c"),
-    "shards": ("shard_cases.c", "lock.c"),
-    "class_shards": ("shard_cases.c", "lock.c"),
-    "mutex_fork": ("mutex_cases.c", "lock.c", "classifier/slab_map.c"),
+    "life": ("life_cases.c", "2_system/lock.c"),
+    "run": ("run_cases.c", "2_system/lock.c", "7_large/runs.c", "7_large/run_pages.c"),
+    "peak": ("peak_cases.c", "2_system/counters.c"),
+    "pool": ("pool_cases.c", "2_system/lock.c", "5_slab_policies/empties/shared.c"),
+    "shards": ("shard_cases.c", "2_system/lock.c"),
+    "class_shards": ("shard_cases.c", "2_system/lock.c"),
+    "mutex_fork": ("mutex_cases.c", "2_system/lock.c", "4_blocks/classifier/slab_map.c"),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
-DEFINES = {"mutex": ("-DREMOTE_WORDS=1", "-DREMOTE_LOCKS=1"), "queue": ("-DREMOTE_WORDS=4", "-DFIFO=1")}
-DEFINES["mutex_fork"] = DEFINES["mutex"]
-DEFINES["batch"] = ("-DOUTBOX_PLACES=1", "-DDRAINS_BY_CLASS=1", "-DREMOTE_WORDS=(9*CLASS_COUNT)")
-DEFINES |= {"pool": ("-DPOOL_SWAPS=1", "-DPOOL_CLAIMS=1"), "shards": ("-DSHARDS=2", "-DSHARD_RECORDS=1")}
-DEFINES["class_shards"] = ("-DSHARDS=2",)
-"""What the plan.h of another design than `owner` defines."""
+DESIGNS: dict[str, dict[str, Any]] = {
+    "mutex": {"remote": "owner_mutex"},
+    "mutex_fork": {"remote": "owner_mutex"},
+    "queue": {"remote": "owner_queue"},
+    "batch": {"remote": "owner_batch"},
+    "pool": {"pool": "lock_free_claims"},
+    "shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="thread")},
+    "class_shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="class")},
+}
+"""In what the design of a program differs from `owner`."""
 
-BOUNDS = {"lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"), "locks.c": ("PATIENCE = 1000", "PATIENCE = 2")}
+FEWER = [
+    (r"REMOTE_LOCKS = 64", "REMOTE_LOCKS = 1"),
+    (r"NUMBERED_LOCKS = 64", "NUMBERED_LOCKS = 1"),
+    (r"OUTBOX_PLACES = 4", "OUTBOX_PLACES = 1"),
+    (r"REMOTE_WORDS = \d{3,}", "REMOTE_WORDS = 9 * CLASS_COUNT"),
+]
+"""Numbers of a plan that would make too many states, and what stands for each."""
+
+DEFINES = {"mutex": ("-DLOCKED=1",), "queue": ("-DFIFO=1",), "shards": ("-DBY_THREAD=1",)}
+"""What the cases are told of their design."""
+
+BOUNDS = {
+    "2_system/lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"),
+    "2_system/locks.c": ("PATIENCE = 1000", "PATIENCE = 2"),
+}
 """Loops that only bide time, cut short: each of their rounds does the same."""
 
 FLAGS = ("-std=gnu17", "-O2", "-Wall", "-Wextra", "-fno-stack-protector")
@@ -56,12 +94,21 @@ class Workshop:
         self.folder = folder
         self.gcc = find_gcc().path
         self.sources = folder / "sources"
-        shutil.copytree(RUNTIME, self.sources, ignore=shutil.ignore_patterns("recorder", "replay", "verify", "__*"))
+        shutil.copytree(HEAP, self.sources)
         shutil.copytree(HERE, self.sources, dirs_exist_ok=True)
-        (self.sources / "plan.h").write_text(render(make_plan(load("owner")))["plan.h"])
         for file, (old, new) in BOUNDS.items():
             self.change(file, old, new)
-        self.compile(FLAGS, EXPLORER, self.sources)
+        self.compile((*FLAGS, self.emitted("lock")), EXPLORER, self.sources)
+
+    def emitted(self, program: str) -> str:
+        """The option by which a program finds the headers of its design."""
+        folder = self.folder / "designs" / program
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            design = msgspec.structs.replace(load("owner"), **DESIGNS.get(program, {}))
+            for name, text in render(make_plan(design)).items():
+                (folder / name).write_text(reduce(lambda of, number: re.sub(*number, of), FEWER, text))
+        return f"-I{folder}"
 
     def change(self, file: str, old: str, new: str, root: Path | None = None) -> None:
         path = (root or self.sources) / file
@@ -93,7 +140,7 @@ class Workshop:
         return root / "program"
 
     def link(self, name: str, root: Path, out: Path, changed: tuple[str, ...]) -> None:
-        self.compile((*EXPLORED, *DEFINES.get(name, ())), changed, root)
+        self.compile((*EXPLORED, *DEFINES.get(name, ()), self.emitted(name)), changed, root)
         objects = [str(root / f"{file}.o") for file in (*PROGRAMS[name], *EXPLORER)]
         done = subprocess.run([self.gcc, *LINK, *objects, "-o", out], check=False, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

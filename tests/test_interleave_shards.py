@@ -18,15 +18,22 @@ CASES = [
 
 MUTANTS = [
     Mutant(
-        *("shards", "across", "shards/by_thread.h"),
+        *("shards", "across", "5_slab_policies/shards/by_thread.h"),
         *("        shard_unlock(*held);\n    shard", "        ;\n    shard", HANGS),
     ),
-    Mutant("shards", "across", "remote/local_cache.c", "    shard_give_to(shard, held);", "    *held = shard;", RACE),
-    Mutant("shards", "handler", "locks.c", "take_numbered(holds_none);", "take_numbered(true);", HANGS),
-    Mutant("shards", "fork_one", "locks.c", "    release_numbered();\n", "", HANGS),
-    Mutant("shards", "child_of_handler", "locks.c", "    forget_numbered();\n", "", HANGS),
-    Mutant("class_shards", "across", "shards/by_class.h", "    shard_lock(shard);\n", "", RACE),
-    Mutant("class_shards", "across", "shards/by_class.h", "    shard_unlock(held);\n", "", HANGS),
+    Mutant(
+        "shards",
+        "across",
+        "5_slab_policies/remote/local_cache.c",
+        "    shard_give_to(shard, held);",
+        "    *held = shard;",
+        RACE,
+    ),
+    Mutant("shards", "handler", "2_system/locks.c", "take_numbered(holds_none);", "take_numbered(true);", HANGS),
+    Mutant("shards", "fork_one", "2_system/locks.c", "    release_numbered();\n", "", HANGS),
+    Mutant("shards", "child_of_handler", "2_system/locks.c", "    forget_numbered();\n", "", HANGS),
+    Mutant("class_shards", "across", "5_slab_policies/shards/by_class.h", "    shard_lock(shard);\n", "", RACE),
+    Mutant("class_shards", "across", "5_slab_policies/shards/by_class.h", "    shard_unlock(held);\n", "", HANGS),
 ]
 
 

@@ -15,16 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk, trace_of
 
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.knobs.advice import ADVISERS, advise, merged
-from heapsmith.bench.knobs.knob import cached
-from heapsmith.bench.knobs.measure import verdict
-from heapsmith.bench.knobs.tcmalloc_classes import LARGEST, SizeClass, made, of_design, of_traces, valid_sizes
-from heapsmith.bench.knobs.tcmalloc_classes import source as as_source
-from heapsmith.bench.knobs.tcmalloc_classes import why_not_valid as why_not
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.programs.measure import Ratios, measure
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.knobs import classes
@@ -34,6 +24,16 @@ from heapsmith.model.knobs.threads import Threads
 from heapsmith.model.search.capacities import CapacityPass
 from heapsmith.model.trace.events import Chunk, Op
 from heapsmith.model.trace.reader import TraceWriter
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.measure import Ratios, measure
+from heapsmith.tools.knobs.advice import ADVISERS, advise, merged
+from heapsmith.tools.knobs.knob import cached
+from heapsmith.tools.knobs.measure import verdict
+from heapsmith.tools.knobs.tcmalloc_classes import LARGEST, SizeClass, made, of_design, of_traces, valid_sizes
+from heapsmith.tools.knobs.tcmalloc_classes import source as as_source
+from heapsmith.tools.knobs.tcmalloc_classes import why_not_valid as why_not
+from heapsmith.tools.peers.peers import Library
 
 Call = Callable[..., Answer]
 KIB, MIB = 1 << 10, 1 << 20

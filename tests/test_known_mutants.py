@@ -34,12 +34,12 @@ UNMAPS = msgspec.structs.replace(
 )
 AGAINST_MODEL = AgainstModel(UNMAPS)
 ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
-UNMAPPING = "unmapping/superslabs.c"
-SLACK, FULL = "twice >> 1 | twice << 63", "hardening/full.h"
+UNMAPPING = "5_slab_policies/unmapping/superslabs.c"
+SLACK, FULL = "twice >> 1 | twice << 63", "4_blocks/hardening/full.h"
 IN_SPAN = "fault_of_small(at, offset, bytes) == NULL;"
 IN_RUNS = "(uintptr_t)at - (uintptr_t)hs_runs.start >= hs_runs.pages * PAGE_BYTES;"
 FREED, RESIZED = "hardening_unfill(block, slack_start(&gone)", "hardening_unfill(block, slack_start(&old)"
-COPIES, SLACK_BEHIND = "copies/judged.c", "hardening_slack(at - before + usable)"
+COPIES, SLACK_BEHIND = "9_api/copies/judged.c", "hardening_slack(at - before + usable)"
 ASKS = "counted_madvise(start, bytes, wanted ? MADV_HUGEPAGE : MADV_NOHUGEPAGE);"
 
 
@@ -66,7 +66,7 @@ BUDGETED = changed(
 """Its slabs are used again, and its budgets grow from nothing to the most."""
 MODEL_OF_BUDGETED, BY_PROGRAMS = AgainstModel(BUDGETED), ByPrograms(PROGRAMS)
 DRAINS = next(design for design in DESIGNS if "drain_most" in make_plan(design).numbers)
-AGAINST_DRAINS, QUEUES = AgainstModel(DRAINS), "remote/owner_queue.c"
+AGAINST_DRAINS, QUEUES = AgainstModel(DRAINS), "5_slab_policies/remote/owner_queue.c"
 HAS_TURN = "*turn == class || !drain_chain(heap, queue_of(heap, (unsigned)*turn))"
 GOES_ON = "*turn = *turn + 1 < CLASS_COUNT ? *turn + 1 : 0;"
 DETACHES = "pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);"
@@ -105,33 +105,56 @@ def by_misuse_of_all(library: Path, _: str | None) -> str | None:
 
 
 ONCE_UNNOTICED = [
-    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ";", "advice"),
-    Known(ON_HUGE_PAGES, by_advice, "os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", FREED, "(void)(gone", "overflow_huge"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", RESIZED, "(void)(old", "overflow_resized"),
-    Known(BACKGROUND, by_help, "background/refill.c", "sigfillset(&all);", ";", "without"),
-    Known(BACKGROUND, by_help, "background/refill.c", DETACHES, ";", "without"),
-    Known(BACKGROUND, by_help, "background/refill.c", "background_reset();", ";", "without"),
-    Known(BACKGROUND, by_help, "background/refill.c", "futex_on_helper(FUTEX_WAKE, 1, NULL);", ";", "works"),
-    Known(BACKGROUND, by_help, "background/refill.c", "background_end();", ";", "performs"),
+    Known(ON_HUGE_PAGES, by_advice, "2_system/os.c", ASKS, ";", "advice"),
+    Known(ON_HUGE_PAGES, by_advice, "2_system/os.c", ASKS, ASKS.replace("_HUGE", "_NOHUGE"), "advice"),
+    Known(PROGRAMS, by_misuse_of_all, "7_large/huge.c", FREED, "(void)(gone", "overflow_huge"),
+    Known(PROGRAMS, by_misuse_of_all, "7_large/huge.c", RESIZED, "(void)(old", "overflow_resized"),
+    Known(BACKGROUND, by_help, "8_threads/background/refill.c", "sigfillset(&all);", ";", "without"),
+    Known(BACKGROUND, by_help, "8_threads/background/refill.c", DETACHES, ";", "without"),
+    Known(BACKGROUND, by_help, "8_threads/background/refill.c", "background_reset();", ";", "without"),
+    Known(BACKGROUND, by_help, "8_threads/background/refill.c", "futex_on_helper(FUTEX_WAKE, 1, NULL);", ";", "works"),
+    Known(BACKGROUND, by_help, "8_threads/background/refill.c", "background_end();", ";", "performs"),
     Known(DRAINS, AGAINST_DRAINS, QUEUES, "HAS_DRAIN_MOST ? class : 0", "0", "a"),
     Known(DRAINS, AGAINST_DRAINS, QUEUES, HAS_TURN, "*turn == class", "a"),
     Known(DRAINS, AGAINST_DRAINS, QUEUES, GOES_ON, ";", "a"),
-    Known(DRAINS, AGAINST_DRAINS, "thread.c", "else if (!is_new)", "else if (false)", "a"),
-    Known(GROWS, OF_GROWS, "populate/growing.c", ADDS, ";", "calls"),
-    Known(GROWS, OF_GROWS, "populate/growing.c", "return PAGE_BYTES;", ";", "calls"),
-    Known(GROWS, OF_GROWS, "populate/growing.c", POPULATES, ";", "calls"),
-    Known(GOES, OF_GOES, "populate/batches.c", POPULATES, ";", "calls"),
+    Known(DRAINS, AGAINST_DRAINS, "8_threads/thread.c", "else if (!is_new)", "else if (false)", "a"),
+    Known(GROWS, OF_GROWS, "2_system/populate/growing.c", ADDS, ";", "calls"),
+    Known(GROWS, OF_GROWS, "2_system/populate/growing.c", "return PAGE_BYTES;", ";", "calls"),
+    Known(GROWS, OF_GROWS, "2_system/populate/growing.c", POPULATES, ";", "calls"),
+    Known(GOES, OF_GOES, "2_system/populate/batches.c", POPULATES, ";", "calls"),
     Known(GOES, OF_GOES, UNMAPPING, "hardening_released(slab_offset(slab));", ";", "calls"),
-    Known(GROWTH, OF_GROWTH, "growth/doubling.c", DOUBLES, ";", "calls"),
-    Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", "grow(&slab_budget, SLAB_BYTES);", ";", "a counter differs"),
-    Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", "grow(&run_budget, bytes);", ";", "a counter differs"),
-    Known(BUDGETED, MODEL_OF_BUDGETED, "release/budget.c", " / BUDGET_GR", " * BUDGET_GR", "a counter differs"),
-    Known(PROGRAMS, BY_PROGRAMS, "transfer.c", "empty(&hs_no_heap, shard, class);", ";", "figures"),
-    Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "block.mark = 0;", ";", "delete_unmarked"),
-    Known(KEEPS_HUGE, by_deletes_and_trims, "huge.c", "bytes += gone.pages * PAGE_BYTES;", ";", "malloc_trim_huge"),
+    Known(GROWTH, OF_GROWTH, "2_system/growth/doubling.c", DOUBLES, ";", "calls"),
+    Known(
+        BUDGETED,
+        MODEL_OF_BUDGETED,
+        "5_slab_policies/release/budget.c",
+        "grow(&slab_budget, SLAB_BYTES);",
+        ";",
+        "a counter differs",
+    ),
+    Known(
+        BUDGETED,
+        MODEL_OF_BUDGETED,
+        "5_slab_policies/release/budget.c",
+        "grow(&run_budget, bytes);",
+        ";",
+        "a counter differs",
+    ),
+    Known(
+        BUDGETED,
+        MODEL_OF_BUDGETED,
+        "5_slab_policies/release/budget.c",
+        " / BUDGET_GR",
+        " * BUDGET_GR",
+        "a counter differs",
+    ),
+    Known(PROGRAMS, BY_PROGRAMS, "6_slabs/transfer.c", "empty(&hs_no_heap, shard, class);", ";", "figures"),
+    Known(KEEPS_HUGE, by_deletes_and_trims, "7_large/huge.c", "block.mark = 0;", ";", "delete_unmarked"),
+    Known(
+        KEEPS_HUGE, by_deletes_and_trims, "7_large/huge.c", "bytes += gone.pages * PAGE_BYTES;", ";", "malloc_trim_huge"
+    ),
     Known(PROGRAMS, by_misuse_of_all, FULL, SLACK, f"(uint32_t)({SLACK})", "underflow"),
-    Known(PROGRAMS, by_misuse_of_all, "huge.c", "moved.slack = slack_for(bytes);", ";", "copies"),
+    Known(PROGRAMS, by_misuse_of_all, "7_large/huge.c", "moved.slack = slack_for(bytes);", ";", "copies"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, IN_SPAN, "true;", "copy_beyond"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, IN_RUNS, "true;", "copy_beyond_run"),
     Known(PROGRAMS, by_misuse_of_all, COPIES, "judge(to, bytes);", ";", "copy_beyond"),

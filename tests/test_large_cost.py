@@ -7,14 +7,14 @@ import msgspec
 import numpy as np
 import pytest
 
-from heapsmith.bench.replay.callgrind import Caches, replay_counts
-from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
 from heapsmith.model.memory.hardware import Level
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Chunk, Op
 from heapsmith.model.trace.writer import TraceWriter
+from heapsmith.tools.replay.callgrind import Caches, replay_counts
+from heapsmith.tools.replay.script import write_script
 
 SHORT, LONG = (2_000_000, 3_600_000), (5_000_000, 9_000_000)
 CASES = ((128, LONG), (512, LONG), (512, SHORT))

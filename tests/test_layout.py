@@ -13,49 +13,59 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.codegen.generate import INCLUDED, RUNTIME_ORDER
 from heapsmith.model import policy
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = {"templates", "runtime", "generated"}
-MAY_IMPORT = {"model": {"model"}, "codegen": {"model", "codegen"} | DATA, "bench": {"model", "codegen", "bench"} | DATA}
+PRODUCT = ("model", "codegen", "tools")
+"""The parts of the product, leftmost first; the command line and the Python interface stand on them."""
+LABORATORY = "bench"
+"""Stands on all, and nothing of the product imports it: it is in no wheel."""
+SRC = {path.stem for path in (ROOT / "src/heapsmith").iterdir() if not path.is_symlink()}
+MAY_IMPORT = {
+    "model": {"model"},
+    "codegen": {"model", "codegen"} | DATA,
+    "tools": {"model", "codegen", "tools"} | DATA,
+    "src": {*PRODUCT, *SRC} | DATA,
+    "bench": {*PRODUCT, *SRC, "bench"} | DATA,
+}
 ORDER = {
-    "model": ["compile", "trace", "memory", "policy", "design", "heap", "predict", "search", "knobs"],
-    "bench": [
+    "model": ["compile", "trace", "memory", "parts", "policy", "design", "heap", "predict", "search", "knobs"],
+    "tools": [
         "common",
         "peers",
         "record",
         "sites",
-        "programs",
+        "compare",
         "knobs",
         "top",
         "replay",
         "calibrate",
-        "validate",
         "sweep",
-        "suite",
-        "experiments",
         "report",
         "page",
         "forge",
+    ],
+    "bench": [
+        "common",
+        "peers",
+        "programs",
+        "validate",
+        "suite",
+        "experiments",
+        "attacks",
+        "soak",
+        "studies",
         "gates",
+        "commands",
     ],
 }
 """The packages of a part, leftmost first: each imports itself and packages to its left.
 
-A part's modules outside its packages stand leftmost of all."""
+A part's modules outside its packages stand leftmost of all, and the begin of its command line rightmost."""
 KERNELS = {"kernel", "hit_path", "large_hit_path", "lowered"}
-PYTHON = [path for folder in ("src", *MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
+PYTHON = [path for folder in (*MAY_IMPORT, *DATA, "tests") for path in sorted((ROOT / folder).rglob("*.py"))]
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
-
-TOOLS = {"recorder", "replay", "verify"}
-LIBRARY = {name: path for path in C if (name := str(path.relative_to(ROOT / "runtime"))).partition("/")[0] not in TOOLS}
-"""The files of the runtime that libraries are made of, by name."""
-
-NO_CODE = re.compile(r'[ ]*/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|^#[^\n]*', re.MULTILINE | re.DOTALL)
-DECLARES = re.compile(r"^\w[^{}]*?;$", re.MULTILINE)
-DEFINES = re.compile(r"^(?!static (?!inline))\w[^;{}]*?(\w+)\([^;{}]*\)\n\{", re.MULTILINE)
-CALLS = re.compile(r"(?<![\w.>])(\w+)\(")
 
 
 def imported(path: Path) -> set[str]:
@@ -81,14 +91,26 @@ def test_imports_only_go_left(part: str) -> None:
 
 @pytest.mark.parametrize("part", ORDER)
 def test_packages_import_only_packages_to_their_left(part: str) -> None:
-    packages = ORDER[part]
-    assert {path.parent.name for path in (ROOT / part).glob("*/__init__.py")} == set(packages)
-    outside = {path.stem for path in (ROOT / part).glob("*.py")}
+    packages = [*ORDER[part], "__main__"]
+    assert {path.parent.name for path in (ROOT / part).glob("*/__init__.py")} == set(ORDER[part])
+    outside = {path.stem for path in (ROOT / part).glob("*.py")} - {"__main__"}
     for path in sorted((ROOT / part).rglob("*.py")):
-        own = path.relative_to(ROOT / part).parts[0]
+        own = path.relative_to(ROOT / part).parts[0].removesuffix(".py")
         allowed = outside.union(packages[: packages.index(own) + 1] if own in packages else ())
         found = {name.split(".")[1] for name in imported(path) if name.startswith(f"{part}.")}
         assert found <= allowed, f"{path} imports {found - allowed}"
+
+
+def test_the_interface_does_not_know_the_command_line() -> None:
+    """`src/heapsmith` is these two packages, the begin of the program, and links."""
+    package = ROOT / "src/heapsmith"
+    own = {path.name for path in package.iterdir() if not path.is_symlink() and path.name != "__pycache__"}
+    assert own == {"__init__.py", "__main__.py", "py.typed", "api", "commands"}
+    files = sorted((package / "api").glob("*.py"))
+    assert len(files) > 5
+    for path in files:
+        assert not {name for name in imported(path) if name.split(".")[0] == "commands"}, path
+        assert "typer" not in path.read_text(), path
 
 
 def test_no_circle_of_modules_in_the_model() -> None:
@@ -162,37 +184,6 @@ def test_a_template_reads_as_c() -> None:
         assert not re.search(r"\{[{%][^}]*~[^}]*[}%]\}", text), f"{path}: C as pieces of text"
 
 
-def uses() -> Iterator[tuple[str, str, str]]:
-    """Whenever a file of the library includes or calls what stands in another: both their names, and how."""
-    code = {name: DECLARES.sub("", NO_CODE.sub("", path.read_text())) for name, path in LIBRARY.items()}
-    defines = {name: set(DEFINES.findall(text)) for name, text in code.items()}
-    for name, text in code.items():
-        yield from ((name, header, "includes it") for header in INCLUDED.findall(LIBRARY[name].read_text()))
-        calls = set(CALLS.findall(text)) - defines[name]
-        for other, functions in defines.items():
-            yield from ((name, other, f"calls {function}") for function in calls & functions)
-
-
-def place(name: str) -> int:
-    """Where a file stands in RUNTIME_ORDER: by its name, its name without the suffix, or its folder's."""
-    parts = (name, name.rpartition(".")[0], name.partition("/")[0])
-    return RUNTIME_ORDER.index(next(part for part in parts if part in RUNTIME_ORDER))
-
-
-def test_the_runtime_is_used_one_way() -> None:
-    """Files of one folder may use each other, but not in a circle; plan.h and the functions of fast.c are emitted."""
-    neighbours: dict[str, set[str]] = {}
-    for name, other, how in uses():
-        if other == "plan.h":
-            continue
-        assert place(other) <= place(name), f"{name} {how}: {other} stands behind it"
-        if place(other) == place(name) and (one := name.rpartition(".")[0]) != (two := other.rpartition(".")[0]):
-            neighbours.setdefault(one, set()).add(two)
-    TopologicalSorter(neighbours).prepare()
-    assert len(neighbours) > 10
-    assert {place(name) for name in LIBRARY} == set(range(len(RUNTIME_ORDER))), "every part of RUNTIME_ORDER has a file"
-
-
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """The wheel built from a copy of the tree, and the one built from its sdist."""
@@ -221,25 +212,11 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [*(work / "wheel").glob("*.whl"), *(work / "again").glob("*.whl")]
 
 
-STATIC = re.compile(r"^static (?!inline)[^(={;]*?\b(\w+)(?:\[[^\]]*\])*(?: = [^;]*)?;", re.MULTILINE)
-
-
-def test_static_variables_of_the_runtime_have_names_of_their_own() -> None:
-    """All of a library is one unit, in which C makes one variable of two declarations of one name."""
-    owners: dict[str, list[Path]] = {}
-    for source in sorted((ROOT / "runtime").rglob("*.c")):
-        if source.relative_to(ROOT / "runtime").parts[0] not in ("recorder", "replay", "verify"):
-            for name in STATIC.findall(source.read_text()):
-                owners.setdefault(name, []).append(source)
-    assert len(owners) > 20
-    assert {name: files for name, files in owners.items() if len(files) > 1} == {}
-
-
 def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
     assert len(wheels) == 2
     wanted = {
         f"heapsmith/{path.relative_to(ROOT)}"
-        for part in (*MAY_IMPORT, *DATA)
+        for part in (*PRODUCT, *DATA)
         for path in (ROOT / part).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
     }
@@ -251,6 +228,30 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
             text = packed.read(metadata).decode()
         assert "| compare it with other mallocs, set theirs | peers (docs/peers.md), knobs (docs/knobs.md) |" in text
         assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []  # an index has no files that a link could lead to
+
+
+IMPORT_ALL = """
+import importlib, pathlib, pkgutil, sys
+import heapsmith
+assert pathlib.Path(heapsmith.__file__).is_relative_to(sys.argv[1]), heapsmith.__file__
+for module in pkgutil.walk_packages(heapsmith.__path__, "heapsmith."):
+    if not module.name.endswith("__main__"):
+        importlib.import_module(module.name)
+        print(module.name)
+"""
+
+
+def test_what_is_installed_works_without_the_laboratory(wheels: list[Path], tmp_path: Path) -> None:
+    """No file of it is in a wheel, and all modules of a wheel can be imported, those of no other place."""
+    for wheel in wheels:
+        with zipfile.ZipFile(wheel) as packed:
+            assert [name for name in packed.namelist() if name.startswith(f"heapsmith/{LABORATORY}")] == []
+            packed.extractall(tmp_path)
+    python = [sys.executable, "-c", IMPORT_ALL, str(tmp_path)]
+    told = subprocess.run(
+        python, env=os.environ | {"PYTHONPATH": str(tmp_path)}, check=True, capture_output=True, text=True
+    )
+    assert len(told.stdout.splitlines()) > 200
 
 
 def test_make_help_lists_every_target() -> None:
@@ -284,10 +285,10 @@ def test_links_between_pages_lead_somewhere() -> None:
 
 def test_kinds_of_policies_are_named_in_their_own_files_alone() -> None:
     names = [name for field in policy.TABLES for name in policy.names(field)]
-    words = re.compile("|".join(name for name in names if "_" in name))
+    words = re.compile(f"(?<![a-z])(?:{'|'.join(name for name in names if '_' in name)})")
     compared = re.compile(f"""[!=]= ["']({"|".join(names)})["']""")
     suffixes = {".py", ".c", ".h", ".j2"}
-    files = [path for folder in ("src", *MAY_IMPORT, *DATA - {"generated"}) for path in (ROOT / folder).rglob("*")]
+    files = [path for folder in (*MAY_IMPORT, *DATA - {"generated"}) for path in (ROOT / folder).rglob("*")]
     for path in (
         path for path in files if path.suffix in suffixes and not path.is_relative_to(ROOT / "src/heapsmith/")
     ):

@@ -18,8 +18,8 @@ from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.layout import HEAPS, HUGE, Layout
 from heapsmith.model.memory.listener import Listener
+from heapsmith.model.memory.listener_words import LOGGED
 from heapsmith.model.memory.touches import LOG
-from heapsmith.model.memory.words import LOGGED
 from heapsmith.model.trace.reader import Chunk, Op
 
 SPAN_BYTES = 1 << 32

@@ -18,8 +18,9 @@ from heapsmith.model.design.choices import Front, Hardening, Release
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.heap.records import AGES, COUNTS, TOTALS
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.model.parts.age import AGES
+from heapsmith.model.parts.counters import COUNTS, TOTALS
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import hot_over_list as front_hot_over_list

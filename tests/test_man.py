@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from test_cli import TABLE
 
-from heapsmith.man import pages, write
+from heapsmith.commands.man import pages, write
 
 
 @pytest.fixture(scope="module")

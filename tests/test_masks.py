@@ -12,7 +12,7 @@ from test_mutants import DESIGNS as OTHERS
 from test_mutants import PROGRAMS
 from workshop import AgainstModel, ByPrograms, Workshop
 
-from heapsmith.codegen.generate import RUNTIME
+from heapsmith.codegen.layers import HEAP
 
 MASKS = (
     (re.compile(r" & ~\((?:\w+)\)\(\w+ - 1\)| & ~\(\w+\)\(\w+ - 1\)"), ""),
@@ -31,43 +31,40 @@ ROUNDS = msgspec.structs.replace(rounding_that_skips(), name="rounds", foreign="
 DESIGNS = [ROUNDS, *OTHERS]
 """They have every policy together; a mask is tried under each until it is missed, and under the programs last."""
 
-FOLDERS = ("recorder", "replay", "verify")
-"""Of the runtime: what no library has."""
-
 WHOLE_PAGES = "equivalent: what is rounded is whole pages in every design"
 UNMISSED: dict[tuple[str, str], str] = {
     (
-        "foreign/probe.c",
+        "9_api/foreign/probe.c",
         "bool is_mapped = mincore((void *)((uintptr_t)block), PAGE_BYTES, &resident) == 0;",
     ): "of pointers that are no block, which test_foreign.py has",
     (
-        "huge_table.h",
+        "7_large/huge_table.h",
         "return (((uintptr_t)start / PAGE_BYTES) * UINT64_C(0x9E3779B97F4A7C15) >> 32) & 0;",
     ): "equivalent: every search begins at the same slot, and takes longer",
     (
-        "operators.c",
+        "9_api/operators.c",
         "return bytes > -alignment ? -alignment : (bytes + alignment - 1);",
     ): "equivalent but for some bytes: aligned_alloc takes any size",
-    ("os.c", "arena_start = arena_start;"): "equivalent: os_range aligns each span",
+    ("2_system/os.c", "arena_start = arena_start;"): "equivalent: os_range aligns each span",
     (
-        "os.c",
+        "2_system/os.c",
         "return unplaced_end -= (bytes) & -(size_t)OS_PAGE;",
     ): WHOLE_PAGES,
     (
-        "os.c",
+        "2_system/os.c",
         "char *start = unplaced;",
     ): "needs a system that refuses the arena its address: there it is aligned already",
     (
-        "runs.c",
+        "7_large/runs.c",
         "return offset < end && offset % 1 == 0 ? (uint32_t)(offset / PAGE_BYTES) : UINT32_MAX;",
     ): "of pointers into a run, which level full finds without it",
-    ("slabs.c", "TABLE_BYTES = (RECORDS_BYTES) / PAGE_BYTES * PAGE_BYTES,"): WHOLE_PAGES,
+    ("6_slabs/slabs.c", "TABLE_BYTES = (RECORDS_BYTES) / PAGE_BYTES * PAGE_BYTES,"): WHOLE_PAGES,
     (
-        "slabs.c",
+        "6_slabs/slabs.c",
         "MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS) / PAGE_BYTES * PAGE_BYTES,",
     ): WHOLE_PAGES,
     (
-        "slabs.c",
+        "6_slabs/slabs.c",
         "if (offset % 1 >= HEAD_BYTES && slab_record(offset >> SLAB_SHIFT)->sealed) {",
     ): "needs a system that refuses memory, and records at the heads of superslabs",
 }
@@ -94,14 +91,13 @@ def without_masks(text: str) -> Iterator[tuple[str, str]]:
 
 def places() -> list[Place]:
     """Every mask of the C that libraries have."""
-    files = [path for path in sorted(RUNTIME.rglob("*.[ch]")) if path.relative_to(RUNTIME).parts[0] not in FOLDERS]
-    texts = {str(path.relative_to(RUNTIME)): path.read_text() for path in files}
+    texts = {str(path.relative_to(HEAP)): path.read_text() for path in sorted(HEAP.rglob("*.[ch]"))}
     found = (Place(file, *lines) for file, text in texts.items() for lines in without_masks(text))
     return list(dict.fromkeys(found))
 
 
 PLACES = places()
-FIRST = [place for place in PLACES if place.file.startswith("rounding/")]
+FIRST = [place for place in PLACES if place.file.startswith("6_slabs/rounding/")]
 
 
 @pytest.fixture(scope="module")

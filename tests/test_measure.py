@@ -10,14 +10,14 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.programs.launched import Launched, launch, launcher
-from heapsmith.bench.programs.measure import Given, MeasureTable, measure, run_under
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.launched import Launched, launch, launcher
+from heapsmith.tools.compare.measure import Given, MeasureTable, measure, run_under
 
 MIB = 1 << 20
 
@@ -254,7 +254,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     assert run_under(lib, ["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
     assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{preloadable(lib)}"']) == 0
     script = (
-        "from pathlib import Path; from heapsmith.bench.programs.measure import run_under; "
+        "from pathlib import Path; from heapsmith.tools.compare.measure import run_under; "
         f"print(run_under(Path({str(lib)!r}), ['sh', '-c', 'read line; echo got $line $LD_PRELOAD; echo bad >&2']))"
     )
     env = os.environ | {"LD_PRELOAD": "libm.so.6"}
@@ -267,7 +267,7 @@ def test_run_passes_everything_through(built: Path) -> None:
 
 def test_a_signal_to_run_reaches_the_command(built: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from heapsmith.bench.programs.measure import run_under; "
+        "import sys; from pathlib import Path; from heapsmith.tools.compare.measure import run_under; "
         "command = ['sh', '-c', 'trap \"exit 5\" TERM; echo ready; for i in $(seq 400); do sleep 0.05; done']; "
         f"sys.exit(run_under(Path({str(built / 'forward.so')!r}), command))"
     )

@@ -17,11 +17,11 @@ from preloaded import start
 from program import HUGE, NONE, RUN, Program, plain_and_compiled
 from traces import trace_of
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.policy.huge_cache import delayed as huge_cache_delayed
 from heapsmith.model.policy.release.budget import Params
+from heapsmith.tools.common.preload import preloadable
 
 Call = Callable[..., Answer]
 PAGE, MIB = 4096, 1 << 20

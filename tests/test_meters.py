@@ -11,12 +11,12 @@ from heapsmith.model.compile.kernel import Records
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap.charge import PATHS, UNIT
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.predict.meters import meter_of
+from heapsmith.model.parts.charge import PATHS, UNIT
+from heapsmith.model.predict.counter_prices import meter_of
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.predict.times import timed
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader

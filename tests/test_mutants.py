@@ -14,8 +14,9 @@ from covering import FACTORS, rows_of, with_every_row
 from mutants import Mutant, mutants
 from workshop import BEHAVIOURS, MISUSE, NO_TRACE, OF_DESIGN, AgainstModel, ByPrograms, Workshop
 
+from heapsmith.codegen import rooms
 from heapsmith.codegen.audit import audit_emitted
-from heapsmith.codegen.generate import RUNTIME, runtime_sources
+from heapsmith.codegen.layers import HEAP
 from heapsmith.model import policy
 from heapsmith.model.design.design import ClassFront, load
 from heapsmith.model.design.plan import make_plan
@@ -33,20 +34,20 @@ PROGRAMS = msgspec.structs.replace(LISTED, class_front=[ClassFront(LISTED.sizes[
 cache."""
 
 ELSEWHERE = {
-    "definitions.c": "test_border.py",
-    "lock.c": "test_interleave.py",
-    "definitions.h": "test_border.py",
-    "deepbind.c": "test_loading.py",
-    "lock.h": "test_interleave.py",
-    "options.c": "test_options.py",
-    "release/time.h": "test_release_clock.py, test_conformance.py",
-    "stats.c": "test_options.py, test_foreign.py",
-    "stats.h": "test_options.py, test_foreign.py",
-    "object.c": "test_foreign.py",
-    "object.h": "test_foreign.py",
-    "text.c": "test_options.py",
-    "text.h": "test_options.py",
-    "view.c": "test_top.py",
+    "1_base/definitions.c": "test_border.py",
+    "2_system/lock.c": "test_interleave.py",
+    "1_base/definitions.h": "test_border.py",
+    "9_api/deepbind.c": "test_loading.py",
+    "2_system/lock.h": "test_interleave.py",
+    "9_api/options.c": "test_options.py",
+    "5_slab_policies/release/time.h": "test_release_clock.py, test_conformance.py",
+    "9_api/stats.c": "test_options.py, test_foreign.py",
+    "9_api/stats.h": "test_options.py, test_foreign.py",
+    "1_base/object.c": "test_foreign.py",
+    "1_base/object.h": "test_foreign.py",
+    "1_base/text.c": "test_options.py",
+    "1_base/text.h": "test_options.py",
+    "9_api/view.c": "test_top.py",
 }
 """Files that no judge here looks at, and who does.
 
@@ -55,12 +56,12 @@ Nor are foreign/next.c and foreign/elsewhere.c here: test_foreign.py looks at th
 
 WITHOUT_MUTANTS = frozenset(
     (
-        "deletes/trusted.c",
-        "hardening/checks.c",
-        "hardening/off.c",
-        "span.c",
-        "counting/everything.c",
-        "ownership/superslab.c",
+        "9_api/deletes/trusted.c",
+        "4_blocks/hardening/checks.c",
+        "4_blocks/hardening/off.c",
+        "3_records/span.c",
+        "1_base/counting/everything.c",
+        "5_slab_policies/ownership/superslab.c",
     )
 )
 """Sources in which there is nothing to change."""
@@ -74,47 +75,47 @@ UNNOTICED_IN_LARGE_SAMPLE = 0.2
 
 UNNOTICED: dict[tuple[str, str, str], str] = {
     (
-        "counters.c",
+        "2_system/counters.c",
         "while (by > 0 && now > peak &&",
         "while (by > 0 && now >= peak &&",
     ): "equivalent: stores the peak that is there already",
     (
-        "store.c",
+        "6_slabs/store.c",
         "give_to_slab(heap, class, &block, 1, held);",
         "give_to_slab(heap, class, &block, 2, held);",
     ): "looks at the word behind, which is hardly ever another block of the slab",
     (
-        "huge_table.h",
+        "7_large/huge_table.h",
         "if (2 * (entries + 1) > slots)",
         "if (3 * (entries + 1) > slots)",
     ): "equivalent: a wider table gives the same answers",
     (
-        "api.c",
+        "9_api/api.c",
         "bool same_class = bytes <= SMALL_LIMIT && hs_sized_plan(plan) == &hs_class[size_to_class(bytes)];",
         "bool same_class = bytes < SMALL_LIMIT && hs_sized_plan(plan) == &hs_class[size_to_class(bytes)];",
     ): "equivalent: SMALL_LIMIT is the last class's usable size, so such a request fits well too",
     (
-        "inspect.c",
+        "9_api/inspect.c",
         "for (unsigned class = 0; class < CLASS_COUNT; class++) {",
         "for (unsigned class = 0; class < CLASS_COUNT; class--) {",
     ): "asserts the equations of the first class only, which hold",
     (
-        "os.c",
+        "2_system/os.c",
         "if (pages.bytes > 0)",
         "if (pages.bytes >= 0)",
     ): "asks the system to take back no bytes, which it refuses",
     (
-        "os.c",
+        "2_system/os.c",
         "os_refused = start == NULL;",
         "os_refused = start != NULL;",
     ): "needs a program that runs out of memory: test_runtime.py",
     (
-        "run_extents.c",
+        "7_large/run_extents.c",
         "return behind < end ? behind : end;",
         "return behind <= end ? behind : end;",
     ): "equivalent: both are the same page",
     (
-        "locks.c",
+        "2_system/locks.c",
         "if (!((held_before | locks_taken) & LARGE))",
         "if (!((held_before & locks_taken) & LARGE))",
     ): "needs a signal handler that forks while the allocation that it interrupts holds the large lock",
@@ -238,7 +239,7 @@ def test_together_the_designs_have_every_policy() -> None:
 
 def test_every_source_has_a_judge_or_is_looked_at_elsewhere(shops: list[Workshop]) -> None:
     """But for the sources that no design here has; a name of either list that is none is a mistake in it."""
-    sources = {str(file.relative_to(RUNTIME)) for shop in shops for file in runtime_sources(make_plan(shop.design))}
+    sources = {str(file.relative_to(HEAP)) for shop in shops for file in rooms.sources(make_plan(shop.design))}
     known = {name for shop in shops for name in shop.files}
     assert sources <= {job.mutant.file for job in jobs(shops)} | set(ELSEWHERE) | WITHOUT_MUTANTS
     assert {*ELSEWHERE, *BEHAVIOURS, *MISUSE} <= known

@@ -23,15 +23,15 @@ from test_nodes import VARIANTS, small
 from test_stress import sanitize
 from traces import random_trace
 
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.replay.script import write_script
-from heapsmith.bench.replay.syscalls import memory_calls
+from heapsmith.bench.validate.syscalls import memory_calls
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.records import TOTALS
 from heapsmith.model.heap.simulator import Simulator
-from heapsmith.model.memory.nodes import node_of, numbers_in, system_nodes, write_nodes
+from heapsmith.model.memory.numa_nodes import node_of, numbers_in, system_nodes, write_nodes
+from heapsmith.model.parts.counters import TOTALS
 from heapsmith.model.trace.reader import TraceReader
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.replay.script import write_script
 
 BARE = small("bare", shards={"kind": "nodes", "count": 32})
 NUMBER = st.integers(0, 20) | st.sampled_from([8190, 8191, 8192, 99_999_999_999])

@@ -14,13 +14,13 @@ import pytest
 from conftest import Answer
 from loaded import checked_library
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.build import FLAGS, build
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.heap.records import COUNTS, TOTALS
+from heapsmith.model.parts.counters import COUNTS, TOTALS
+from heapsmith.tools.common.preload import preloadable
 
 PROGRAMS = Path(__file__).parent / "programs"
 DESIGN = load("default")

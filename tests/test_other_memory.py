@@ -14,16 +14,8 @@ import pytest
 from bench_rows import ACROSS, nothing, sample
 from conftest import Answer
 
-from heapsmith.bench.common.other_memory import OTHER_BYTES, HeapsmithBytes, OtherMemory, is_other, largest
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.reach import Image, beside_malloc
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.forge import forge
-from heapsmith.bench.peers.peers import GLIBC, Library
-from heapsmith.bench.programs.measure import measure, run_under
 from heapsmith.bench.programs.programs import Program
-from heapsmith.bench.record.record import record
-from heapsmith.bench.report import benchmark
+from heapsmith.bench.suite import benchmark
 from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.results import BenchReport, Extra, make_column, make_row
@@ -31,6 +23,14 @@ from heapsmith.bench.suite.rows import Row
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes, OtherMemory, is_other, largest
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.common.served_share import Image, beside_malloc
+from heapsmith.tools.compare.measure import measure, run_under
+from heapsmith.tools.forge import forge
+from heapsmith.tools.peers.peers import GLIBC, Library
+from heapsmith.tools.record.record import record
 
 Call = Callable[..., Answer]
 MIB = 1 << 20

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from traces import crowded_trace, random_trace
 
-from heapsmith.bench.report.searched import on_traces
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
@@ -24,6 +23,7 @@ from heapsmith.model.search.workers import Bench, Kind, Task, measured
 from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.model.trace.stats import Lives
+from heapsmith.tools.report.searched import on_traces
 
 DEFAULT = load("default")
 AT_ONCE = release_budget.Params(slab_budget_bytes=0, run_budget_bytes=0, most_budget_bytes=0)

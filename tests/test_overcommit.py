@@ -13,7 +13,7 @@ from typing import NamedTuple
 import pytest
 from preloaded import library, program, start
 
-from heapsmith.bench.common.preload import preloadable
+from heapsmith.tools.common.preload import preloadable
 
 VM = Path("/proc/sys/vm")
 KIB, MIB, TIB = 1 << 10, 1 << 20, 1 << 40

@@ -10,16 +10,16 @@ from pathlib import Path
 import pytest
 from preloaded import program
 
-from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.peers.peers import GLIBC, find_library, is_c_library, preload
-from heapsmith.bench.programs.measure import MeasureTable, measure
-from heapsmith.bench.programs.own_malloc import OwnMalloc, own_malloc
 from heapsmith.bench.programs.programs import Program
 from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.measure import MeasureTable, measure
+from heapsmith.tools.compare.own_malloc import OwnMalloc, own_malloc
+from heapsmith.tools.peers.peers import GLIBC, find_library, is_c_library, preload
 
 SOURCES = Path(__file__).parent / "programs"
 OPERATORS = """

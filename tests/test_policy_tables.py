@@ -7,7 +7,7 @@ import pytest
 from covering import covering_designs, legal_pairs, pairs_of
 
 from heapsmith.model import policy
-from heapsmith.model.compile.dispatch import dispatched
+from heapsmith.model.compile.dispatch import bind
 from heapsmith.model.compile.kernel import _KERNELS, specialised
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.plan import make_plan
@@ -75,8 +75,19 @@ def test_kernels_of_rows_are_reached() -> None:
 
 
 def test_a_row_without_the_function_is_refused() -> None:
-    with pytest.raises(TypeError, match="front_no_such: expected the same function of every row"):
-        dispatched(policy.TABLES["front"], "no_such", "0")
+    row = next(row for row in policy.TABLES["slab_choice"] if row.NAME == "scan")
+    bare = ModuleType(row.__name__)
+    bare.__dict__.update({name: value for name, value in vars(row).items() if name != "gives"})
+    with pytest.raises(TypeError, match="slab_choice: expected gives of scan"):
+        bind({**policy.TABLES, "slab_choice": (*policy.TABLES["slab_choice"][:1], bare)})
+
+
+def test_an_answer_to_another_question_is_refused() -> None:
+    row = next(row for row in policy.TABLES["slab_choice"] if row.NAME == "scan")
+    other = ModuleType(row.__name__)
+    other.__dict__.update(vars(row), gives=row.attach)
+    with pytest.raises(TypeError, match=r"gives\(state, store, slab\); expected \(state, store\)"):
+        bind({**policy.TABLES, "slab_choice": (*policy.TABLES["slab_choice"][:1], other)})
 
 
 def test_names_are_unique() -> None:

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from heapsmith.model.errors import Missing
-from heapsmith.model.predict.pool import Pool
+from heapsmith.model.predict.process_pool import Pool
 
 
 def work(seconds: float) -> int:
@@ -54,7 +54,7 @@ def test_processes_end_with_a_killed_parent(method: str) -> None:
     """The processes hold the pipe that `run` reads to its end."""
     script = (
         "import os, time\n"
-        "from heapsmith.model.predict.pool import Pool\n"
+        "from heapsmith.model.predict.process_pool import Pool\n"
         "if __name__ == '__main__':\n"
         f"    next(Pool(2, {method!r}).run(time.sleep, [(0.0,), (600.0,), (600.0,)]))\n"
         "    print('begun', flush=True)\n"

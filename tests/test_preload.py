@@ -11,11 +11,11 @@ import pytest
 from conftest import PROGRAM
 from loaded import unchecked_library
 
-from heapsmith.bench.common import preload as links
-from heapsmith.bench.common.preload import preload, preloadable
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import cache_dir
+from heapsmith.tools.common import preload as links
+from heapsmith.tools.common.preload import preload, preloadable
 
 ODD = "a b:c$LIB\té"
 

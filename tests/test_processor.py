@@ -15,7 +15,8 @@ from test_conformance import run
 
 from heapsmith.codegen.build import FLAGS
 from heapsmith.codegen.built import library_of
-from heapsmith.codegen.generate import RUNTIME, UNIT, generate
+from heapsmith.codegen.generate import UNIT, generate
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS
@@ -92,8 +93,8 @@ def test_stacks_serve_without_sequences(tmp_path: Path) -> None:
 
 def slow_library(folder: Path, *, described: bool) -> Path:
     """The library, whose sequences take long, and of which the kernel is told or not."""
-    shutil.copytree(RUNTIME, folder / "runtime", ignore=shutil.ignore_patterns("__*"))
-    header = folder / "runtime/heaps/processor.h"
+    shutil.copytree(HEAP, folder / "runtime")
+    header = folder / "runtime/8_threads/heaps/processor.h"
     tells, before_the_last = '"movq %[at], 8(%[here])\\n"', '"cmoveq '
     text = header.read_text()
     assert (text.count(tells), text.count(before_the_last)) == (1, 2)

@@ -19,14 +19,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import heapsmith
-from heapsmith.api.models import TuneOptions
+from heapsmith.api.tuning import TuneOptions
 from heapsmith.model.errors import BadInput, Missing
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
 ROOT = Path(__file__).resolve().parent.parent
 NAMES = {"record", "Trace", "Design", "simulate", "tune", "generate", "build", "verify", "compare", "report"}
-MODULES = ("traces", "designs", "models", "programs")
+MODULES = ("traces", "designs", "models", "tuning", "programs")
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```\n", re.MULTILINE | re.DOTALL)
 
 
@@ -307,7 +307,7 @@ def test_bad_input_is_refused(tmp_path: Path) -> None:
 
 def test_tune_takes_the_options_of_the_command() -> None:
     """TuneOptions and the explicit parameters are the command's, but for those that make no sense in Python."""
-    from heapsmith.commands_model import tune
+    from heapsmith.commands.model import tune
 
     own = {*TuneOptions.__annotations__, *inspect.signature(heapsmith.tune).parameters} - {"options", "progress"}
     assert own == set(inspect.signature(tune).parameters) - {"out", "json", "scheduler"}

@@ -9,7 +9,7 @@ import pytest
 from test_python import tiny
 
 import heapsmith
-from heapsmith.api.models import TuneOptions
+from heapsmith.api.tuning import TuneOptions
 from heapsmith.model.errors import BadInput
 
 CALLS: dict[str, dict[str, Any]] = {
@@ -69,3 +69,13 @@ def test_items_of_a_wrong_type_are_shown(tmp_path: Path) -> None:
         trace.columns(0, "x")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="missing 1 required positional argument: 'trace'"):
         heapsmith.simulate()  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize(
+    ("name", "argument", "least"),
+    [("tune", "simulations", 2), ("tune", "seed", 0), ("tune", "cores", 1), ("compare", "rounds", 1)],
+)
+def test_a_number_below_the_least_is_refused(name: str, argument: str, least: int) -> None:
+    """As on the command line; nothing is run or read before."""
+    with pytest.raises(BadInput, match=f"^{argument}: expected at least {least}, not {least - 1}$"):
+        getattr(heapsmith, name)(**CALLS[name] | {argument: least - 1})

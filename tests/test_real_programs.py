@@ -11,13 +11,13 @@ import pytest
 from covering import soon
 from loaded import checked_library
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.bench.programs.programs import JOBS, Program, programs, trace_of
 from heapsmith.bench.programs.servers import servers
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.search.tune import tune
 from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.common.preload import preloadable
 
 NAMES = [
     *("python", "cc1", "sqlite3", "perl", "git", "zstd", "pbzip2", "redis", "redis-load", "cc1plus", "z3", "node"),

@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.record.record import Processes, RecordResult, build_recorder, record
-from heapsmith.bench.record.spool_merge import UNIT_WORDS
-from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.reader import Op, TraceReader, verify
+from heapsmith.tools.record.record import Processes, RecordResult, build_recorder, record
+from heapsmith.tools.record.spool_merge import UNIT_WORDS
+from heapsmith.tools.record.unseen import RecordedTrace
 
 PROGRAMS = Path(__file__).parent / "programs"
 M, C, R, A, F, FS = Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED

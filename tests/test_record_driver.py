@@ -6,16 +6,16 @@ import sys
 import time
 from pathlib import Path
 
-from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.record.record import record
 from heapsmith.model.trace.reader import verify
+from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.record.record import record
 
 
 def test_a_signal_to_the_driver_goes_to_the_command(tmp_path: Path) -> None:
     """Ended by SIGTERM, the driver still converts what there is."""
     script = (
-        "import sys, pathlib\nfrom heapsmith.bench.record.record import record\n"
+        "import sys, pathlib\nfrom heapsmith.tools.record.record import record\n"
         "print(record(['sh', '-c', 'echo ready; exec sleep 60'], pathlib.Path(sys.argv[1])).exit_status)"
     )
     out = tmp_path / "t.hst"
@@ -29,7 +29,7 @@ def test_a_signal_to_the_driver_goes_to_the_command(tmp_path: Path) -> None:
 
 def test_an_interrupt_that_the_command_survives_is_told(tmp_path: Path) -> None:
     script = (
-        "import sys, pathlib\nfrom heapsmith.bench.record.record import record\n"
+        "import sys, pathlib\nfrom heapsmith.tools.record.record import record\n"
         "told = record(['sh', '-c', 'echo ready; read line'], pathlib.Path(sys.argv[1]))\n"
         "print(told.exit_status, told.interrupted)"
     )
@@ -67,8 +67,8 @@ def test_a_limit_ends_what_the_command_started(tmp_path: Path) -> None:
 def test_a_driver_that_was_stopped_waits_on(tmp_path: Path) -> None:
     """As a shell stops it (Ctrl-Z) and lets it go on."""
     script = (
-        "import sys\nfrom heapsmith.bench.common.foreground import run_foreground\n"
-        "from heapsmith.bench.common.start import Start\n"
+        "import sys\nfrom heapsmith.tools.common.foreground import run_foreground\n"
+        "from heapsmith.tools.common.program_start import Start\n"
         "print(run_foreground(Start(['sh', '-c', 'echo ready; read line; exit 7'], '/bin/sh', {})).status)"
     )
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}

@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from preloaded import program
 
-from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.record import record as driver
-from heapsmith.bench.record.record import build_recorder, record
 from heapsmith.model.errors import BadInput, Missing
+from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.record import record as driver
+from heapsmith.tools.record.record import build_recorder, record
 
 
 @pytest.fixture

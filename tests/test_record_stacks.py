@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from heapsmith.bench.common.symbols import frame_names
-from heapsmith.bench.record.record import Processes, RecordResult, record
-from heapsmith.bench.record.unseen import RecordedTrace
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.trace.reader import TraceReader, verify
 from heapsmith.model.trace.stacks import CallTree
+from heapsmith.tools.common.symbols import frame_names
+from heapsmith.tools.record.record import Processes, RecordResult, record
+from heapsmith.tools.record.unseen import RecordedTrace
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -14,15 +14,15 @@ from conftest import Answer
 from replay_events import Event, random_events, write_trace
 from traces import random_trace
 
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.peers import peers
-from heapsmith.bench.peers.peers import Library, find_library, replay_driver
-from heapsmith.bench.replay.replay import ReplayTable, replay, replay_once
-from heapsmith.bench.replay.script import EVENT, HEADER, write_script
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.peers import peers
+from heapsmith.tools.peers.peers import Library, find_library, replay_driver
+from heapsmith.tools.replay.replay import ReplayTable, replay, replay_once
+from heapsmith.tools.replay.script import EVENT, HEADER, write_script
 
 GLIBC = Library("glibc", None)
 

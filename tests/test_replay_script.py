@@ -12,14 +12,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from replay_events import Event, random_events, write_trace
 
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.replay import instants
-from heapsmith.bench.replay import script as scripts
-from heapsmith.bench.replay.instants import SAMPLE
-from heapsmith.bench.replay.replay import replay_once
-from heapsmith.bench.replay.script import EVENT, HEADER, JOIN, SEGMENT, SPAWN, write_script
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.replay import instants
+from heapsmith.tools.replay import script as scripts
+from heapsmith.tools.replay.instants import SAMPLE
+from heapsmith.tools.replay.replay import replay_once
+from heapsmith.tools.replay.script import EVENT, HEADER, JOIN, SEGMENT, SPAWN, write_script
 
 GLIBC = Library("glibc", None)
 

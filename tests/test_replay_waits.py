@@ -11,14 +11,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from replay_events import Event, random_events, write_trace
 
-from heapsmith.bench.peers.peers import Library, preload, replay_driver
-from heapsmith.bench.replay import replay as replays
-from heapsmith.bench.replay import script as scripts
-from heapsmith.bench.replay.replay import glibc_bytes, replay_once
-from heapsmith.bench.replay.script import EVENT, HEADER, write_script
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.trace.reader import Op
+from heapsmith.tools.peers.peers import Library, preload, replay_driver
+from heapsmith.tools.replay import replay as replays
+from heapsmith.tools.replay import script as scripts
+from heapsmith.tools.replay.replay import glibc_bytes, replay_once
+from heapsmith.tools.replay.script import EVENT, HEADER, write_script
 
 GLIBC = Library("glibc", None)
 MODES: list[dict[str, bool]] = [{"count_bytes": True}, {"latency": True}, {"check": True}, {}]

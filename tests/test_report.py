@@ -16,14 +16,14 @@ import pytest
 from conftest import Answer
 from traces import random_trace
 
-from heapsmith.bench.page.contents import Shown
-from heapsmith.bench.page.payload import Payload
-from heapsmith.bench.page.series import write_series
 from heapsmith.model.design.design import load
 from heapsmith.model.predict.history import histories
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.model.trace.stacks import CallTree, Module
 from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.page.contents import Shown
+from heapsmith.tools.page.payload import Payload
+from heapsmith.tools.page.series import write_series
 
 BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 WAVE = 4000
@@ -75,7 +75,7 @@ def test_payload_clips_aligns_and_keeps_what_is_not_zero() -> None:
 @pytest.fixture(scope="module")
 def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The page of the planted trace, in a folder with a space in its name."""
-    from heapsmith.bench.forge.page import write_report
+    from heapsmith.tools.forge.page import write_report
 
     folder = tmp_path_factory.mktemp("with space")
     write_report(folder / "report.html", [planted(folder / "pin.hst")], [], glibc=True)
@@ -104,7 +104,7 @@ def test_page_holds_the_bytes_of_the_designs(page: Path) -> None:
 
 @pytest.mark.big
 def test_page_of_ten_million_events_is_small(tmp_path: Path) -> None:
-    from heapsmith.bench.forge.page import write_report
+    from heapsmith.tools.forge.page import write_report
 
     trace = random_trace(tmp_path / "t.hst", 10_000_000, 5, 8, cross_thread=0.2, max_size=4000)
     assert write_report(tmp_path / "report.html", [trace], []).bytes < 3_000_000

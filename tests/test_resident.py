@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from heapsmith.model.compile.kernel import specialised
-from heapsmith.model.memory import resident, touches, words
+from heapsmith.model.memory import listener_words as words
+from heapsmith.model.memory import resident, touches
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.layout import APPLICATION, REGION
 from heapsmith.model.memory.listener import Listener

@@ -11,13 +11,13 @@ from typing import NoReturn
 
 import pytest
 
-from heapsmith.bench.common.backing import fetch
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.common.rounds import Figure, Stop, Taken, interleaved, orders, quiet
-from heapsmith.bench.programs.measure import Launched, Run, is_known, same_output
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput, CheckFailed
+from heapsmith.tools.common.host_memory import fetch
+from heapsmith.tools.common.limited import run_limited
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Figure, Stop, Taken, interleaved, orders, quiet
+from heapsmith.tools.compare.measure import Launched, Run, is_known, same_output
 
 KERNEL = tuple(map(int, platform.release().split("-")[0].split(".")[:2]))
 
@@ -112,7 +112,7 @@ def test_each_run_finds_the_memory_of_the_last_runs(monkeypatch: pytest.MonkeyPa
         happened.append("ab"[entry])
         return (8 << 20, 40 << 20)[entry]
 
-    monkeypatch.setattr("heapsmith.bench.common.rounds.fetch", happened.append)
+    monkeypatch.setattr("heapsmith.tools.common.rounds.fetch", happened.append)
     interleaved("x", ["a", "b"], Stop(1), run, quiet, resident=int)
     assert happened[:4] == [0, "a", 8 << 20, "b"]
     assert [happened[4], happened[6]] == [40 << 20] * 2
@@ -134,12 +134,12 @@ def test_refused_memory_is_not_fetched(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object, **__: object) -> NoReturn:
         raise OSError(12, "Cannot allocate memory")
 
-    monkeypatch.setattr("heapsmith.bench.common.backing.mmap.mmap", refused)
+    monkeypatch.setattr("heapsmith.tools.common.host_memory.mmap.mmap", refused)
     fetch(64 << 20)
 
 
 def test_no_more_is_fetched_than_half_of_what_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("heapsmith.bench.common.backing.free_bytes", lambda: 127 << 20)
+    monkeypatch.setattr("heapsmith.tools.common.host_memory.free_bytes", lambda: 127 << 20)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
     fetch(64 << 20)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before < 32

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 import heapsmith
-from heapsmith.bench.calibrate.calibrate import write_machine
-from heapsmith.bench.sweep.grid import variants
 from heapsmith.codegen.generate import contents
+from heapsmith.commands.schemas import schema_of
 from heapsmith.model.design.design import load
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.toml_text import SCHEMA_KINDS, schema_file, schema_line
-from heapsmith.schemas import schema_of
+from heapsmith.tools.calibrate.calibrate import write_machine
+from heapsmith.tools.sweep.grid import variants
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"

@@ -10,7 +10,7 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.segregation.sites import Group, Params, Site
 from heapsmith.model.search.choice import Limits
-from heapsmith.model.search.pins import groups_to_try, pins_of
+from heapsmith.model.search.pinning_sites import groups_to_try, pins_of
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter

@@ -15,8 +15,6 @@ from program import Program, plain_and_compiled
 from test_trace_stacks import sites_of
 from traces import random_chunk
 
-from heapsmith.bench.common.symbols import frame_names
-from heapsmith.bench.record.record import record
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.difference import by_address, counter_names, counter_row
 from heapsmith.codegen.driver import Driver
@@ -32,6 +30,8 @@ from heapsmith.model.policy.segregation.sites import Group, Params, Site
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader, TraceWriter
 from heapsmith.model.trace.stacks import CallTree, Module, SitedChunk
+from heapsmith.tools.common.symbols import frame_names
+from heapsmith.tools.record.record import record
 
 TREE = CallTree(
     [Module("/lib/one", "01"), Module("/lib/two", "02"), Module("/jit", None)],

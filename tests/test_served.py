@@ -12,23 +12,23 @@ from typing import Any
 
 import pytest
 
-from heapsmith.bench.common import everywhere, reach
-from heapsmith.bench.common.foreground import run_foreground
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.common.reach import CHANGED, OWN_MALLOC, Image, apart, did_the_work, sentences
-from heapsmith.bench.common.rounds import Stop
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.common.watch import Watch
-from heapsmith.bench.peers.peers import GLIBC, Library
-from heapsmith.bench.programs.measure import Given, measure, run_under
 from heapsmith.bench.programs.programs import Program
-from heapsmith.bench.record.record import Processes, record
-from heapsmith.bench.replay import replay as replays
 from heapsmith.bench.suite import rows as suite_rows
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.tools.common import preload_everywhere, served_share
+from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.process_watch import Watch
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.common.served_share import CHANGED, OWN_MALLOC, Image, apart, did_the_work, sentences
+from heapsmith.tools.compare.measure import Given, measure, run_under
+from heapsmith.tools.peers.peers import GLIBC, Library
+from heapsmith.tools.record.record import Processes, record
+from heapsmith.tools.replay import replay as replays
 
 CHURN = """
 #include <stdlib.h>
@@ -121,7 +121,7 @@ def test_no_verdict_on_a_program_behind_a_scrubbed_environment(folder: Path, wra
     assert (missed.program, missed.why.startswith(CHANGED)) == ("churn", True)
     assert missed.cpu_share > 0.5
     assert recorded.warnings()[0].startswith("in no trace is churn (")
-    assert recorded.warnings()[1] == reach.HELP
+    assert recorded.warnings()[1] == served_share.HELP
     assert did_the_work(recorded.apart)
 
 
@@ -274,7 +274,7 @@ def test_a_program_of_another_user_is_told(folder: Path) -> None:
     told = [one.why for one in images if one.has is False]
     if not told:
         pytest.skip("the library lies where every user can read it")
-    assert told == [f"{reach.NOT_LOADED}, as user 65534"]
+    assert told == [f"{served_share.NOT_LOADED}, as user 65534"]
 
 
 def everywhere_works() -> bool:
@@ -286,7 +286,7 @@ def everywhere_works() -> bool:
 @pytest.mark.skipif(not everywhere_works(), reason="expected root, who may make mount namespaces")
 @pytest.mark.parametrize("wrapper", ["env -i", "unset"])
 def test_everywhere_reaches_through_a_scrubbed_environment(folder: Path, wrapper: str, tmp_path: Path) -> None:
-    command, was_there = SCRUBBED[wrapper](folder), everywhere.FILE.exists()
+    command, was_there = SCRUBBED[wrapper](folder), preload_everywhere.FILE.exists()
     recorded = record(command, tmp_path / "t.hst", processes=Processes(everywhere=True))
     assert recorded.apart == []
     assert recorded.traces[0].events > 2_900_000
@@ -296,15 +296,15 @@ def test_everywhere_reaches_through_a_scrubbed_environment(folder: Path, wrapper
     assert said == []
     table = measure(command, [GLIBC, "default"], stop=Stop(1), given=Given(everywhere=True))
     assert [row.note for row in table.rows] == ["", ""]
-    assert everywhere.FILE.exists() == was_there
+    assert preload_everywhere.FILE.exists() == was_there
 
 
 @pytest.mark.skipif(not everywhere_works(), reason="expected root, who may make mount namespaces")
 def test_everywhere_is_seen_by_the_command_alone() -> None:
     """It sees its file, and other processes do not."""
     library = library_of(load("default"))
-    of_others = Path("/proc/$PPID/root", *everywhere.FILE.parts[1:])
-    shown = ["sh", "-c", f"grep -q libdefault '{everywhere.FILE}' && ! grep -q libdefault {of_others}"]
+    of_others = Path("/proc/$PPID/root", *preload_everywhere.FILE.parts[1:])
+    shown = ["sh", "-c", f"grep -q libdefault '{preload_everywhere.FILE}' && ! grep -q libdefault {of_others}"]
     assert run_under(library, shown, everywhere=True) == 0
     assert run_under(library, ["sh", "-c", 'test -z "$LD_PRELOAD"'], everywhere=True) == 0
 
@@ -313,7 +313,7 @@ def test_everywhere_leaves_no_file_behind(monkeypatch: Any, tmp_path: Path) -> N
     """Neither after an error, nor where another run removes it between the open and the lock."""
     file = tmp_path / "ld.so.preload"
     monkeypatch.setattr(os, "geteuid", lambda: 0)
-    monkeypatch.setattr(everywhere, "FILE", file)
+    monkeypatch.setattr(preload_everywhere, "FILE", file)
     start = Start(["true"], "/bin/true", everywhere=True)
 
     def removed(number: int, how: int, lock: Callable[[int, int], None] = fcntl.flock) -> None:
@@ -322,7 +322,7 @@ def test_everywhere_leaves_no_file_behind(monkeypatch: Any, tmp_path: Path) -> N
         lock(number, how)
 
     monkeypatch.setattr(fcntl, "flock", removed)
-    with suppress(KeyError), everywhere.preloading(start, ["libc.so.6"]) as (whole, _):
+    with suppress(KeyError), preload_everywhere.preloading(start, ["libc.so.6"]) as (whole, _):
         assert file.exists()
         assert "libc.so.6" in Path(whole.preload_file).read_text()
         raise KeyError

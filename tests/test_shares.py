@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from traces import trace_of
 
-from heapsmith.bench.record.record import RecordResult, record
-from heapsmith.bench.record.shares import shares
-from heapsmith.bench.record.unseen import RecordedTrace
+from heapsmith.tools.record.record import RecordResult, record
+from heapsmith.tools.record.shares import shares
+from heapsmith.tools.record.unseen import RecordedTrace
 
 
 def recorded(path: Path, program: str, sizes: list[int], drops: int = 0) -> RecordedTrace:

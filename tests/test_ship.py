@@ -12,11 +12,11 @@ from covering import soon
 from test_cli import Call
 from traces import random_trace
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.ship import folder_of, ship, single_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.common.preload import preloadable
 
 SOME = ("default", "hardened", "processor")
 COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
@@ -98,7 +98,7 @@ def test_readme_is_one_screen_and_its_files_are_there() -> None:
 
 def test_a_changed_file_is_named(tmp_path: Path) -> None:
     design = load("lean")
-    for single, file in ((False, "runtime/api.c"), (True, "heap.c")):
+    for single, file in ((False, "runtime/9_api/api.c"), (True, "heap.c")):
         folder = tmp_path / str(single)
         ship(design, folder, single=single)
         ship(design, folder, single=single, check=True)

@@ -12,12 +12,12 @@ from preloaded import PROGRAMS
 from test_cli_mistakes import mistake
 from traces import trace_of
 
-from heapsmith.bench.page.collect import collect
-from heapsmith.bench.record.record import record
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.model.trace.stacks import CallTree, Module
+from heapsmith.tools.page.collect import collect
+from heapsmith.tools.record.record import record
 
 Call = Callable[..., Answer]
 

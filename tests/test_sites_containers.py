@@ -11,11 +11,11 @@ from conftest import Answer
 from preloaded import PROGRAMS
 from test_sites import answered
 
-from heapsmith.bench.common import lines
-from heapsmith.bench.common.place import place_at
-from heapsmith.bench.record.record import record
-from heapsmith.bench.sites.grouping import group_sites
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.tools.common import source_lines
+from heapsmith.tools.common.code_place import place_at
+from heapsmith.tools.record.record import record
+from heapsmith.tools.sites.grouping import group_sites
 
 SOURCE = PROGRAMS / "sites_containers.cc"
 ROWS = [number for number, line in enumerate(SOURCE.read_text().splitlines(), 1) if line.endswith("// row")]
@@ -47,7 +47,7 @@ def test_each_container_is_a_row_at_the_users_line(
     assert len(expected) == 18
     for has_symbolizer in (True, False):
         if not has_symbolizer:
-            monkeypatch.setattr(lines, "_symbolizer", lambda: None)
+            monkeypatch.setattr(source_lines, "_symbolizer", lambda: None)
         groups = group_sites(trace)
         named = {groups.name(group) for group in range(len(groups.paths))}
         others = {one for one in named if f"({SOURCE.name}:" in one} - expected

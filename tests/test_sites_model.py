@@ -17,16 +17,16 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import place_of
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
 from heapsmith.model.heap.ledger import pages_for_blocks
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.predict import moments as looking
-from heapsmith.model.predict.apart import apart
-from heapsmith.model.predict.moments import Grouped, Moments, moments, site_lives
-from heapsmith.model.predict.pins import Pins, pins, waste
+from heapsmith.model.predict import pins_at_moments
+from heapsmith.model.predict.own_regions import apart
+from heapsmith.model.predict.page_pins import Pins, pins, waste
+from heapsmith.model.predict.pins_at_moments import Grouped, Moments, moments, site_lives
 from heapsmith.model.trace.events import WITH_SITE, Chunk, Op, op_mask
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import GROUP_OF, SiteLives, sites_at
@@ -240,7 +240,7 @@ def prefixes(chunk: Chunk, site: npt.NDArray[np.uint32], design: Design) -> Iter
 
 
 def test_moments_are_those_of_each_event(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(looking, "STOPS", 17)
+    monkeypatch.setattr(pins_at_moments, "STOPS", 17)
     chunk = random_chunk(1200, 9, 2, live=80, max_size=60_000)
     site = sites_of(chunk, 3)
     grouped = trace_of(tmp_path / "t.hst", chunk, site)

@@ -59,6 +59,12 @@ def test_single_choices_lead_to_every_row_of_every_table() -> None:
         assert rows <= priced, field
 
 
+def test_policies_for_large_blocks_are_in_reach() -> None:
+    found = list(neighbours(DEFAULT, DEFAULT.sizes[:1], huge_pages=True))
+    for field in ("release", "run_cache_bytes", "huge_bytes", "huge_cache", "populate", "thp"):
+        assert any(getattr(one, field) != getattr(DEFAULT, field) for one in found), field
+
+
 def test_rows_of_pages_alone_and_together() -> None:
     found = [(one.row("release").NAME, one.thp) for one in paged(DEFAULT, huge_pages=True)]
     assert len(set(found)) == len(found) == 3 * 3 - 1

@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heapsmith.bench.record import spool_merge as m
-from heapsmith.bench.record.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.frames import Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
+from heapsmith.tools.record import spool_merge as m
+from heapsmith.tools.record.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
 
 START = (1 << 59) - 1000  # stamps lose their high bits within the recording
 PLACES = [0x5555_0000_1000 + 16 * i for i in range(6)] + [1 << 50, 0xFF_FFFF_FFFF_FFF0]

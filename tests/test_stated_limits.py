@@ -38,7 +38,6 @@ ELSEWHERE = {
     "model/policy/segregation/sites.py": "test_segregation.py",
     "model/predict/times.py": "test_meters.py",
     "model/search/draft.py": "test_tune.py",
-    "model/search/policies.py": "test_policies.py",
     "model/search/source.py": "test_cli_mistakes.py",
     "model/search/tune.py": "test_tune.py",
     "model/trace/edit/selection.py": "test_trace_tools.py",
@@ -49,19 +48,19 @@ ELSEWHERE = {
     "model/trace/imports/heaptrack.py": "test_imports.py",
     "model/trace/imports/source.py": "test_imports.py",
     "model/trace/reader.py": "test_bytes.py",
-    "bench/common/rounds.py": "test_measure.py",
-    "bench/gates/soak.py": "test_soak.py",
-    "bench/knobs/tcmalloc_classes.py": "test_knobs.py",
-    "src/heapsmith/commands_trace_tools.py": "test_trace_tool_commands.py",
+    "tools/common/rounds.py": "test_measure.py",
+    "bench/soak/soak.py": "bench/test_soak.py",
+    "tools/knobs/tcmalloc_classes.py": "test_knobs.py",
+    "src/heapsmith/api/typed.py": "test_python_types.py",
+    "src/heapsmith/commands/trace_tools.py": "test_trace_tool_commands.py",
 }
 """Files that state limits which the values here do not reach, and the test that drives such a message."""
 
 NOWHERE = {
     "model/trace/synth/fit_file.py": "files of `trace fit` that were changed by hand: nobody has tried yet",
     "model/trace/writer.py": "a mistake of ours, which no user can make: a ValueError",
-    "bench/sweep/grid.py": "a million combinations",
+    "tools/sweep/grid.py": "a million combinations",
     "src/heapsmith/api/traces.py": "needs a program to record",
-    "src/heapsmith/commands_traces.py": "needs a program to record",
 }
 """Files with a message that no test drives, and why."""
 
@@ -200,7 +199,7 @@ def test_a_limit_is_where_its_message_says(name: str) -> None:
 
 def stated_in_sources() -> Iterator[tuple[str, str]]:
     """Each message of the sources that says what is expected with a limit: its file, and a pattern of it."""
-    for folder in ("model", "codegen", "bench", "src/heapsmith"):
+    for folder in ("model", "codegen", "tools", "bench", "src/heapsmith"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             tree = ast.parse(path.read_text())
             parts = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr) for part in node.values}

@@ -14,11 +14,12 @@ from conftest import PROGRAM
 from loaded import FAST_TO_BUILD
 from test_top import Stepped
 
-from heapsmith.bench.top.watch import Watch
 from heapsmith.codegen.build import build
-from heapsmith.codegen.generate import RUNTIME, generate
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
+from heapsmith.tools.top.watch import Watch
 
 PROGRAMS = Path(__file__).parent / "programs"
 DESIGN = load("default")
@@ -176,7 +177,7 @@ def test_the_c_is_refused_by_the_compiler_of_another_c_library(tmp_path: Path) -
         "-o",
         tmp_path / "heap.o",
         f"-I{tmp_path}/emitted",
-        f"-I{RUNTIME}",
+        f"-I{HEAP}",
         tmp_path / "emitted" / "heap.c",
     ]
     done = subprocess.run(words, capture_output=True, text=True, check=False)

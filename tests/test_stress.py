@@ -21,12 +21,12 @@ from sanitized import (
     run_sanitized,
 )
 
-from heapsmith.bench.common.preload import preloadable
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.release import budget as release_budget
+from heapsmith.tools.common.preload import preloadable
 
 FLAGS = ["-std=gnu17", "-O1", "-g", "-Wall", "-Wextra", "-Wshadow", "-pthread"]
 COVERING = covering_designs()
@@ -156,10 +156,14 @@ def test_figures_of_other_threads_are_read_without_a_race(tmp_path: Path) -> Non
 
 
 ORDERS = [
-    ("owner", ("remote/owner_list.c", "__ATOMIC_ACQUIRE", "__ATOMIC_RELAXED")),
+    ("owner", ("5_slab_policies/remote/owner_list.c", "__ATOMIC_ACQUIRE", "__ATOMIC_RELAXED")),
     (
         "owner-queue",
-        ("remote/owner_queue.c", "        link_store(before, newest);", "        link_set(before, newest);"),
+        (
+            "5_slab_policies/remote/owner_queue.c",
+            "        link_store(before, newest);",
+            "        link_set(before, newest);",
+        ),
     ),
 ]
 
@@ -226,7 +230,7 @@ def test_a_helper_has_no_race(tmp_path: Path) -> None:
 
 def test_a_helper_that_gives_its_lock_up_early_is_seen(tmp_path: Path) -> None:
     add, unlock = "        more = add(class);\n", "        shard_unlock_transfer(0);\n"
-    early: Change = ("transfer.c", add + unlock, unlock + add)
+    early: Change = ("6_slabs/transfer.c", add + unlock, unlock + add)
     design = load("background")
     built = build_sanitized(design, THREAD, tmp_path, change=early)
     words = ["--operations", "8000", "--threads", "4", "--largest-bits", "12", *grain(design)]
@@ -235,11 +239,11 @@ def test_a_helper_that_gives_its_lock_up_early_is_seen(tmp_path: Path) -> None:
 
 
 NO_LOCKS = (
-    ("remote/local_cache.c", "    shard_lock(shard_of(heap, class));", "    ;"),
-    ("remote/owned.h", "    hs_lock_pool();", "    ;"),
-    ("remote/owner_list.c", "__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
-    ("large.c", "    hs_lock_large();", "    ;"),
-    ("remote/local_cache.c", "    shard_give_to(shard, held);", "    ;"),
+    ("5_slab_policies/remote/local_cache.c", "    shard_lock(shard_of(heap, class));", "    ;"),
+    ("5_slab_policies/remote/owned.h", "    hs_lock_pool();", "    ;"),
+    ("5_slab_policies/remote/owner_list.c", "__ATOMIC_RELEASE", "__ATOMIC_RELAXED"),
+    ("8_threads/large.c", "    hs_lock_large();", "    ;"),
+    ("5_slab_policies/remote/local_cache.c", "    shard_give_to(shard, held);", "    ;"),
 )
 
 

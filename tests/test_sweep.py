@@ -11,15 +11,15 @@ from conftest import Answer
 from sweeps import GRID, request, rows_of, swept
 from traces import random_trace
 
-from heapsmith.bench.sweep import sweep as fleet
-from heapsmith.bench.sweep import table
-from heapsmith.bench.sweep.grid import variants
-from heapsmith.bench.sweep.local import Processes
-from heapsmith.bench.sweep.tasks import Found, Store, machine_hash, model_version, recording
-from heapsmith.bench.sweep.work import Job, run_bytes
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.simulate import simulate
+from heapsmith.tools.sweep import sweep as fleet
+from heapsmith.tools.sweep import table
+from heapsmith.tools.sweep.grid import variants
+from heapsmith.tools.sweep.local import Processes
+from heapsmith.tools.sweep.tasks import Found, Store, machine_hash, model_version, recording
+from heapsmith.tools.sweep.work import Job, run_bytes
 
 Call = Callable[..., Answer]
 

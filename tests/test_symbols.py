@@ -9,17 +9,17 @@ from pathlib import Path
 import pytest
 from preloaded import PROGRAMS
 
-from heapsmith.bench.common import debug_files
-from heapsmith.bench.common.debug_files import debug_file
-from heapsmith.bench.common.perf_map import Generated, covering, generated_code
-from heapsmith.bench.common.symbols import Place, names
-from heapsmith.bench.record.record import record
-from heapsmith.bench.sites.functions import WRAPPERS, plain
-from heapsmith.bench.sites.grouping import group_sites
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.trace.elf import build_id
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stacks import Module
+from heapsmith.tools.common import debug_files
+from heapsmith.tools.common.debug_files import debug_file
+from heapsmith.tools.common.perf_map import Generated, covering, generated_code
+from heapsmith.tools.common.symbols import Place, names
+from heapsmith.tools.record.record import record
+from heapsmith.tools.sites.functions import WRAPPERS, plain
+from heapsmith.tools.sites.grouping import group_sites
 
 FLAGS = ("-O1", "-g", "-fno-builtin", "-Wl,--build-id")
 

@@ -10,14 +10,14 @@ import pytest
 from loaded import unchecked_library
 from traces import random_trace
 
-from heapsmith.bench.replay.script import write_script
-from heapsmith.bench.replay.syscalls import memory_calls
+from heapsmith.bench.validate.syscalls import memory_calls
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import simulate
+from heapsmith.tools.replay.script import write_script
 
 pytestmark = pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
 

@@ -7,7 +7,7 @@ from conftest import Answer
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from heapsmith.bench.common.tables import Words, text
+from heapsmith.tools.common.tables import Words, text
 
 WIDE = Words(
     "a title of a few words",

@@ -11,10 +11,11 @@ from pathlib import Path
 import pytest
 from conftest import Answer
 
-from heapsmith import show
-from heapsmith.bench.common import command, tables
-from heapsmith.bench.record.record import record
+from heapsmith.api import show
+from heapsmith.bench.common import command
 from heapsmith.model.errors import MOST_OF_ERROR, BadInput, printable
+from heapsmith.tools.common import tables
+from heapsmith.tools.record.record import record
 
 BAD = "wipe\x1b[2J\x1b]0;title\x07[/]|`<b>\x7f\r\x9b31m\u202e\u2066".encode() + b"\xff"
 """Sequences that clear a screen and set its title, markup of rich, Markdown and HTML, C1, turned text, no UTF-8."""
@@ -158,7 +159,8 @@ def test_the_makefiles_commands_end_alike(capsys: pytest.CaptureFixture[str], mo
 
 def test_one_module_prints() -> None:
     """What the command line shows goes through show.py; cli.py prints the version."""
-    package = Path(show.__file__).parent
-    files = [file for pattern in ("*.py", "api/*.py") for file in package.glob(pattern)]
-    printing = {file.name for file in files if re.search(r"(?<![\w.])print\(|\.write\(", file.read_text())}
-    assert printing - {"commands_traces.py"} == {"show.py", "cli.py"}  # the former has record's example
+    package = Path(show.__file__).parent.parent
+    files = [file for pattern in ("*.py", "api/*.py", "commands/*.py") for file in package.glob(pattern)]
+    writing = [file for file in files if re.search(r"(?<![\w.])print\(|\.write\(", file.read_text())]
+    printing = {str(file.relative_to(package)) for file in writing}
+    assert printing - {"commands/traces.py"} == {"api/show.py", "commands/cli.py"}  # the former has record's example

@@ -23,11 +23,11 @@ from covering import soon
 from loaded import unchecked_library
 from preloaded import BUILT_IN, program
 
-from heapsmith.bench.common.preload import preloadable
-from heapsmith.bench.top.screen import UNCOUNTED
-from heapsmith.bench.top.watch import Sight, Watch
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.design.design import load
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.top.screen import UNCOUNTED
+from heapsmith.tools.top.watch import Sight, Watch
 
 Call = Callable[..., Answer]
 THREADS = 3

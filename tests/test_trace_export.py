@@ -295,7 +295,7 @@ def test_rows_of_sites_have_the_numbers_of_the_lives(call: Call, sited: Path, tm
 @pytest.fixture(scope="module")
 def sited(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A trace with call stacks of a real program."""
-    from heapsmith.bench.record.record import Processes, record
+    from heapsmith.tools.record.record import Processes, record
 
     out = tmp_path_factory.mktemp("sited") / "ls.hst"
     record(["ls", "-l", "/"], out, processes=Processes(all=False), stacks=64, stdout=2)

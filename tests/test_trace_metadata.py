@@ -14,11 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_trace
 
-from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace import frames
 from heapsmith.model.trace.reader import TraceReader, print_events, salvage, verify
 from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.replay.script import write_script
 
 Json = Any
 

@@ -18,7 +18,7 @@ from traces import random_trace
 
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
-from heapsmith.model.predict.likeness import FIGURES, LikenessTable, checked_synth, likeness
+from heapsmith.model.predict.trace_likeness import FIGURES, LikenessTable, checked_synth, likeness
 from heapsmith.model.trace.events import BIRTHS, DEATHS, Chunk, Op, join
 from heapsmith.model.trace.reader import TraceReader, TraceWriter, verify
 from heapsmith.model.trace.synth.fit import Blocks, Bound, LivesFit, Mix, Phase, PhasesFit, Row

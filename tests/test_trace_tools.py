@@ -11,7 +11,7 @@ from traces import random_chunk
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.edit.selection import MAX, Criteria, filter_trace, sample_trace
-from heapsmith.model.trace.edit.together import concatenate, merge_traces, scale_trace
+from heapsmith.model.trace.edit.several_traces import concatenate, merge_traces, scale_trace
 from heapsmith.model.trace.edit.window import Window, peak_event, slice_trace
 from heapsmith.model.trace.events import Chunk, Op
 from heapsmith.model.trace.reader import TraceReader

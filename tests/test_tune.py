@@ -12,7 +12,6 @@ import pytest
 from covering import soon
 from traces import random_trace, trace_of
 
-from heapsmith.bench.report.searched import saved
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import write_design
@@ -29,15 +28,16 @@ from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.predict import times
 from heapsmith.model.predict.ledgers import with_ledgers
 from heapsmith.model.predict.simulate import simulate
-from heapsmith.model.search import store
+from heapsmith.model.search import outcome_store
 from heapsmith.model.search.choice import SLACK, Limits, scores
+from heapsmith.model.search.choice_worth import MARGIN, put_back
 from heapsmith.model.search.outcome import OBJECTIVES, Glance, combined, ratios
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import FIXED, PAGES, PROCESSORS
 from heapsmith.model.search.tune import Asked, Tuned, tune
-from heapsmith.model.search.worth import MARGIN, put_back
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.tools.report.searched import saved
 
 DEFAULT = load("default")
 FEW = Asked(simulations=9, jobs=1)
@@ -181,12 +181,12 @@ def test_a_resumed_search_repeats_nothing_and_goes_on(trace: Path, tuned: Tuned)
 def test_a_second_search_keeps_the_outcomes_of_the_first(tmp_path: Path) -> None:
     """Two searches at the same time, neither of which knows the other's outcomes."""
     source = Source(trace_of(tmp_path / "second.hst", [64] * 10))
-    first, second = (store.Store(source, load_hardware(), resume=False) for _ in range(2))
+    first, second = (outcome_store.Store(source, load_hardware(), resume=False) for _ in range(2))
     first.held.glances |= {"one": Glance((1.0,), {}), "both": Glance((1.0,), {})}
     second.held.glances |= {"two": Glance((2.0,), {}), "both": Glance((2.0,), {})}
     first.write()
     second.write()
-    held = store.Store(source, load_hardware(), resume=True).held
+    held = outcome_store.Store(source, load_hardware(), resume=True).held
     assert {name: glance.figures[0] for name, glance in held.glances.items()} == {"one": 1.0, "two": 2.0, "both": 2.0}
 
 

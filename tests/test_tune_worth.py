@@ -12,11 +12,11 @@ from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.front import owned_slab as front_owned_slab
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.search.choice import SLACK, WEIGHTS, Limits, chosen, scores
+from heapsmith.model.search.choice_worth import put_back, simplest
 from heapsmith.model.search.explore import Known
 from heapsmith.model.search.outcome import Outcome, ratios
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench, Task, measured
-from heapsmith.model.search.worth import put_back, simplest
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 DEFAULT = msgspec.structs.replace(load("default"), run_cache_bytes=1 << 18)

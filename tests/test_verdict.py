@@ -5,13 +5,13 @@ from collections.abc import Sequence
 import pytest
 from msgspec.structs import replace
 
-from heapsmith.bench.common.ratios import Ratio
-from heapsmith.bench.forge.next_steps import next_steps
-from heapsmith.bench.forge.share import Share
-from heapsmith.bench.forge.verdict import Verdict, judged, verdict
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.programs.measure import Launched, MeasureTable, Ratios, Run, measured_row
-from heapsmith.bench.report.measurements import change
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.compare.measure import Launched, MeasureTable, Ratios, Run, measured_row
+from heapsmith.tools.forge.next_steps import next_steps
+from heapsmith.tools.forge.share import Share
+from heapsmith.tools.forge.verdict import Verdict, judged, verdict
+from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.report.measurements import change
 
 ROUNDS = 7
 Figures = tuple[float, float, float]

@@ -105,7 +105,7 @@ def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
     row = run(
         shop,
         trace,
-        "store.c",
+        "6_slabs/store.c",
         "char *block = slab_start(slab) + hs_class[class].first + slab->carved",
         "char *block = slab_start(slab) + hs_class[class].first + (left - taken)",
     )
@@ -116,7 +116,9 @@ def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
 
 
 def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, trace: Path) -> None:
-    row = run(shop, trace, "thread.c", "count_own(&hs_count.adoptions, 1)", "count_own(&hs_count.adoptions, 2)")
+    row = run(
+        shop, trace, "8_threads/thread.c", "count_own(&hs_count.adoptions, 1)", "count_own(&hs_count.adoptions, 2)"
+    )
     assert row.difference is not None
     assert row.difference.what == "adoptions"
     assert (row.difference.expected, row.difference.got) == ("1", "2")
@@ -132,7 +134,9 @@ def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, tr
 def test_bytes_that_differ_name_the_event_that_moved_them(shop: Workshop, tmp_path: Path) -> None:
     """Bytes are compared after each chunk: at the end of some, huge blocks live."""
     trace = written(tmp_path / "short.hst", nasty_trace(PLAN, seed=4, waves=20), chunk_events=100)
-    row = run(shop, trace, "huge.c", "table[slot].pages * PAGE_BYTES : 0;", "table[slot].pages * PAGE_BYTES + 1 : 0;")
+    row = run(
+        shop, trace, "7_large/huge.c", "table[slot].pages * PAGE_BYTES : 0;", "table[slot].pages * PAGE_BYTES + 1 : 0;"
+    )
     assert row.difference is not None
     assert row.difference.what == "bytes of live blocks"
     assert int(row.difference.got) == int(row.difference.expected) + 1
@@ -140,7 +144,7 @@ def test_bytes_that_differ_name_the_event_that_moved_them(shop: Workshop, tmp_pa
 
 
 def test_contents_that_change(shop: Workshop, trace: Path) -> None:
-    row = run(shop, trace, "api.c", "memcpy(moved, block,", "memset(moved, 1,")
+    row = run(shop, trace, "9_api/api.c", "memcpy(moved, block,", "memset(moved, 1,")
     assert row.difference is not None
     assert "in realloc: byte 0" in row.difference.got
     assert "realloc" in row.difference.operation
@@ -150,7 +154,7 @@ def test_an_equation_that_does_not_hold(shop: Workshop, trace: Path) -> None:
     row = run(
         shop,
         trace,
-        "front/array_stack.c",
+        "8_threads/front/array_stack.c",
         "stack_hold(heap, class, capacity - plan->flush + 1);",
         "stack_hold(heap, class, capacity + 1);",
     )
@@ -159,11 +163,11 @@ def test_an_equation_that_does_not_hold(shop: Workshop, trace: Path) -> None:
 
 
 def test_a_crash_and_a_hang(shop: Workshop, trace: Path) -> None:
-    row = run(shop, trace, "runs.c", "count_own(&hs_count.run_free, 1);", "__builtin_trap();")
+    row = run(shop, trace, "7_large/runs.c", "count_own(&hs_count.run_free, 1);", "__builtin_trap();")
     assert row.difference is not None
     assert row.difference.got == "ILL"
     assert row.difference.operation.startswith(("free", "realloc"))
-    library = changed(shop, "runs.c", "count_own(&hs_count.run_free, 1);", "for (;;);").path
+    library = changed(shop, "7_large/runs.c", "count_own(&hs_count.run_free, 1);", "for (;;);").path
     chunk = nasty_trace(PLAN, seed=4, waves=4)
     with Driver(library, PLAN.grain, len(counter_names(PLAN)), stall_s=1) as driver:
         driver.send(chunk)
@@ -172,7 +176,7 @@ def test_a_crash_and_a_hang(shop: Workshop, trace: Path) -> None:
 
 
 def test_a_fact_that_is_not_so(shop: Workshop) -> None:
-    library = changed(shop, "api.c", "alignment % sizeof(void *) != 0", "false").path
+    library = changed(shop, "9_api/api.c", "alignment % sizeof(void *) != 0", "false").path
     with (
         Driver(library, PLAN.grain, len(counter_names(PLAN))) as driver,
         pytest.raises(DriverFailed, match="posix_memalign: 4"),

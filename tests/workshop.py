@@ -20,15 +20,17 @@ from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
 from preloaded import program, start
 
-from heapsmith.bench.common.preload import preloadable
+from heapsmith.codegen import rooms
 from heapsmith.codegen.difference import counter_row
 from heapsmith.codegen.driver import Driver, DriverFailed
-from heapsmith.codegen.generate import RUNTIME, generate, runtime_sources
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import build_tool, find_gcc
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.trace.reader import Chunk
+from heapsmith.tools.common.preload import preloadable
 
 COMPILE = [
     *("-std=gnu17", "-O0", "-w", "-pipe", "-fPIC", "-pthread", "-fvisibility=hidden", "-ftls-model=initial-exec"),
@@ -58,17 +60,16 @@ class Workshop:
         self.folder = folder
         self.tree = folder / "runtime"
         self.emitted = folder / "emitted"
-        shutil.copytree(RUNTIME, self.tree)
+        shutil.copytree(HEAP, self.tree)
         generate(design, self.emitted)
-        names = [str(source.relative_to(RUNTIME)) for source in runtime_sources(make_plan(design))]
+        names = [str(source.relative_to(HEAP)) for source in rooms.sources(make_plan(design))]
         self.sources = [self.emitted / "plan.c", self.emitted / "fast.c", *(self.tree / name for name in names)]
         self.files = {name: self.emitted / name for name in OF_DESIGN}
         self.files |= {name: self.tree / name for name in names}
-        kinds = [(self.tree / name).with_suffix(".h") for name in names if "/" in name]
+        kinds = [(self.tree / name).with_suffix(".h") for name in names if name.count("/") == 2]
         self.includes = [word for header in kinds if header.exists() for word in ("-include", str(header))]
         for header in self.tree.rglob("*.h"):
-            if header.relative_to(self.tree).parts[0] not in ("recorder", "replay", "verify"):
-                self.files[str(header.relative_to(self.tree))] = header
+            self.files[str(header.relative_to(self.tree))] = header
 
     def is_open(self) -> bool:
         """Whether its objects are compiled."""
@@ -233,27 +234,44 @@ class AgainstModel:
 
 
 BEHAVIOURS = {
-    **dict.fromkeys(("slabs.c", "transfer.c", "large.c", "huge.c", "os.c"), ("malloc_trim", "memory_")),
     **dict.fromkeys(
-        ("runs.c", "run_ages.c", "run_cache.c", "run_extents.c", "run_pages.c"), ("malloc_trim", "memory_")
+        ("6_slabs/slabs.c", "6_slabs/transfer.c", "8_threads/large.c", "7_large/huge.c", "2_system/os.c"),
+        ("malloc_trim", "memory_"),
     ),
-    "hardening/guards.c": ("limit_aligned", "memory_"),
-    "glibc.c": ("mall", "errno_extras"),
-    "operators.c": ("new_", "delete_"),
-    "thread.c": ("thread_", "exit_", "memory_"),
-    "locks.c": ("fork_",),
+    **dict.fromkeys(
+        ("7_large/runs.c", "7_large/run_ages.c", "7_large/run_cache.c", "7_large/run_extents.c", "7_large/run_pages.c"),
+        ("malloc_trim", "memory_"),
+    ),
+    "4_blocks/hardening/guards.c": ("limit_aligned", "memory_"),
+    "9_api/glibc.c": ("mall", "errno_extras"),
+    "9_api/operators.c": ("new_", "delete_"),
+    "8_threads/thread.c": ("thread_", "exit_", "memory_"),
+    "2_system/locks.c": ("fork_",),
 }
 """Files of which programs of tests/behaviours show what no trace does, and how the names of those begin."""
 
-NO_TRACE = frozenset(("glibc.c", "operators.c"))
+NO_TRACE = frozenset(("9_api/glibc.c", "9_api/operators.c"))
 """Those of them that no trace shows anything of."""
 
-ADVISES = frozenset(("os.c", "slabs.c", "run_pages.c", "huge.c"))
+ADVISES = frozenset(("2_system/os.c", "6_slabs/slabs.c", "7_large/run_pages.c", "7_large/huge.c"))
 """Files that ask for huge pages, which no counter and no address shows."""
 
-MISUSE = {"api.c", "huge.c", "large.c", "runs.c", "links.h", "span.h"}
-MISUSE |= {"hardening/live.h", "hardening/full.h", "hardening/full.c", "hardening/live.c", "copies/judged.c"}
-MISUSE |= {"hardening/guards.h", "hardening/guards.c"}
+MISUSE = {
+    "9_api/api.c",
+    "7_large/huge.c",
+    "8_threads/large.c",
+    "7_large/runs.c",
+    "4_blocks/links.h",
+    "3_records/span.h",
+}
+MISUSE |= {
+    "4_blocks/hardening/live.h",
+    "4_blocks/hardening/full.h",
+    "4_blocks/hardening/full.c",
+    "4_blocks/hardening/live.c",
+    "9_api/copies/judged.c",
+}
+MISUSE |= {"4_blocks/hardening/guards.h", "4_blocks/hardening/guards.c"}
 """The same for the programs of tests/misuse."""
 
 

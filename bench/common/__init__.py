@@ -1,1 +1,1 @@
-"""Parts that several packages of bench/ use: cached libraries, commands, rounds, units, tables."""
+"""What the commands of the laboratory have in common."""

@@ -11,12 +11,12 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.experiments.book import book
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import from_toml, read_text
+from heapsmith.tools.common.tables import Words, section
 
 FILE = Path(__file__).with_name("mechanisms.toml")
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,8 @@ HEAD = """# Mechanisms
 
 The mechanisms that a design can state. `make check` holds this page to
 `bench/experiments/mechanisms.toml`, and each row to its design, its experiments and its test. The
-numbers up to M41 are those of the log book whose claims `heapsmith experiments` measures.
+numbers up to M41 are those of the log book whose claims `python -m heapsmith.bench experiments`
+measures.
 
 Two mechanisms have no row. `limit_percent` of release `budget` keeps a heap away from a limit on
 memory ([machine.md](machine.md), section 6), but no built-in design states it. Meshing is simulated

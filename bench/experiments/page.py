@@ -5,27 +5,28 @@ from collections import Counter
 from pathlib import Path
 from textwrap import fill
 
-from heapsmith.bench.common.tables import Words, section
 from heapsmith.bench.experiments.book import FILE, Book, Experiment, book
 from heapsmith.bench.experiments.run import Change, Result, Results
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.toml_text import read_text
+from heapsmith.tools.common.tables import Words, section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/experiments.md"
 
 HEAD = """# Experiments
 
-This page is the output of `heapsmith experiments run all -o docs/experiments.md`. The claims are
-those of the log book of an allocator that was written by hand in 2025. Each experiment compares
-designs that differ in one choice, and in nothing else: the command checks this. A change is a ratio
-to the first design. *Predicted* is the model's figure, from a recording of the same program: of
-loops with another seed, of real programs that which is replayed. *Measured* is the median over the
-rounds with the interval that holds it in 95 % of resamplings. Each round has another layout of each
-library: the same code, behind paddings of another length. So a difference that hangs on the address
-of a loop or a variable decides nothing. A claim *holds here* if the interval lies on its side of 1.
-If the interval holds 1 the row is *undecided*, but within 1 % of 1 on both sides there is *no
-difference*. *Sign* says of decided rows whether the prediction lay on the same side of 1. A
-prediction within 1 % of 1 has no sign: it is right if the interval comes as near.
+This page is the output of `python -m heapsmith.bench experiments run all -o docs/experiments.md`.
+The claims are those of the log book of an allocator that was written by hand in 2025. Each
+experiment compares designs that differ in one choice, and in nothing else: the command checks this.
+A change is a ratio to the first design. *Predicted* is the model's figure, from a recording of the
+same program: of loops with another seed, of real programs that which is replayed. *Measured* is the
+median over the rounds with the interval that holds it in 95 % of resamplings. Each round has
+another layout of each library: the same code, behind paddings of another length. So a difference
+that hangs on the address of a loop or a variable decides nothing. A claim *holds here* if the
+interval lies on its side of 1. If the interval holds 1 the row is *undecided*, but within 1 % of 1
+on both sides there is *no difference*. *Sign* says of decided rows whether the prediction lay on
+the same side of 1. A prediction within 1 % of 1 has no sign: it is right if the interval comes as
+near.
 """
 
 TITLE = re.compile(r"^\*\*(\w+)\*\*:", re.MULTILINE)
@@ -144,7 +145,9 @@ def check() -> None:
     told, stated = TITLE.findall(read_text(PAGE, str(PAGE))), list(book().experiments)
     if told != stated:
         other = ", ".join(sorted(set(told) ^ set(stated))) or "the order"
-        raise CheckFailed(f"{PAGE.name} differs from {FILE.name} in {other}: run heapsmith experiments run all")
+        raise CheckFailed(
+            f"{PAGE.name} differs from {FILE.name} in {other}: run python -m heapsmith.bench experiments run all"
+        )
 
 
 def description(book: Book, name: str, one: Experiment) -> list[tuple[str, object]]:

@@ -9,8 +9,6 @@ from typing import NamedTuple, TypeAlias
 import msgspec
 
 from heapsmith.bench.experiments.book import Experiment
-from heapsmith.bench.replay.callgrind import Caches, replay_counts, replay_profile
-from heapsmith.bench.replay.script import write_script
 from heapsmith.bench.validate.validate import as_callgrind
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
@@ -18,6 +16,8 @@ from heapsmith.model.memory.application import REPLAY
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import instructions_of, kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.tools.replay.callgrind import Caches, replay_counts, replay_profile
+from heapsmith.tools.replay.script import write_script
 
 Groups: TypeAlias = dict[str, str]
 """Patterns of names by group; a name is in the first group that fits."""

@@ -14,20 +14,10 @@ from typing import Literal
 
 import msgspec
 
-from heapsmith.bench.common.counts import read_report
-from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.ratios import LEAST_ROUNDS, Ratio, ratio
-from heapsmith.bench.common.rounds import Progress, Stop, interleaved
-from heapsmith.bench.common.start import Start
 from heapsmith.bench.experiments.book import Book, Experiment, Quantity, Workload, designs_of, faults
 from heapsmith.bench.experiments.profile import Arm, Profile, profiled
-from heapsmith.bench.peers.peers import Library, find_library
-from heapsmith.bench.programs.measure import run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.bench.record.record import Processes, record
-from heapsmith.bench.replay.replay import replay_once
-from heapsmith.bench.replay.script import write_script
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.layouts import layouts_of
 from heapsmith.model.errors import CheckFailed, Missing
@@ -36,6 +26,16 @@ from heapsmith.model.memory.application import WRITES, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.tools.common.counter_reports import read_report
+from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio, ratio
+from heapsmith.tools.common.rounds import Progress, Stop, interleaved
+from heapsmith.tools.compare.measure import run_once
+from heapsmith.tools.peers.peers import Library, find_library
+from heapsmith.tools.record.record import Processes, record
+from heapsmith.tools.replay.replay import replay_once
+from heapsmith.tools.replay.script import write_script
 
 QUICK = 5
 """With --quick a workload does 1 / QUICK of its work."""

@@ -20,9 +20,9 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, section
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_json
+from heapsmith.tools.common.tables import Words, section
 
 LOG = Path("out/bigcheck.json")
 PYTEST = ("-m", "pytest", "-q", "-n", "2", "-m", "big or not big")
@@ -94,7 +94,7 @@ def main(
         print("\n".join(section(table(outcomes))))
         return 0
     at = commit()
-    wanted = files or sorted(map(str, Path("tests").glob("test_*.py")))
+    wanted = files or sorted(map(str, Path("tests").rglob("test_*.py")))
     for file in wanted:
         if again or is_due(outcomes.get(file), at):
             print(f"{file} at {at}", flush=True)

@@ -14,17 +14,18 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.difference import counted
-from heapsmith.codegen.generate import RUNTIME, generate
+from heapsmith.codegen.generate import generate
+from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, Compiler, complaints, find_compiler, run_tool
 from heapsmith.codegen.verify import Library, replay
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.tables import Words, draw
 
 NAMES = [*(f"gcc-{version}" for version in range(11, 16)), *(f"clang-{version}" for version in range(14, 23))]
 """Debian's names; a compiler that is not on PATH is left out. clang 13 has no __builtin_thread_pointer for x86."""

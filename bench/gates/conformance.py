@@ -7,11 +7,11 @@ from typing import Annotated, NamedTuple
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.tables import Words, draw
 
 
 class Cell(NamedTuple):

@@ -19,12 +19,12 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.limited import run_limited
-from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.tables import Words, draw
 from heapsmith.bench.programs import inputs
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import cache_dir, scratch, write_json, write_text
+from heapsmith.tools.common.limited import run_limited
+from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.tables import Words, draw
 
 PROGRAMS = Path(__file__).with_name("everyday.toml")
 HEAPSMITH = [sys.executable, "-m", "heapsmith"]

@@ -7,8 +7,6 @@ from pathlib import Path
 import tomlkit
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import quiet
 from heapsmith.bench.gates import inlined
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen.built import library_of
@@ -17,6 +15,8 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_text
+from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.rounds import quiet
 
 FILE = Path(__file__).with_name("hot_paths.toml")
 DESIGNS = ("by-class", "default", "lean", "owner", "two-level")

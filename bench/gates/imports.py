@@ -17,10 +17,10 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.model.trace.frames import Footer
+from heapsmith.tools.common.tables import Words, draw
 
 CALLS = 200_000
 """Of a part, at whose end no block is live; a file repeats it."""

@@ -16,10 +16,10 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.tables import Words, draw
 
 PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
 REP = "4096\n2\n4\n1\na 0 24\na 1 4000\nf 0\nf 1\n"

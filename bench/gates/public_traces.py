@@ -14,10 +14,10 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.tables import Words, draw
-from heapsmith.bench.common.units import amount
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.units import amount
 
 GLIBC, DEFAULT = "glibc", "default"
 NO_TRACE = ".md"
@@ -141,9 +141,18 @@ def done_with(source: Path, folder: Path, rounds: int, simulations: int | None) 
     replayed = heapsmith(_Replayed, "replay", trace, "--rounds", str(rounds), *libraries)
     ratios = tuned.traces[0].ratios
     return Trace(
-        *(name, info.source, info.events, info.threads, info.peak_live_bytes, simulated.peak_ratio),
-        *(ratios["time"], ratios["peak"], ratios["average"], tuned.kept_base, verified.ok),
-        [_library(row) for row in replayed.rows],
+        name=name,
+        format=info.source,
+        events=info.events,
+        threads=info.threads,
+        peak_live_bytes=info.peak_live_bytes,
+        default_peak=simulated.peak_ratio,
+        predicted_time=ratios["time"],
+        predicted_peak=ratios["peak"],
+        predicted_average=ratios["average"],
+        kept_default=tuned.kept_base,
+        verified=verified.ok,
+        measured=[_library(row) for row in replayed.rows],
     )
 
 

@@ -18,9 +18,9 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.peers.older_glibc import bind_to_older
-from heapsmith.bench.peers.peers import Library, built_folder, why_no_malloc
 from heapsmith.model.errors import BadInput, CheckFailed, HeapsmithError, Missing
 from heapsmith.model.files import write_text
+from heapsmith.tools.peers.peers import Library, built_folder, why_no_malloc
 
 APT_HELPER = "/usr/lib/apt/apt-helper"
 DEBIAN_POOL = "http://deb.debian.org/debian/pool/main"

@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.bench.common.valgrind import callgrind
 from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO, MicroRow
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.common.valgrind import callgrind
 
 PAIRS = 100_000
 LIMIT_S = 120.0

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.stamps import Stamped
-from heapsmith.bench.peers.peers import Library
-from heapsmith.bench.programs.measure import Run
-from heapsmith.codegen.generate import RUNTIME
+from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.common.call_times import Stamped
+from heapsmith.tools.compare.measure import Run
+from heapsmith.tools.peers.peers import Library
 
 HERE = Path(__file__).resolve().parent
 MICRO_FOLDER = HERE / "micro"

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heapsmith.bench.programs import inputs
-from heapsmith.bench.record.record import RecordResult, record
 from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.record.record import RecordResult, record
 
 JOBS = Path(__file__).resolve().parent / "jobs"
 

@@ -4,9 +4,11 @@ import re
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from heapsmith.bench.peers.peers import (
+from heapsmith.bench.programs.micro_programs import ceiling
+from heapsmith.bench.programs.micro_rows import CEILINGS
+from heapsmith.model.errors import BadInput
+from heapsmith.tools.peers.peers import (
     GLIBC,
-    NOT_FOR_SPEED,
     PEERS,
     Library,
     find_library,
@@ -14,14 +16,14 @@ from heapsmith.bench.peers.peers import (
     require_malloc_of,
     why_no_malloc,
 )
-from heapsmith.bench.programs.micro_programs import ceiling
-from heapsmith.bench.programs.micro_rows import CEILINGS
-from heapsmith.model.errors import BadInput
 
 DEFAULT = "default"
 
 ALL_PEERS = "peers"
 """As a library to compare with: every installed peer."""
+
+NOT_FOR_SPEED = frozenset({"hardened_malloc"})
+"""Peers that are columns only where they are named."""
 
 TUNED = "tuned"
 """The column whose library is built for each row (bench/suite/training.py)."""

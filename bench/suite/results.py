@@ -7,15 +7,15 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.common.other_memory import OtherMemory, largest
-from heapsmith.bench.common.ratios import Ratio, ratio
-from heapsmith.bench.common.rounds import UNRELIABLE, Figure
-from heapsmith.bench.common.stamps import LatencyFigures
 from heapsmith.bench.suite.columns import DEFAULT, Column, Kind
 from heapsmith.bench.suite.load import Clocks
 from heapsmith.bench.suite.rows import Calls, Row, Sample
 from heapsmith.bench.suite.training import Tuning
 from heapsmith.model.search.choice import NO_LIMITS, Favour, Limits
+from heapsmith.tools.common.call_times import LatencyFigures
+from heapsmith.tools.common.other_memory import OtherMemory, largest
+from heapsmith.tools.common.ratios import Ratio, ratio
+from heapsmith.tools.common.rounds import UNRELIABLE, Figure
 
 FASTEST = 3
 """The leanest peer is the leanest of this number of fastest peers."""

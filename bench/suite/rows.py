@@ -10,28 +10,28 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heapsmith.bench.common import given
-from heapsmith.bench.common.obstacles import find_program
-from heapsmith.bench.common.other_memory import OtherMemory
-from heapsmith.bench.common.reach import Image, beside_malloc
-from heapsmith.bench.common.stamps import Stamped
-from heapsmith.bench.common.start import Start
-from heapsmith.bench.peers.peers import GLIBC, Library, did_you_mean
-from heapsmith.bench.programs.measure import Run, run_once
 from heapsmith.bench.programs.micro_programs import TRAINING_SEED, Took, program, took
 from heapsmith.bench.programs.micro_rows import MICRO, SERVERS, THREADS, MicroRow
-from heapsmith.bench.programs.own_malloc import own_malloc
 from heapsmith.bench.programs.programs import Program, programs, record_program, trace_of
-from heapsmith.bench.programs.served import Served
 from heapsmith.bench.programs.servers import servers
-from heapsmith.bench.record.record import Processes, record
-from heapsmith.bench.record.shares import shares
-from heapsmith.bench.replay.replay import replay_command, replay_once
-from heapsmith.bench.replay.script import write_script
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.slices import last_time_ns
 from heapsmith.model.trace.writer import TraceWriter
+from heapsmith.tools.common import inherited
+from heapsmith.tools.common.call_times import Stamped
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.other_memory import OtherMemory
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.served_share import Image, beside_malloc
+from heapsmith.tools.compare.measure import Run, run_once
+from heapsmith.tools.compare.own_malloc import own_malloc
+from heapsmith.tools.compare.served import Served
+from heapsmith.tools.peers.peers import GLIBC, Library, did_you_mean
+from heapsmith.tools.record.record import Processes, record
+from heapsmith.tools.record.shares import shares
+from heapsmith.tools.replay.replay import replay_command, replay_once
+from heapsmith.tools.replay.script import write_script
 
 MICRO_SUITES = {"micro": MICRO, "threads": THREADS, "servers": SERVERS}
 """The rows of bench/programs/micro; `servers` has real programs too."""
@@ -338,4 +338,4 @@ def _run(
 
 def environment() -> dict[str, str]:
     """This process's environment without variables that preload or configure a malloc."""
-    return {name: value for name, value in given.environment().items() if not name.startswith(SETTINGS)}
+    return {name: value for name, value in inherited.environment().items() if not name.startswith(SETTINGS)}

@@ -6,9 +6,6 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.backing import resident
-from heapsmith.bench.common.ratios import are_known
-from heapsmith.bench.common.rounds import Progress, Stop, interleaved, quiet
 from heapsmith.bench.programs.instructions import per_operation
 from heapsmith.bench.suite.columns import DEFAULT, Column, columns
 from heapsmith.bench.suite.load import Clocks
@@ -18,6 +15,9 @@ from heapsmith.bench.suite.training import train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.model.search.tune import USUAL, Asked
+from heapsmith.tools.common.host_memory import resident
+from heapsmith.tools.common.ratios import are_known
+from heapsmith.tools.common.rounds import Progress, Stop, interleaved, quiet
 
 ROUNDS, QUICK_ROUNDS = 7, 3
 LEAST_LIMIT_S, TIMES_GLIBC = 10.0, 20.0

@@ -5,8 +5,6 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.common.rounds import Progress
-from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.suite.columns import DEFAULT, TUNED, Column
 from heapsmith.bench.suite.rows import Row
 from heapsmith.codegen.built import library_of
@@ -15,6 +13,8 @@ from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.memory.hardware import here
 from heapsmith.model.search.confirm import Finalist
 from heapsmith.model.search.tune import Asked, tune
+from heapsmith.tools.common.rounds import Progress
+from heapsmith.tools.peers.peers import Library
 
 
 class Tuning(msgspec.Struct, frozen=True):

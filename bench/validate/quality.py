@@ -6,8 +6,8 @@ from statistics import median
 
 import msgspec
 
-from heapsmith.bench.calibrate.fit import Errors, relative
 from heapsmith.model.design.design import Design
+from heapsmith.tools.calibrate.fit import Errors, relative
 
 WORST = 5
 CLEAR = 0.03

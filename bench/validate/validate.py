@@ -10,18 +10,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from heapsmith.bench.calibrate.cells import Cell, cells_of, libraries_of, stamp_cells, time_cells
-from heapsmith.bench.calibrate.weather import Timed, Yards
-from heapsmith.bench.common.counts import read_report
-from heapsmith.bench.common.parallel import in_parallel
-from heapsmith.bench.common.rounds import Figure, Progress, quiet
-from heapsmith.bench.common.stamps import Stamped
-from heapsmith.bench.peers.peers import Library
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.bench.replay.callgrind import Caches, Counted, is_countable, replay_counts
-from heapsmith.bench.replay.replay import Replayed, replay_once
-from heapsmith.bench.replay.syscalls import memory_calls
 from heapsmith.bench.validate.quality import Comparison, Quality, Sign, qualities, signs
+from heapsmith.bench.validate.syscalls import memory_calls
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
@@ -34,6 +25,15 @@ from heapsmith.model.predict.simulate import Simulation, simulate
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search.outcome import average
 from heapsmith.model.search.source import Source
+from heapsmith.tools.calibrate.cells import Cell, cells_of, libraries_of, stamp_cells, time_cells
+from heapsmith.tools.calibrate.timed_replays import Timed, Yards
+from heapsmith.tools.common.call_times import Stamped
+from heapsmith.tools.common.counter_reports import read_report
+from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.rounds import Figure, Progress, quiet
+from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.replay.callgrind import Caches, Counted, is_countable, replay_counts
+from heapsmith.tools.replay.replay import Replayed, replay_once
 
 SCALE = 0.3
 """Scale of the inputs of recorded programs."""

@@ -72,7 +72,8 @@ enum {
     REGIONS = 1, /* of the slab span: one per class, or one for all */
     REGION_BYTES = 274877906944,
     REGION_SHIFT = 38,
-    SLAB_CLASSES_BYTES = 4194304, /* of whole pages; a byte per slab */
+    SLAB_CLASSES_BYTES = 4194304, /* of whole pages */
+    CLASS_MAP_BYTES = 1, /* of these, for each slab */
     LIVE_MAP = 0, /* 1: a byte per GRAIN bytes of the slab span */
     RUN_SPAN_PAGES = 67108864,
     RUN_STEP_PAGES = 1024, /* made accessible together, if the system grants them */
@@ -84,18 +85,50 @@ enum { TRANSFER_SLOTS = 14680, TRANSFER_IDLE = 16 };
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 3716 };
 
+/* Locks by number: whose begin where, and how many there are. */
+enum {
+    SHARDS_FIRST_LOCK = 0,
+    NUMBERED_LOCKS = 32,
+};
+
 /* Numbers of the policies. */
 enum {
     POPULATE_MOST = 16,
     POPULATE_SHARE = 32,
+    RECORD_ALIGNMENT = 0,
     UNMAP_FROM = 2,
     SHARDS = 16,
 };
-/* The runtime asks by #ifdef which of them a design has. */
-#define POPULATE_MOST POPULATE_MOST
-#define POPULATE_SHARE POPULATE_SHARE
-#define UNMAP_FROM UNMAP_FROM
-#define SHARDS SHARDS
+
+/* The files of this design's policies that others take in by these names. */
+#define BLOCK_INDEX_ROW "4_blocks/block_index/reciprocal.h"
+#define COUNTING_ROW "1_base/counting/slow.h"
+#define FREED_BLOCKS_ROW "4_blocks/freed_blocks/bitmap.h"
+#define GROWTH_ROW "2_system/growth/off.h"
+#define HEAPS_COUNTS "2_system/heaps/one_writer.h"
+#define HEAPS_ROW "8_threads/heaps/thread.h"
+#define HEAPS_STACKS "3_records/heaps/later.h"
+#define HUGE_CACHE_ROW "7_large/huge_cache/off.h"
+#define LEARNER_CAPACITY "3_records/learner/stated.h"
+#define LOOKUP_ROW "3_records/lookup/heap_table.h"
+#define OWNERSHIP_ROW "5_slab_policies/ownership/slab.h"
+#define POOL_LISTS "5_slab_policies/pool/locked.h"
+#define POOL_SUPERSLABS "5_slab_policies/pool/in_turn.h"
+#define POPULATE_ROW "2_system/populate/growing.h"
+#define PREWARM_ROW "8_threads/prewarm/off.h"
+#define PREWARM_SPARING "2_system/prewarm/sparing.h"
+#define RELEASE_CLOCK "5_slab_policies/release/no_clock.h"
+#define RELEASE_LIMIT "5_slab_policies/release/no_limit.h"
+#define REMOTE_DRAINS "5_slab_policies/remote/drains_whole.h"
+#define ROUNDING_ROW "6_slabs/rounding/off.h"
+#define SEGREGATION_ROW "3_records/segregation/off.h"
+#define SHARDS_BY "5_slab_policies/shards/by_class.h"
+#define SHARDS_HEAP "5_slab_policies/shards/no_shard.h"
+#define SHARDS_ROW "5_slab_policies/shards/striped.h"
+#define SHARDS_VACANCIES "5_slab_policies/shards/one_set.h"
+#define SLAB_RECORD_FIELDS "3_records/slab_record/no_copy.h"
+#define SLAB_RECORD_NUMBERS "4_blocks/slab_record/of_class.h"
+#define SLAB_RECORD_ROW "3_records/slab_record/apart.h"
 
 enum {
     CLASS_16 = 0,

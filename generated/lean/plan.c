@@ -3,9 +3,9 @@
  * Emitted by heapsmith 0.1.0 from design "lean", content hash ab107df8e104.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
-#include "front/linked_list.h"
-#include "run_pages.h"
-#include "span.h"
+#include "8_threads/front/linked_list.h"
+#include "7_large/run_pages.h"
+#include "3_records/span.h"
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_2048 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");

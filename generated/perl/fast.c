@@ -5,15 +5,23 @@
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
-#include "api.h"
-#include "populate/growing.h"
-#include "unmapping/superslabs.h"
-#include "front/stack.h"
-#include "front/array_stack.h"
-#include "foreign/elsewhere.h"
-#include "large.h"
-#include "span.h"
-#include "thread.h"
+#include "9_api/api.h"
+#include "8_threads/front/array_stack.h"
+#include "8_threads/front/own_stack.h"
+#include "4_blocks/classifier/classifier.h"
+#include "5_slab_policies/remote/remote.h"
+#include "4_blocks/hardening/hardening.h"
+#include "9_api/foreign/foreign.h"
+#include "9_api/foreign/elsewhere.h"
+#include "3_records/lookup/heap_table.h"
+#include "5_slab_policies/ownership/ownership.h"
+#include "5_slab_policies/ownership/slab.h"
+#include "3_records/segregation/segregation.h"
+#include "3_records/segregation/off.h"
+#include HEAPS_ROW
+#include "8_threads/large.h"
+#include "3_records/span.h"
+#include "8_threads/thread.h"
 #pragma GCC visibility pop
 
 /* The block, now that it has left the stack. One instruction where the compiler, which has read top before, would take

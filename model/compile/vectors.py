@@ -1,4 +1,4 @@
-"""Vectors: compiled kernels replace two loops of model/memory/sets.py by branch-free instructions.
+"""Vectors: compiled kernels replace two loops of model/memory/lru_sets.py by branch-free instructions.
 
 LLVM maps a vector of FEW words to two to eight registers of the processor. If a set has fewer ways,
 the words behind it take part and stay unchanged. numba makes no vectors of such short loops itself.

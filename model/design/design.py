@@ -40,8 +40,8 @@ from heapsmith.model.design.choices import (
     derive_front,
     row_of,
 )
+from heapsmith.model.design.error_words import hint, in_words
 from heapsmith.model.design.legal import why_not_legal
-from heapsmith.model.design.words import hint, in_words
 from heapsmith.model.errors import BadInput, Refusal
 from heapsmith.model.policy.front.common import frees_alone_fill
 from heapsmith.model.policy.release.common import ADVICES

@@ -1,6 +1,7 @@
 """The Plan: every number that follows from a Design, the only input of simulator and templates."""
 
 from bisect import bisect_left
+from typing import Any
 
 import msgspec
 
@@ -9,7 +10,8 @@ from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE, first_bytes
 from heapsmith.model.design.choices import derive_front
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
-from heapsmith.model.memory.layout import VACANCY_BYTES, WORD, Layout, layout_of
+from heapsmith.model.memory.layout import Layout, layout_of
+from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.front.common import FrontPlan
 
 RUN_STEP_PAGES = 1024
@@ -40,6 +42,8 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     list_base: int
     transfer: int
     transfer_base: int
+    is_apart: bool = False  # whether groups of call sites have blocks of this size of their own
+    resizable: bool = False  # whether the capacity of level 0 changes as the program runs
     numbers: dict[str, int] = {}  # of the rows that the design chose (model/policy)
     group: int = 0  # of call sites; its class has the blocks of this group alone
 
@@ -53,7 +57,7 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
         """Whose blocks these are, as a sentence; empty: everybody's."""
         if self.group:
             return f"For the call sites of group {self.group} alone."
-        return "For all call sites but those of a group with this size." if self.numbers.get("sized_row") == 0 else ""
+        return "For all call sites but those of a group with this size." if self.is_apart else ""
 
     @property
     def room(self) -> int:
@@ -94,8 +98,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     region_slabs: int
     region_superslabs: int
     slab_classes_bytes: int
+    class_map_bytes: int
     live_map: int
     bitmap_words: int
+    record_bytes: int
+    record_counts_at: int
+    head_slabs: int
     reciprocal_shift: int = RECIPROCAL_SHIFT
     page_bytes: int = PAGE
     huge_page_bytes: int = constants.HUGE_PAGE
@@ -136,13 +144,15 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     quarantine_slots: int
     zero_freed: int
     numbers: dict[str, int]  # of the rows that the design chose (model/policy)
+    first_locks: dict[str, int]  # by table of policies with numbered locks, the first of them
+    numbered_locks: int
     layout: Layout
     bounds: dict[str, int] = {}  # of a bounded design: what its loops are bounded by
 
     @property
     def block_slabs(self) -> int:
         """The slabs of a superslab that are for blocks."""
-        return self.slabs_per_superslab - self.guard_slabs - self.numbers.get("head_slabs", 0)
+        return self.slabs_per_superslab - self.guard_slabs - self.head_slabs
 
     @property
     def sized(self) -> list[ClassPlan]:
@@ -160,7 +170,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def group_classes(self) -> list[list[int]]:
         """By group of call sites and class of a size, the class of the group's blocks of that size."""
         own = {(row.size, row.group): row.index for row in self.classes}
-        groups = range(1 + self.numbers.get("site_groups", 0))
+        groups = range(1 + max(row.group for row in self.classes))
         return [[own.get((row.size, group), row.index) for row in self.sized] for group in groups]
 
     @property
@@ -217,12 +227,14 @@ def make_plan(design: Design) -> Plan:
             constants.RUN_CACHE_SLOTS,
             options["quarantine_slots"],
             slots_per_heap,
-            _words_before_remote(numbers, len(classes)),
+            sum(field.words for _, field in heap_fields(design)),
             PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
         numbers=numbers,
         bounds=_bounds(design, classes),
+        **design.row("slab_record").record(design)._asdict(),
+        **_locks(design),
         **_slab_span(design),
         **options,
     )
@@ -239,20 +251,14 @@ def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
     return {"bounded": 1, "most_refill": most_refill, "most_given": most_given, "most_transfer": most_transfer}
 
 
-def _words_before_remote(numbers: dict[str, int], classes: int) -> int:
-    """Return the words of a heap between its fronts and its remote list.
+def heap_fields(design: Design) -> list[tuple[str, Field]]:
+    """Return what the rows that the design chose add to struct heap, behind the fronts and before the remote list.
 
-    Its pools and superslabs, what its fronts have learned, its shard, its flushes, and the rest of the list.
+    Each field with its row's table.
     """
-    vacancies = VACANCY_BYTES // WORD * classes if "own_superslabs" in numbers else 0
-    learned = 1 + classes if "learn_window" in numbers else 0
-    return (
-        vacancies
-        + learned
-        + numbers.get("shard_records", 0)
-        + ("drain_interval" in numbers)
-        + numbers.get("remote_words", 0)
-    )
+    rows = [(table, design.row(table)) for table in policy.TABLES]
+    fields = [(table, field) for table, row in rows if hasattr(row, "heap_fields") for field in row.heap_fields(design)]
+    return sorted(fields, key=lambda field: field[1].is_last)
 
 
 def _frees_by_size(design: Design) -> bool:
@@ -264,6 +270,17 @@ def _numbers(design: Design) -> dict[str, int]:
     """Return the numbers of the rows that the design chose, by name."""
     rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "NUMBERS")]
     return {name: number for row in rows for name, number in row.numbers(design).items()}
+
+
+def _locks(design: Design) -> dict[str, Any]:
+    """Return the plan's numbers of the locks that have numbers: those of each table's row, one after the other."""
+    first: dict[str, int] = {}
+    count = 0
+    for field in policy.TABLES:
+        if hasattr(row := design.row(field), "locks"):
+            first[field] = count
+            count += row.locks(design)
+    return {"first_locks": first, "numbered_locks": count}
 
 
 def _class_numbers(design: Design) -> list[dict[str, int]]:
@@ -280,13 +297,13 @@ def _class_numbers(design: Design) -> list[dict[str, int]]:
     ]
 
 
-def _slab_span(design: Design) -> dict[str, int]:
+def _slab_span(design: Design) -> dict[str, Any]:
     """Return the plan's numbers of the slab span: its regions, and the map of its slabs' classes."""
     classifier = design.row("classifier")
     regions = len(design.classes()) if classifier.REGIONS else 1
     region = design.region_bytes() if classifier.REGIONS else design.slab_span_bytes
     span_slabs = regions * region // design.slab_bytes
-    map_bytes = _numbers(design).get("map_pages", 1)
+    map_bytes = classifier.map_bytes(design) if hasattr(classifier, "map_bytes") else 1
     return {
         "slab_span_bytes": regions * region,
         "span_slabs": span_slabs,
@@ -295,11 +312,12 @@ def _slab_span(design: Design) -> dict[str, int]:
         "region_shift": region.bit_length() - 1,
         "region_slabs": region // design.slab_bytes,
         "region_superslabs": region // design.superslab_bytes,
+        "class_map_bytes": map_bytes,
         "slab_classes_bytes": -(-span_slabs * map_bytes // PAGE) * PAGE if classifier.CLASS_MAP else 0,
     }
 
 
-def _options(design: Design) -> dict[str, int]:
+def _options(design: Design) -> dict[str, Any]:
     """Return the plan's numbers of page release, hardening and transparent huge pages.
 
     A policy without a number has 0. Guard slabs are never part of a huge page: a superslab with
@@ -343,7 +361,7 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
         smaller = design.sizes.index(size) - 1
         smallest = rows[smaller].usable + 1 if smaller >= 0 else int(design.row("hardening").LIVE_MAP)
         front = derive_front(design.front_of(size), size)
-        most = max(front.capacity, numbers[index].get("learn_most", 0))
+        most = design.row("learner").most_capacity(front, numbers[index])
         rows.append(
             ClassPlan(
                 index=index,
@@ -360,15 +378,17 @@ def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 front=front,
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
-                list_base=slots + 1 + most + spare,
+                list_base=slots + 1 + (most or front.capacity) + spare,
                 transfer=design.transfer_batches(size),
                 transfer_base=transfer_slots,
+                is_apart=not group and any(size == other for other, of in design.classes() if of),
+                resizable=most is not None,
                 numbers=numbers[index],
                 group=group,
             )
         )
         transfer_slots += rows[-1].transfer * front.flush
-        slots += 1 + most + spare + front.list_capacity
+        slots = rows[-1].list_base + front.list_capacity
     return rows
 
 

@@ -9,14 +9,15 @@ import numpy as np
 from heapsmith.model import policy
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import HUGE_KEPT_MAPPINGS, PAGE, RUN_BINS
-from heapsmith.model.design.plan import ClassPlan, Plan
-from heapsmith.model.heap import charge, records
-from heapsmith.model.heap.extents import HUGE_PAGES
-from heapsmith.model.heap.large import pages_for
+from heapsmith.model.design.plan import Plan, heap_fields
+from heapsmith.model.heap import records
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PARTS, TOUCHED_FROM, Application
 from heapsmith.model.memory.state import State
-from heapsmith.model.policy.front.common import LEARNED
+from heapsmith.model.parts import charge
+from heapsmith.model.parts.extents import HUGE_PAGES
+from heapsmith.model.parts.large import pages_for
+from heapsmith.model.parts.needs import Needs
 
 SLACK_BYTES = 1 << 21
 """What an event may touch for the first time besides its block, and the blocks of a new heap:
@@ -37,15 +38,17 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
-    scalars["rare_rows"] = any(hasattr(row, "RARE") for row in rows_of(plan))
+    scalars["rare_rows"] = policy.has_rare_choices(rows_of(plan), plan.numbers)
     scalars["owned"] = owned = plan.design.row("remote").OWNED
     scalars["aging"] = plan.design.row("release").AGES
     scalars["store_step"] = plan.class_count if owned else 0
+    asking = [row for row in rows_of(plan) if hasattr(row, "looks_again")]
+    scalars["looks_again"] = any(row.looks_again(plan.design) for row in asking)
     scalars["heap_slots"] = heap_slots(plan)
     scalars["abandoned"] = scalars["free_node"] = scalars["oldest"] = scalars["newest"] = -1
     for field in records.HEAP_OFFSETS:
         scalars[f"heap_{field}"] = getattr(plan.layout, field)
-    scalars["sized_classes"] = len(plan.sized)
+    scalars["size_classes"] = len(plan.sized)
     scalars["heap_bytes"] = plan.layout.heap_bytes
     scalars["by_row"] = plan.dispatch != "table"
     scalars["by_table"] = plan.by_table
@@ -59,9 +62,11 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["stride"] = 1
     scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)
-    scalars["slack_bytes"] = SLACK_BYTES + prepared_pages(plan) * PAGE
-    scalars["slack_bytes"] += plan.numbers.get("prewarm_superslabs", 0) * plan.superslab_bytes
-    scalars["slack_bytes"] += sum(_topped(row) * row.stride for row in plan.classes)
+    scalars["slack_bytes"] = SLACK_BYTES + needs(plan).first_bytes
+    for table, at in _slots_at(plan).items():
+        scalars[f"{table}_slots_at"] = at
+    for table, at in heap_fields_at(plan).items():
+        scalars[f"{table}_at"] = at
     return scalars
 
 
@@ -71,9 +76,16 @@ def rows_of(plan: Plan) -> Iterable[ModuleType]:
     yield from (plan.design.row(field) for field in policy.TABLES if field != "front")
 
 
+def needs(plan: Plan) -> Needs:
+    """Return the sums of what the rows of a design need."""
+    found = [row.needs(plan) for row in rows_of(plan) if hasattr(row, "needs")]
+    return Needs(*(sum(column) for column in zip(Needs(), *found, strict=True)))
+
+
 def commit_step(plan: Plan) -> int:
     """Return the bytes by which committed memory rises: a page, or a batch that is populated."""
-    return PAGE * plan.numbers.get("populate_pages", 1)
+    row = plan.design.row("populate")
+    return PAGE * (row.batch_pages(plan.design) if hasattr(row, "batch_pages") else 1)
 
 
 def class_records(plan: Plan) -> Records:
@@ -129,55 +141,43 @@ def batch_room(plan: Plan) -> int:
 
 
 def slabs_per_event(plan: Plan) -> int:
-    """Return how many slabs an event may acquire: of its refill, of a new heap, and of the helper's step."""
+    """Return how many slabs an event may acquire: of its refill, and for what rows do besides."""
     refill = max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
-    blocks = sum(-(-_prepared(row, "blocks") // row.blocks) + refill for row in plan.classes if row.numbers)
-    topped = sum(-(-_topped(row) // row.blocks) + 1 for row in plan.classes if _topped(row))
-    whole = plan.numbers.get("prewarm_superslabs", 0) * plan.slabs_per_superslab
-    return whole + refill + blocks + topped + sum(_prepared(row, "slabs") for row in plan.classes)
-
-
-def _topped(row: ClassPlan) -> int:
-    """Return the most blocks that a step of the helper takes of a class."""
-    return row.numbers.get("background_full", 0) * row.front.flush
-
-
-def shard_copies(plan: Plan) -> int:
-    """Return how many stores each class has that all heaps share."""
-    return plan.numbers["shards"] if "shard_records" in plan.numbers else 1
+    return refill + needs(plan).slabs
 
 
 def transfer_slots(plan: Plan) -> int:
     """Return the slots of all transfer caches."""
-    return plan.transfer_slots * shard_copies(plan)
+    return plan.transfer_slots * int(plan.design.row("shards").copies(plan))
+
+
+def _slots_at(plan: Plan) -> dict[str, int]:
+    """Return by table where a heap has the SLOTS of its row, one of them after the other, behind all others."""
+    at, found = plan.slots_per_heap + plan.quarantine + needs(plan).slots, {}
+    for table in policy.SLOTTED:
+        found[table] = at
+        at += getattr(plan.design.row(table), "SLOTS", 0) * plan.class_count
+    return found
 
 
 def heap_slots(plan: Plan) -> int:
-    """Return the slots of a heap.
-
-    Fronts, quarantine, the blocks of a class that it prepares, boxes of remote blocks, what it learns.
-    """
-    learned = LEARNED * plan.class_count if "learn_window" in plan.numbers else 0
-    boxes = getattr(plan.design.row("remote"), "SLOTS", 0) * plan.class_count
-    prepared = max(_prepared(row, "blocks") for row in plan.classes)
-    return plan.slots_per_heap + plan.quarantine + prepared + boxes + learned
+    """Return the slots of a heap: of its fronts, its quarantine, and what rows need besides."""
+    last = policy.SLOTTED[-1]
+    return _slots_at(plan)[last] + getattr(plan.design.row(last), "SLOTS", 0) * plan.class_count
 
 
-def _prepared(row: ClassPlan, what: str) -> int:
-    return row.numbers.get(f"prewarm_{what}", 0)
+def heap_fields_at(plan: Plan) -> dict[str, int]:
+    """Return by table where struct heap has the first field of its row, in bytes."""
+    at, found = plan.layout.front + layout.FRONT_BYTES * plan.class_count, dict[str, int]()
+    for table, field in heap_fields(plan.design):
+        found.setdefault(table, at)
+        at += layout.WORD * field.words
+    return found
 
 
 def pages_per_event(plan: Plan) -> int:
-    """Return by how many pages an event may raise the top, with the rest of a huge page.
-
-    The blocks that a new heap prepares may be runs.
-    """
-    return pages_for(plan.huge_bytes, plan.tail_bytes) + prepared_pages(plan) + HUGE_PAGES
-
-
-def prepared_pages(plan: Plan) -> int:
-    """Return the most pages of the blocks that a new heap prepares."""
-    return sum(_prepared(row, "blocks") * pages_for(row.usable, plan.tail_bytes) for row in plan.classes)
+    """Return by how many pages an event may raise the top, with the rest of a huge page."""
+    return pages_for(plan.huge_bytes, plan.tail_bytes) + needs(plan).pages + HUGE_PAGES
 
 
 def grown(old: Records, length: int, fields: Iterable[str] = (), value: int = -1) -> Records:
@@ -224,7 +224,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()
     longer["slots_at"] = (start + offsets.slot + layout.WORD * first).ravel()
-    opens_at_once = (classes["stack"] > 0) & ((np.arange(len(classes)) == 0) | (plan.design.heaps is not None))
+    opens_at_once = (classes["stack"] > 0) & ((np.arange(len(classes)) == 0) | (plan.design.row("heaps").OPENS_ALL))
     closed_at = np.where(opens_at_once[np.newaxis, :], 0, start + offsets.slot).ravel()
     longer["closed_at"][len(fronts) :] = closed_at[len(fronts) :]
     return longer
@@ -232,14 +232,12 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
 
 def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> Records:
     """Add stores up to `heaps` heaps, each with its place in the library, or the shared stores."""
-    owned = plan.design.row("remote").OWNED
-    longer = grown(
-        stores, (heaps if owned else shard_copies(plan)) * len(classes), ("hot", "head", "retired", "next_known")
-    )
+    owned, shards = plan.design.row("remote").OWNED, plan.design.row("shards")
+    longer = grown(stores, (heaps if owned else shards.copies(plan)) * len(classes), records.STORE_LINKS)
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
     start = layout.HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else layout.STORE_AT
-    if shards := plan.numbers.get("shards"):
-        shard = heap if shard_copies(plan) > 1 else cls % shards
-        start += shard * -(-layout.STORE_BYTES * len(classes) // layout.LOCK_LINE) * layout.LOCK_LINE
+    if hasattr(shards, "shard_of_store"):
+        shard_bytes = -(-layout.STORE_BYTES * len(classes) // layout.LOCK_LINE) * layout.LOCK_LINE
+        start += shards.shard_of_store(plan, heap, cls) * shard_bytes
     longer["at"] = start + layout.STORE_BYTES * cls
     return longer

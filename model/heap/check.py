@@ -8,26 +8,27 @@ import numpy as np
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.errors import CheckFailed
 from heapsmith.model.heap.arrays import commit_step
-from heapsmith.model.heap.extents import huge_end
-from heapsmith.model.heap.heap import quarantine_base
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE, large_bytes
-from heapsmith.model.heap.records import AGES
-from heapsmith.model.heap.runs import bin_of
-from heapsmith.model.heap.shards import first_slot, store_to
-from heapsmith.model.heap.transfer import waiting
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
+from heapsmith.model.parts.age import AGES
+from heapsmith.model.parts.equations import equal
+from heapsmith.model.parts.extents import huge_end
+from heapsmith.model.parts.front_questions import capacity_of, pool_of
+from heapsmith.model.parts.fronts import quarantine_base
+from heapsmith.model.parts.large import large_bytes
+from heapsmith.model.parts.runs import bin_of
+from heapsmith.model.parts.slab_questions import first_slot, store_to
+from heapsmith.model.parts.transfer import waiting
 from heapsmith.model.policy.choice.common import chain
-from heapsmith.model.policy.empties import pool_of
-from heapsmith.model.policy.front.common import capacity_of
 
 
 def check(state: State, plan: Plan) -> None:
     """Raise CheckFailed with the first equation that does not hold."""
     pooled = _check_pools(state, plan)
-    unused = pooled | _check_unmapped(state, plan, pooled)
+    unmapping = plan.design.row("unmapping")
+    unused = pooled | (unmapping.unused_slabs(state, plan, pooled) if hasattr(unmapping, "unused_slabs") else set())
     _check_slabs(state, plan, unused)
     _check_available(state, plan, unused)
     _check_blocks(state, plan)
@@ -37,23 +38,17 @@ def check(state: State, plan: Plan) -> None:
     _check_counters(state, unused, len(cached))
 
 
-def equal(what: str, found: object, expected: object) -> None:
-    """Raise CheckFailed if what was found is not what was expected."""
-    if found != expected:
-        raise CheckFailed(f"machine: {what}: {found}, expected {expected}")
-
-
 def _check_pools(state: State, plan: Plan) -> set[int]:
     """Check that each empty slab is in exactly one pool; return these slabs."""
     pooled: list[int] = []
-    own = "own_superslabs" in plan.numbers
+    own, has_shards = not plan.design.row("ownership").IN_RECORD, hasattr(plan.design.row("shards"), "HAS_POOLS")
     for place, record in enumerate(state.stores):
         heap, first = divmod(place, plan.class_count)
         pool = chain(state, int(record["retired"]))
         for slab in pool:
             found = int(state.slabs[slab]["owner"]), int(state.slabs[slab]["out"])
             equal(f"slab {slab} in a pool: owner, out", found, (heap if own else -1, 0))
-            shard = int(state.slabs[slab]["shard"]) if "shard_nodes" in plan.numbers else 0
+            shard = int(state.slabs[slab]["shard"]) if has_shards else 0
             found = heap if own else shard, pool_of(state, int(state.slabs[slab]["class"]))
             equal(f"pool of slab {slab}", found, (heap, first))
         pooled += pool
@@ -61,43 +56,6 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
     dirty = {slab: int(state.slabs[slab]["committed"]) for slab in pooled if state.slabs[slab]["committed"] > 0}
     _check_age_queue(state, plan, "slab", state.slabs, dirty)
     return set(pooled)
-
-
-def _check_unmapped(state: State, plan: Plan, pooled: set[int]) -> set[int]:
-    """Check superslabs that may be unmapped; return the slabs of those that are, or not handed out since."""
-    if "unmap_from" not in plan.numbers:
-        return set()
-    slabs = state.slabs[: state.slabs_made]
-    of: dict[int, list[int]] = {}
-    for slab in np.argsort(slabs["place"]).tolist():
-        of.setdefault(int(slabs[slab]["place"]) // plan.slabs_per_superslab, []).append(slab)
-    gone: list[int] = []
-    for row in state.classes:
-        first = int(row["unmapped"]) - 1
-        while first >= 0:
-            gone.append(first)
-            first = int(slabs[first]["next"]) - 1
-    waiting = {slab for first in gone for slab in of[int(slabs[first]["place"]) // plan.slabs_per_superslab]}
-    equal("superslabs that are unmapped", len(gone), state.superslabs_unmapped - state.superslabs_reused)
-    for store in state.stores:
-        slab = int(store["next_known"])
-        while slab >= 0:
-            waiting.add(slab)
-            slab = int(slabs[slab]["beside"])
-    empty = 0
-    for members in of.values():
-        first = members[0]
-        equal(f"slabs beside slab {first}", slabs["beside"][members].tolist(), [*members[1:], -1])
-        equal(f"first of the slabs beside {first}", set(slabs["first"][members].tolist()), {first})
-        in_pools = len(pooled.intersection(members))
-        empty += in_pools == plan.block_slabs
-        unpooled = 0 if first in gone else plan.block_slabs - in_pools
-        equal(f"slabs of slab {first}'s superslab in no pool", int(slabs[first]["unpooled"]), unpooled)
-    equal("empty superslabs", state.empty_superslabs, empty)
-    equal("empty superslabs below the number", empty < plan.numbers["unmap_from"], True)
-    equal("slabs without memory in a pool", pooled & waiting, set())
-    equal("committed to slabs without memory", int(slabs["committed"][sorted(waiting)].sum()), 0)
-    return waiting
 
 
 def _fifo(what: str, records: Records, ends: np.void) -> list[int]:
@@ -130,10 +88,12 @@ def _freed(state: State, plan: Plan, slab: int) -> list[int]:
 def _check_slabs(state: State, plan: Plan, unused: set[int]) -> None:
     """Check out + freed == carved <= blocks, the freed blocks, and distinct places."""
     slabs = state.slabs[: state.slabs_made]
-    inside = slabs["place"] % plan.slabs_per_superslab - plan.numbers.get("head_slabs", 0)
+    inside = slabs["place"] % plan.slabs_per_superslab - (
+        plan.slabs_per_superslab - plan.guard_slabs - plan.block_slabs
+    )
     equal("slabs in use that are not for blocks", int(((inside < 0) | (inside >= plan.block_slabs)).sum()), 0)
     equal("slabs in one place", len(set(slabs["place"].tolist())), len(slabs))
-    if "own_superslabs" in plan.numbers:
+    if not plan.design.row("ownership").IN_RECORD:
         used = np.delete(slabs, sorted(unused))
         owners = {(int(slab["place"]) // plan.slabs_per_superslab, int(slab["owner"])) for slab in used}
         equal("heaps of each superslab", len(owners), len({superslab for superslab, _ in owners}))

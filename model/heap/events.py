@@ -3,33 +3,17 @@
 import numpy as np
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.background import step
-from heapsmith.model.heap.charge import charge, were_the_librarys, were_the_programs, were_the_replays
-from heapsmith.model.heap.heap import allocate_first, allocate_small, exit_thread, free_small
-from heapsmith.model.heap.large import (
-    HUGE_CODE,
-    HUGE_SLOT_BYTES,
-    RUN_CODE,
-    free_large,
-    huge_at,
-    large_bytes,
-)
-from heapsmith.model.heap.lines import LINE, aligned_lines, class_of_stride
-from heapsmith.model.heap.looks import large_block, resized
-from heapsmith.model.heap.prewarm import started_heap
+from heapsmith.model.heap.heap import exit_thread, started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
-from heapsmith.model.memory.branches import FREE_PAGED
-from heapsmith.model.memory.layout import block_at, class_at
-from heapsmith.model.memory.paths import RESIZE
+from heapsmith.model.memory.cold_paths import RESIZE
+from heapsmith.model.memory.layout import NO_BLOCK, RUN_CODE, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import (
     CACHES,
     NONE,
     SINK,
     acts,
-    branch,
     resident_bytes,
     room_for,
     takes,
@@ -37,11 +21,26 @@ from heapsmith.model.memory.touches import (
     touch,
     touch_bytes,
 )
-from heapsmith.model.policy.classifier import class_lines
-from heapsmith.model.policy.front.common import NO_BLOCK
-from heapsmith.model.policy.hardening.lines import born_lines, dies_lines, live_lines, resealed_lines
-from heapsmith.model.policy.lookup import size_lines
-from heapsmith.model.policy.remote import needs_heap
+from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
+from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
+from heapsmith.model.parts.front_questions import (
+    born_lines,
+    class_lines,
+    class_of_call,
+    class_of_size,
+    dies_lines,
+    heap_ends,
+    heap_place,
+    live_lines,
+    looks_at,
+    needs_heap,
+    resealed_lines,
+    size_lines,
+)
+from heapsmith.model.parts.fronts import allocate_first, allocate_small, free_small
+from heapsmith.model.parts.large import HUGE_SLOT_BYTES, free_large, large_block, resized
+from heapsmith.model.parts.lines import LINE, aligned_lines
+from heapsmith.model.parts.moments import event_begins, event_done
 from heapsmith.model.trace.events import Op
 
 CALLOC, REALLOC, ALIGNED = int(Op.CALLOC), int(Op.REALLOC), int(Op.ALIGNED)
@@ -57,33 +56,6 @@ ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6
 
 
 @hit_path
-def class_for(state: State, size: int, align: int) -> int:
-    """Return the class that serves `size` bytes aligned to `align`; -1: the request is large."""
-    if size > state.small_limit or (size == 0 and state.live_map == 1):
-        return -1
-    cls = int(state.lookup[(size + state.bias + state.grain - 1) >> state.grain_shift])
-    if align > state.grain:
-        if align > PAGE:
-            return -1
-        bias = state.bias
-        least = ((size + bias + align - 1) & -align) - bias
-        while cls < state.sized_classes:
-            state.aligned_steps += state.classes[cls]["usable"] >= least
-            if (int(state.classes[cls]["stride"]) | int(state.classes[cls]["first"])) & (align - 1) == 0:
-                return cls
-            cls += 1
-        return -1
-    return cls
-
-
-@kernel
-def class_of_group(state: State, cls: int) -> int:
-    """Return the class that serves the event's group of call sites, for the class of a size."""
-    entries = ((state.small_limit + state.bias + state.grain - 1) >> state.grain_shift) + 1
-    return int(state.lookup[entries + state.group * state.sized_classes + cls])
-
-
-@hit_path
 def allocate(state: State, thread: int, size: int, align: int) -> int:
     """Return the handle of a new block, a run if no slab is available; NO_BLOCK without room."""
     cls = class_for(state, size, align)
@@ -93,8 +65,7 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
     size = asked
     if SINK != NONE:
         state.above += size > state.direct_limit
-    if state.site_groups > 0:
-        cls = class_of_group(state, cls)
+    cls = class_of_call(state, cls)
     heap = int(state.threads[thread])
     if heap >= 0:
         block = allocate_small(state, heap, cls, size)
@@ -113,10 +84,8 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
 def free(state: State, thread: int, block: int, asked: int) -> None:
     """Free the block of this handle and of `asked` bytes; a null pointer is ignored."""
     heap = int(state.threads[thread])
-    if SINK != NONE:
-        state.probes += state.free_probes == 1 and block >= 0
-    if state.free_paged == 1 and block >= 0:
-        branch(state.listener, FREE_PAGED, int(place_of(state, block) & (PAGE - 1) == 0))
+    if block >= 0:
+        looks_at(state, block)
     if block >= RUN_CODE:
         free_large(state, heap, block, asked)
     elif block >= 0:
@@ -144,45 +113,11 @@ def resized_block(state: State, heap: int, block: int, asked: int, size: int, al
     touch(state.listener, class_at(cls), 0)
     if size <= state.small_limit:
         size_lines(state, size)
-    own = class_of_stride(state, cls) if state.site_groups > 0 else cls
+    own = class_of_size(state, cls)
     fits = class_for(state, size, align) == own or (size <= usable and 2 * size >= usable)
     if fits:
         resealed_lines(state, block, asked, size)
     return block if fits else NO_BLOCK
-
-
-@hit_path
-def block_bytes(state: State, block: int, asked: int) -> int:
-    """Return the bytes that a live block occupies: its class's stride, or whole pages."""
-    if block >= RUN_CODE:
-        return large_bytes(state, block, asked)
-    return int(state.classes[block & layout.CLASS_MASK]["stride"])
-
-
-@hit_path
-def usable_of(state: State, block: int, asked: int) -> int:
-    """Return the bytes that the program may use of a live block."""
-    if block >= RUN_CODE:
-        return large_bytes(state, block, asked) - (state.tail_bytes if block < HUGE_CODE else 0)
-    return int(state.classes[block & layout.CLASS_MASK]["usable"])
-
-
-@hit_path
-def place_of(state: State, block: int) -> int:
-    """Return the model address of a live block (model/memory/layout.py)."""
-    if block >= HUGE_CODE:
-        return huge_at(block)
-    if block >= RUN_CODE:
-        return layout.RUNS + (block - RUN_CODE) * PAGE
-    return block_at(state, block)
-
-
-@kernel
-def address_of(state: State, block: int) -> int:
-    """Return the address code of a handle (section 1), or -1 for a null pointer."""
-    if block < 0 or block >= RUN_CODE:
-        return block
-    return block_at(state, block)
 
 
 @hit_path
@@ -343,12 +278,9 @@ def run(state: State, start: int) -> int:
     tell = len(state.addresses) > 0
     for event in range(start, len(state.op)):
         kind = int(np.int64(state.op[event]))
-        if state.site_groups > 0:
-            state.group = int(np.int64(state.groups[event]))
-        if state.shard_nodes > 0:
-            state.home = int(state.homes[event])
+        event_begins(state, event)
         who = int(np.int64(state.thread[event]))
-        place = int(state.processors[event]) if state.processor_batch > 0 else who
+        place = heap_place(state, event, who)
         name = int(np.int64(state.block[event]))
         bytes_asked = int(state.size[event])
         align = 1 << int(np.int64(state.align_log2[event])) if kind == ALIGNED else 1
@@ -382,12 +314,11 @@ def run(state: State, start: int) -> int:
                 state.asked_lines += (bytes_asked + LINE - 1) // LINE
         elif kind == REALLOC:
             handle = reallocate(state, place, name, bytes_asked, align)
-        elif kind == THREAD_EXIT and state.processor_batch == 0:
+        elif kind == THREAD_EXIT and heap_ends(state):
             exit_thread(state, who)
         if tell:
             state.addresses[event] = address_of(state, handle)
-        if state.background_every > 0 and (state.events + 1) % state.background_every == 0:
-            step(state)
+        event_done(state)
         tick(state.listener)
         if SINK == CACHES and state.charging > 0:
             charge(state, event, int(kind <= FREE_SIZED), old, handle)

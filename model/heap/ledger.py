@@ -9,14 +9,16 @@ import numpy as np
 from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.check import committed_pages, equal, slabs_ahead
-from heapsmith.model.heap.heap import quarantine_base
-from heapsmith.model.heap.large import HUGE_CODE, HUGE_SLOT_BYTES, HUGE_SLOTS, RUN_CODE
+from heapsmith.model.heap.check import committed_pages, slabs_ahead
 from heapsmith.model.heap.simulator import Simulator
-from heapsmith.model.heap.transfer import waiting
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.state import State
+from heapsmith.model.parts.equations import equal
+from heapsmith.model.parts.fronts import quarantine_base
+from heapsmith.model.parts.large import HUGE_SLOT_BYTES, HUGE_SLOTS
+from heapsmith.model.parts.transfer import waiting
 
 _HUGE_END = layout.HUGE + HUGE_SLOTS * HUGE_SLOT_BYTES
 
@@ -194,8 +196,8 @@ def pages_for_blocks(state: State, plan: Plan, listener: Listener) -> int:
 def _heads(state: State, plan: Plan, listener: Listener) -> int:
     """Return the resident bytes of the records at the heads of superslabs."""
     return sum(
-        listener.resident_between(start, start + plan.numbers["head_slabs"] * plan.slab_bytes)
-        for start in (_superslabs(state, plan) if "head_slabs" in plan.numbers else ())
+        listener.resident_between(start, start + plan.head_slabs * plan.slab_bytes)
+        for start in (_superslabs(state, plan) if plan.head_slabs else ())
     )
 
 

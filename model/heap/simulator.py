@@ -8,18 +8,19 @@ from typing import Any, NamedTuple
 import msgspec
 import numpy as np
 
+from heapsmith.model import policy
 from heapsmith.model.compile import kernel
 from heapsmith.model.compile.kernel import Bytes, Ints, Numbers, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import arrays, check, records
-from heapsmith.model.heap.charge import CHARGE
 from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE, run
-from heapsmith.model.heap.large import HUGE_SLOT_BYTES
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
-from heapsmith.model.memory.nodes import node_of
+from heapsmith.model.parts import counters
+from heapsmith.model.parts.charge import CHARGE
+from heapsmith.model.parts.large import HUGE_SLOT_BYTES
 from heapsmith.model.trace.reader import Chunk
 from heapsmith.model.trace.stacks import CallTree, SitedChunk
 
@@ -76,7 +77,7 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 class Meter(NamedTuple):
-    """What one count of each counter costs (model/heap/charge.py), in 1 / UNIT nanoseconds.
+    """What one count of each counter costs (model/parts/charge.py), in 1 / UNIT nanoseconds.
 
     rows: METER records; from `touches` those of the listener, at `growth` that of growing
     processes, from `classes` those of each class. operation: each operation; start: the first event;
@@ -113,13 +114,12 @@ def _loop(compiled: bool, rare: bool, constants: dict[str, int]) -> Any:
     known_as = tuple(constants.items())
     if rare and compiled:
         _WHOLE.add(known_as)
-    return _run_with(compiled, () if rare or known_as in _WHOLE else records.RARE, **constants)
+    return _run_with(compiled, () if rare or known_as in _WHOLE else records.ABSENT, **constants)
 
 
 def has_rare_choices(plan: Plan) -> bool:
-    """Say whether the design has one of the rare choices (RARE of model/heap/records.py)."""
-    scalars = arrays.scalars_of(plan, PROGRAM)
-    return any(scalars[name][0] for name in records.RARE)
+    """Say whether the design has one of the rare choices (model/policy)."""
+    return policy.has_rare_choices(arrays.rows_of(plan), plan.numbers)
 
 
 class Simulator:
@@ -151,7 +151,11 @@ class Simulator:
         self.listener = listener
         self.kernel_ns = 0
         self._cores = listener.hardware.cores if listener else cores
-        self._nodes = listener.hardware.nodes if listener else tuple(nodes)
+        self.nodes = listener.hardware.nodes if listener else tuple(nodes)
+        self._followers = [row for row in arrays.rows_of(plan) if hasattr(row, "follow")]
+        self._needs_time = any(
+            row.needs_time(plan.design) for row in arrays.rows_of(plan) if hasattr(row, "needs_time")
+        )
         self._is_single = True
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
@@ -160,9 +164,6 @@ class Simulator:
         self._run: Any = _loop(compiled, rare or meter is not None or has_rare_choices(plan), constants)
         if meter:
             self._charge_by(meter)
-        if self.state.shard_nodes:
-            self._home_of = node_of(self._nodes) % self.state.shards
-            self.state.binds = int(len(self._nodes) > 1)
         self._make_room()
 
     @property
@@ -177,15 +178,11 @@ class Simulator:
         `kernel_ns` grows by the processor time of the kernels. It includes the compilation of new
         kernels but not the growth of arrays. Raises BadInput at an invalid event.
         """
-        if self.state.release_delay_in_milliseconds and not self.state.events and _is_timeless(chunk):
+        if self._needs_time and not self.state.events and _is_timeless(chunk):
             raise BadInput("release.unit: milliseconds need the time of each event; this trace has no time stamps")
         self.state.follow(chunk)
-        if self.state.site_groups:
-            self.state.groups = self.groups(chunk)
-        if self.state.processor_batch:
-            self.state.processors = self.processors(chunk)
-        if self.state.shard_nodes:
-            self.state.homes = self._home_of[self.processors(chunk)]
+        for row in self._followers:
+            row.follow(self, chunk)
         if self.listener and len(chunk.op):
             self.state.cores = self._cores_of(chunk)
             self.listener.make_room(0, int(self.state.cores.max()) + 1)
@@ -208,7 +205,7 @@ class Simulator:
 
     def groups(self, chunk: Chunk) -> Bytes:
         """Return the group of call sites of each event; 0 where design or chunk has no sites."""
-        if not isinstance(chunk, SitedChunk) or not self.state.site_groups:
+        if not isinstance(chunk, SitedChunk) or self.plan.design.segregation is None:
             return np.zeros(len(chunk.op), np.uint8)
         if chunk.tree is not self._tree:
             design = self.plan.design
@@ -242,8 +239,8 @@ class Simulator:
     def counters(self) -> Counters:
         """Return all counters."""
         return Counters(
-            {name: [int(count) for count in self.state.classes[name]] for name in records.COUNTS},
-            {name: getattr(self.state, field) for name, field in records.TOTAL_FIELDS.items()},
+            {name: [int(count) for count in self.state.classes[name]] for name in counters.COUNTS},
+            {name: getattr(self.state, field) for name, field in counters.TOTAL_FIELDS.items()},
         )
 
     def statistics(self) -> Statistics:
@@ -259,7 +256,7 @@ class Simulator:
             _peak(*(getattr(state, field) for field in records.PEAKS[0])),
             _peak(*(getattr(state, field) for field in records.PEAKS[1])),
             state.timeline[: state.samples].tolist(),
-            {name: getattr(state, name) for name in records.WORK},
+            {name: getattr(state, name) for name in counters.WORK},
         )
 
     def check(self) -> None:
@@ -312,7 +309,7 @@ class Simulator:
 
     def _grow_heaps(self, heaps: int) -> None:
         state = self.state
-        state.heaps = arrays.grown(state.heaps, heaps, ("remote", "oldest", "newest"))
+        state.heaps = arrays.grown(state.heaps, heaps, records.HEAP_LINKS)
         state.stores = arrays.grown_stores(state.stores, state.classes, heaps, self.plan)
         state.fronts = arrays.grown_fronts(state.fronts, state.classes, heaps, self.plan)
         state.slots = arrays.grown_ints(state.slots, state.transfer_slots + heaps * state.heap_slots, 0)

@@ -2,21 +2,21 @@
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Literal
+from typing import get_args
 
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
+from heapsmith.model.memory import Part as Part
 from heapsmith.model.memory.branches import LOOP_END, MOST_TARGET
 from heapsmith.model.memory.layout import APPLICATION, REGION, WORD
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch, touch_bytes
 from heapsmith.model.trace.reader import TraceReader
 
-Part = Literal["none", "ends", "pages", "all"]
-PARTS = ("none", "ends", "pages", "all")
+PARTS = get_args(Part)
 NO_PART, ENDS, PAGES, ALL = range(4)
 
 SCRIPT = APPLICATION

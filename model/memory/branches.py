@@ -22,7 +22,7 @@ A guess is target << 1 | it held before, or -1 for no guess. All words begin at 
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory.directory import slot_of
-from heapsmith.model.memory.words import BRANCH_OFFSET, MISPREDICTED, MISPREDICTED_LOOPS, ROW
+from heapsmith.model.memory.listener_words import BRANCH_OFFSET, MISPREDICTED, MISPREDICTED_LOOPS, ROW
 
 BRANCHES = 9
 (

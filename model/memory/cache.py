@@ -12,15 +12,15 @@ has the line too), otherwise from the last level, otherwise from memory.
 
 An entry of a cache is line << 1 | M (last level: | 1). An entry of a TLB is number << 2 | huge << 1
 | 1, where number counts pages of 4 KiB or 2 MiB. -1 is empty. The rows are sets
-(model/memory/sets.py).
+(model/memory/lru_sets.py).
 """
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
-from heapsmith.model.memory import words
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.directory import drop_elsewhere, taken_from_another
 from heapsmith.model.memory.layout import APPLICATION, HEAPS, MARKS, POOL_LOCK
+from heapsmith.model.memory.lru_sets import find, l1_set, push, renew, row_of, set_of, swap, use
 from heapsmith.model.memory.resident import FRAME_SHIFT, PAGE_SHIFT, page_is_huge
-from heapsmith.model.memory.sets import find, l1_set, push, renew, row_of, set_of, swap, use
 
 
 @hit_path

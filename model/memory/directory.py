@@ -7,8 +7,8 @@ that is M happens only if the mask names a single other core.
 """
 
 from heapsmith.model.compile.kernel import Ints, kernel
-from heapsmith.model.memory import words
-from heapsmith.model.memory.sets import drop, find, l1_set, set_of
+from heapsmith.model.memory import listener_words as words
+from heapsmith.model.memory.lru_sets import drop, find, l1_set, set_of
 
 
 @kernel

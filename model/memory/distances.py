@@ -12,7 +12,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, kernel
-from heapsmith.model.memory import words
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.directory import probe
 
 EXACT_SHIFT = 10

@@ -11,8 +11,8 @@ from typing import Annotated
 import msgspec
 
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.memory.nodes import SYSTEM as NODES
-from heapsmith.model.memory.nodes import numbers_in, system_nodes, why_no_nodes
+from heapsmith.model.memory.numa_nodes import SYSTEM as NODES
+from heapsmith.model.memory.numa_nodes import numbers_in, system_nodes, why_no_nodes
 from heapsmith.model.toml_text import from_toml, read_text
 
 BUILTIN = Path(__file__).resolve().parent.parent / "machines"

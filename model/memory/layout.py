@@ -7,6 +7,8 @@ stack, thread-local variables, the linkage table, and single variables of the li
 two locks and its global counters.
 """
 
+from typing import NamedTuple
+
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path
@@ -53,6 +55,9 @@ SITES_SEEN = 62 * (REGION + STAGGER)  # the calls whose group the library has fo
 GROUP_CLASS = 63 * (REGION + STAGGER)  # hs_group_class: a byte by group and class of a size
 END = 64 * REGION
 
+NO_BLOCK = -1
+"""The handle of no block: a level is empty, an allocation failed."""
+
 CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1
@@ -61,6 +66,13 @@ SLAB_SHIFT = 26
 
 WORD = 8
 SIZED_ROW_BYTES = 4
+NUMBER_BYTES = 4
+"""Bytes of a class's number of batches in the transfer cache, and of its number of idle flushes."""
+RUN_CODE = 1 << 60
+HUGE_CODE = 1 << 61
+"""The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
+ordinal; the handles are also the address codes. The handles of small blocks are less.
+"""
 SLAB_BYTES = 80
 SLAB_OUT = 8
 SLAB_NEXT, SLAB_PREVIOUS, SLAB_CHILD, SLAB_NEWER, SLAB_OLDER, SLAB_OWNER, SLAB_EARLIER, SLAB_CLASS_NUMBER = range(
@@ -115,6 +127,16 @@ def numbers_row(classes: int) -> int:
     return -(-classes // 16) * 16
 
 
+class Record(NamedTuple):
+    """The record of a slab, in bytes: its size and where its counts begin; and the slabs of a superslab that records
+    take.
+    """
+
+    record_bytes: int
+    record_counts_at: int
+    head_slabs: int
+
+
 class Layout(msgspec.Struct, frozen=True):
     """Offsets in struct heap, and its size in bytes with its slots, in whole pages."""
 
@@ -139,7 +161,7 @@ def layout_of(
     remote_words: int,
     page: int,
 ) -> Layout:
-    """Return the layout of struct heap (runtime/heap.h) for these numbers of classes and slots.
+    """Return the layout of struct heap (runtime/heap/3_records/heap.h) for these numbers of classes and slots.
 
     remote_words: words in front of the remote list's head: its others, and counts of slow paths.
     """
@@ -191,13 +213,13 @@ def page_at(page: int) -> int:
 @hit_path
 def slab_at(state: State, slab: int) -> int:
     """Return where the counts of a slab's record begin."""
-    return record_at(state, int(state.slabs[slab]["place"])) + state.record_class_bytes
+    return record_at(state, int(state.slabs[slab]["place"])) + state.record_counts_at
 
 
 @hit_path
 def record_at(state: State, place: int) -> int:
     """Return where the record of the slab at this place begins: in a table, or in its superslab."""
-    record_bytes = SLAB_BYTES + state.record_extra
+    record_bytes = state.record_bytes
     if state.head_slabs > 0:
         inside = place % state.slabs_per_superslab
         return SPAN + (place - inside) * state.slab_bytes + inside * record_bytes

@@ -9,9 +9,10 @@ from heapsmith.model.compile import kernel
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.compile.vectors import FEW
 from heapsmith.model.constants import PAGE
-from heapsmith.model.memory import branches, cache, distances, paths, resident, words
+from heapsmith.model.memory import branches, cache, cold_paths, distances, resident
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.memory.sets import row_of
+from heapsmith.model.memory.lru_sets import row_of
 from heapsmith.model.memory.touches import CACHES, DISTANCES, LOG
 
 LOG_ENTRIES = 1 << 16
@@ -40,7 +41,7 @@ class Touches(msgspec.Struct, frozen=True):
     populated: int  # of faults_4k, pages that one call made resident with others
     mispredicted: int  # branches of malloc and free (model/memory/branches.py)
     mispredicted_loops: int  # ends of the program's loops over the lines of a block
-    cold_calls: int  # slow paths that the core had not taken for long (model/memory/paths.py)
+    cold_calls: int  # slow paths that the core had not taken for long (model/memory/cold_paths.py)
     tables: int  # page tables that first touches of small pages took: one for 2 MiB
     dropped: int  # resident small pages that were given back
     resident_bytes: int  # bytes at the end
@@ -131,7 +132,7 @@ class Listener:
             offset += row_of(sets, ways)
         array[words.BRANCH_OFFSET] = offset
         array[words.PATH_OFFSET] = offset + branches.WORDS
-        array[words.CORE_WORDS] = offset + branches.WORDS + paths.PATHS
+        array[words.CORE_WORDS] = offset + branches.WORDS + cold_paths.PATHS
         llc_sets = hardware.sets(hardware.llc)
         array[words.LLC_SETS], array[words.LLC_WAYS] = llc_sets, hardware.llc.ways
         array[words.LLC_MASK] = -1 if llc_sets & (llc_sets - 1) else llc_sets - 1

@@ -13,9 +13,9 @@ pages until all of them are gone.
 """
 
 from heapsmith.model.compile.kernel import Ints, kernel
-from heapsmith.model.memory import words
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.layout import APPLICATION, HEAPS, REGION
-from heapsmith.model.memory.sets import drop, row_of, set_of
+from heapsmith.model.memory.lru_sets import drop, row_of, set_of
 
 PAGE_SHIFT, FRAME_SHIFT, NODE_SHIFT = 12, 9, 10
 """Logarithms: bytes of a page, pages of a frame, frames of a node."""

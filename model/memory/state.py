@@ -13,7 +13,7 @@ class State(Columns):
     homes: empty, or the shard of the node of each event, where shards belong to nodes.
     cores: empty without a listener, else the number of each event's core, before the modulus.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
-    model/heap/charge.py, and empty where no event is charged. A field of the single record of
+    model/parts/charge.py, and empty where no event is charged. A field of the single record of
     `scalars` is an attribute too: `state.live_bytes += asked`.
     """
 

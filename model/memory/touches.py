@@ -6,11 +6,11 @@ listener. With NONE, each function here compiles to nothing. Addresses are bytes
 """
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel, large_hit_path
-from heapsmith.model.memory import words
+from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.branches import predict
 from heapsmith.model.memory.cache import look, look_through, populate, switch_to
+from heapsmith.model.memory.cold_paths import take
 from heapsmith.model.memory.distances import measure
-from heapsmith.model.memory.paths import take
 from heapsmith.model.memory.resident import become_huge, leave_memory, move_memory
 
 NONE, CACHES, LOG, DISTANCES = 0, 1, 2, 3
@@ -56,7 +56,7 @@ def branch(listener: Ints, number: int, target: int) -> None:
 
 @hit_path
 def takes(listener: Ints, path: int) -> None:
-    """Take a slow path of model/memory/paths.py."""
+    """Take a slow path of model/memory/cold_paths.py."""
     if SINK == CACHES:
         take(listener, path)
 

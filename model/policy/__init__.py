@@ -11,17 +11,25 @@ enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS 
 `class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
 the model a field of the class. Rows of one room may share such a name. A further class of a group
 of call sites has the numbers of the class of its size; with SIZES_ALONE it has 0. A row with RARE is left out of
-the event loop that simulates designs without any rare choice. The search does not offer a row with
-UNPRICED, whose worth the price does not know, and with `--cores` no row with UNFOLLOWED, which has a
-lock that the model's clocks do not know. A row with kernels has COSTS: instructions of libraries that
-GCC 12 builds at -O2 for x86-64, by the kind of event (model/predict/cost.py), counted by `heapsmith
-calibrate` unless a comment says otherwise; a machine's own counts go before. The place of a row in
+the event loop that simulates designs without any rare choice; RAISES are numbers of the state that it
+alone raises above 0. RARE_NUMBERS of another row are those that make a design rare where they are not
+0. STATE has the fields that a row adds to arrays of the state, with their first values, by the array's
+name; SLOTS are numbers that it keeps of each heap and class in `slots`, `needs(plan)` what it needs of
+other arrays (model/parts/needs.py), and `follow(simulator, chunk)` gives the simulator what else it must
+know of events. What a row does, it answers to the questions and moments of model/parts. The search does
+not offer a row with UNPRICED, whose worth the price does not know, and with `--cores` no row with
+UNFOLLOWED, which has a lock that the model's clocks do not know. A row with kernels has COSTS:
+instructions of libraries that GCC 12 builds at -O2 for x86-64, by the kind of event
+(model/predict/cost.py), counted by `heapsmith calibrate` unless a comment says otherwise; a machine's
+own counts go before. The place of a row in
 its table is its code in the state.
 """
 
+from collections.abc import Iterable, Mapping
 from functools import cache
 from types import ModuleType
 
+from heapsmith.model.compile.dispatch import bind, is_rare
 from heapsmith.model.policy import (
     background,
     block_index,
@@ -100,6 +108,27 @@ COSTS: dict[str, float] = {
 """What rows ship of instructions per event of a kind."""
 
 
+def _rare_numbers() -> tuple[str, ...]:
+    rows = [row for table in TABLES.values() for row in table]
+    rare = [row for row in rows if hasattr(row, "RARE")]
+    others = {name for row in rows if row not in rare for name in getattr(row, "NUMBERS", ())}
+    alone = [name for row in rare for name in (*getattr(row, "NUMBERS", ()), *getattr(row, "RAISES", ()))]
+    names = [name for name in alone if name not in others]
+    return tuple(dict.fromkeys([*names, *(name for row in rows for name in getattr(row, "RARE_NUMBERS", ()))]))
+
+
+RARE_NUMBERS = _rare_numbers()
+"""Numbers of the state that are 0 in each design without a rare choice."""
+
+RARE_CODES = tuple(f"{table}_code" for table, rows in TABLES.items() if table != "front" and is_rare(rows))
+"""The codes of tables of which such a design has the first row."""
+
+
+def has_rare_choices(rows: Iterable[ModuleType], numbers: Mapping[str, int]) -> bool:
+    """Return whether one of a design's rows is rare, or one of its numbers."""
+    return any(hasattr(row, "RARE") for row in rows) or any(numbers.get(name) for name in RARE_NUMBERS)
+
+
 def names(field: str) -> list[str]:
     """Return the names of a table's rows, in the order of their codes."""
     return [row.NAME for row in TABLES[field]]
@@ -125,3 +154,27 @@ def default(field: str) -> ModuleType:
 def is_off(field: str, value: object) -> bool:
     """Say whether the value is the word WITHOUT and a design can do without a choice of the field."""
     return value == WITHOUT and field in TABLES and hasattr(default(field), "OFF")
+
+
+def _fields(array: str) -> dict[str, int]:
+    rows = [row for table in TABLES.values() for row in table]
+    return {name: first for row in rows for name, first in getattr(row, "STATE", {}).get(array, {}).items()}
+
+
+def state(array: str) -> tuple[str, ...]:
+    """Return the fields that rows add to the records of an array of the state, or to its scalars."""
+    return tuple(_fields(array))
+
+
+def links(array: str) -> tuple[str, ...]:
+    """Return those of them that are -1 in a new record, for they link to nothing."""
+    return tuple(name for name, first in _fields(array).items() if first == -1)
+
+
+SLOTTED = tuple(table for table, rows in TABLES.items() if any(hasattr(row, "SLOTS") for row in rows))
+"""The tables of which a row keeps SLOTS numbers of each heap and class in `slots`."""
+
+FIELDED = tuple(table for table, rows in TABLES.items() if any(hasattr(row, "heap_fields") for row in rows))
+"""The tables of which a row adds fields to struct heap."""
+
+bind(TABLES)

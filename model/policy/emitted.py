@@ -98,6 +98,18 @@ SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), fr
 """The first question of free(): is the block in the slab span? Its loads are the classifier's."""
 
 
+class Field(NamedTuple):
+    """A field that a row adds to struct heap: its declaration in C, its words of 8 bytes, and what it holds.
+
+    is_last: it lies right in front of the list of blocks that other threads freed.
+    """
+
+    declaration: str
+    words: int
+    about: str
+    is_last: bool = False
+
+
 class Guard(NamedTuple):
     """The functions that malloc and free call to check, fill or hold back a block.
 

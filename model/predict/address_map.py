@@ -9,12 +9,12 @@ import numpy.typing as npt
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.large import HUGE_CODE, RUN_CODE
-from heapsmith.model.heap.shards import first_slot
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
-from heapsmith.model.policy.front.common import capacity_of
+from heapsmith.model.parts.front_questions import capacity_of
+from heapsmith.model.parts.slab_questions import first_slot
 
 I64 = npt.NDArray[np.int64]
 
@@ -154,7 +154,7 @@ def _idle(state: State, plan: Plan) -> I64:
     fronts = state.fronts[: state.heaps_made * plan.class_count]
     cls = np.arange(len(fronts)) % plan.class_count
     most = np.maximum(1, classes["capacity"][cls])
-    if state.learn_window:
+    if any(row.resizable for row in plan.classes):
         most = np.array([max(1, capacity_of(state, front, one)) for front, one in enumerate(cls.tolist())], np.int64)
     first = _places(fronts["base"], fronts["head"], fronts["held"], most)
     second = _places(fronts["base"] + most, np.zeros_like(most), fronts["listed"], np.maximum(1, fronts["listed"]))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Numbers, Records, one_record, record_type
-from heapsmith.model.heap.charge import CHARGE
+from heapsmith.model.parts.charge import CHARGE
 from heapsmith.model.trace.events import CHUNK_EVENTS, Op
 
 SLOTS = 2 * CHUNK_EVENTS
@@ -52,7 +52,7 @@ LOCK = record_type(
 )
 SUMS = (
     *("alive", "ready"),  # threads that run, and those that could go on
-    *("entered", "until", "joins", "over"),  # see model/predict/order.py and clocks.py
+    *("entered", "until", "joins", "over"),  # see model/predict/event_order.py and clocks.py
     *("handover", "core_wait", "busy", "sum", "worst", "worst_path"),
 )
 """The scalars that are 0 before the first event."""
@@ -61,7 +61,7 @@ SUMS = (
 class WaitCosts(NamedTuple):
     """What waiting costs besides the wait, in nanoseconds.
 
-    spin: how long a thread looks at a lock before it sleeps (runtime/lock.c: 111 pauses). wake: from
+    spin: how long a thread looks at a lock before it sleeps (runtime/heap/2_system/lock.c: 111 pauses). wake: from
     the end of a hold until a thread that sleeps runs again. spawn: what a replay's creation, end
     and join of a thread take. shootdown: what a call that releases pages takes longer where other
     threads run, since the kernel interrupts their cores. target: what each of these loses. moved:
@@ -82,7 +82,7 @@ NO_COSTS = WaitCosts()
 class ClockState(Arrays):
     """The clocks, and the events that they have yet to follow.
 
-    op to charges: columns of events by slot (model/predict/order.py); links: LINK by slot. windows:
+    op to charges: columns of events by slot (model/predict/event_order.py); links: LINK by slot. windows:
     WINDOW of each of the two chunks in the slots. turns: the threads that could go on, of which
     there are `ready`. runners: THREAD by thread. done: DONE by block.
     begins and ends: CALENDAR entries for each calendar, of which the first `used` are in use.

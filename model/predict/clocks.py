@@ -1,7 +1,7 @@
 """Clocks: when each charged event begins and ends on a number of cores; waits for locks, blocks and cores.
 
 Every thread has a clock, and of the threads the one whose next event begins first goes on
-(model/predict/order.py). What begins first may come to a lock later. So a lock is a calendar of the
+(model/predict/event_order.py). What begins first may come to a lock later. So a lock is a calendar of the
 times at which it is held. An event that finds its lock free goes on although the calendar has later
 holds; if its own hold reaches into the next, it waits as long as that holder would have waited for
 it. Every hold takes its time in the calendar, so that no lock is held for more time than there is.
@@ -16,7 +16,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile.kernel import Records, compiled, kernel
-from heapsmith.model.heap.charge import PATHS
+from heapsmith.model.parts.charge import PATHS
 from heapsmith.model.predict.calendars import book, end_of, free_at, overlap
 from heapsmith.model.predict.clock_state import (
     ENDED,
@@ -36,9 +36,9 @@ from heapsmith.model.predict.clock_state import (
     WaitCosts,
     new_state,
 )
+from heapsmith.model.predict.core_sharing import meet_others, note_locks
+from heapsmith.model.predict.event_order import becomes_ready, begins, enter, goes_on, has_to_join, leaves, soonest
 from heapsmith.model.predict.histogram import BUCKETS, TICKS, Latency, bucket_of, latency_of
-from heapsmith.model.predict.order import becomes_ready, begins, enter, goes_on, has_to_join, leaves, soonest
-from heapsmith.model.predict.sharing import meet_others, note_locks
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Op
 
 PARTS_IN_TICK = PARTS // TICKS
@@ -319,7 +319,7 @@ class Clocks:
         self.state.runners["share"][:known] = np.rint(np.clip(shares[:known], 0, 1) * np.float64(1 << SHARE_SHIFT))
 
     def follow(self, chunk: Chunk, charges: Records) -> None:
-        """Follow the events of a chunk, with their charges (model/heap/charge.py), and do those before."""
+        """Follow the events of a chunk, with their charges (model/parts/charge.py), and do those before."""
         run: Any = _compiled(follow)
         for first in range(0, len(chunk.op), CHUNK_EVENTS):
             part = chunk.part(first, first + CHUNK_EVENTS)

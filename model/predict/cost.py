@@ -10,11 +10,12 @@ from heapsmith.model import policy
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
+from heapsmith.model.heap.arrays import rows_of
 from heapsmith.model.heap.simulator import Counters, Statistics
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Touches
 from heapsmith.model.policy.front import NO_FRONT
-from heapsmith.model.policy.hardening.lines import SHORT_BYTES
+from heapsmith.model.policy.hardening.full import SHORT_BYTES
 
 FAR_BYTES = 32 << 20
 """A process with at least this many resident bytes pays the full `fault.4k.far` for each small page of
@@ -133,7 +134,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     """Yield refills and flushes: the work of the front."""
     of = simulation.counters.classes
-    learned = missed = unkept = 0
+    missed = unkept = 0
     for row in plan.classes:
         i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
         batches_out, batches_in = of["transfer_out"][i] // flush, of["transfer_in"][i] // flush
@@ -159,20 +160,15 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
             yield "promote", of["hit1"][i]
             yield "promote.block", of["hit1"][i] * row.front.promote
         yield "remote.drained", of["drained"][i]
-        if row.numbers.get("learn_most"):
-            learned += of["refill"][i] + of["hit1"][i] + of["flush"][i]
     totals = simulation.counters.totals
     yield "background.step", totals["background_steps"]
     yield "background.block", totals["background_blocks"]
     if plan.design.row("remote").OWNED:
         yield f"refill.look.{plan.design.row('remote').NAME}", missed
-    if "shards" in plan.numbers:
-        yield "refill.shard", missed
-        yield "shard.lock", unkept
     yield "lent.look", simulation.statistics.work["lend_looks"]
-    yield "learn", learned
-    if "learn_window" in plan.numbers:
-        yield "learn.class", learned // plan.numbers["learn_window"] * plan.class_count
+    for one in rows_of(plan):
+        if hasattr(one, "work"):
+            yield from one.work(plan, simulation, missed, unkept)
 
 
 def _store(plan: Plan, simulation: Simulated) -> Counts:
@@ -197,11 +193,6 @@ def _store(plan: Plan, simulation: Simulated) -> Counts:
     yield "slab.retire.words", retired * plan.bitmap_words
     totals = simulation.counters.totals
     yield "slab.superslab", totals["superslabs"] + totals["superslabs_reused"]
-    if "shards" in plan.numbers:
-        yield "shard.lock", sum(of["acquire"]) + retired
-    if "unmap_from" in plan.numbers:
-        yield "slab.unpooled", sum(of["acquire"]) + retired
-        yield "slab.unmap", totals["superslabs_unmapped"] * plan.block_slabs
 
 
 def _atomic(plan: Plan, simulation: Simulated) -> int:

@@ -11,12 +11,12 @@ from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import DEAD
-from heapsmith.model.heap.large import RUN_CODE
 from heapsmith.model.heap.ledger import Ledger, ledger
 from heapsmith.model.heap.simulator import Simulator, has_rare_choices
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PROGRAM
 from heapsmith.model.memory.hardware import Hardware
+from heapsmith.model.memory.layout import RUN_CODE
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict.address_map import AddressMap, Used, used_by
 from heapsmith.model.predict.simulate import Progress, Simulation, feed_all, feed_chunks, simulation, warmed_up

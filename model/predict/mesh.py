@@ -18,10 +18,10 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap.large import RUN_CODE
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PROGRAM
+from heapsmith.model.memory.layout import RUN_CODE
 from heapsmith.model.memory.state import State
 from heapsmith.model.predict.simulate import Progress, feed_all, feed_chunks, warmed_up
 from heapsmith.model.trace.reader import Chunk, TraceReader

@@ -7,10 +7,11 @@ import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE
-from heapsmith.model.heap.large import HUGE_CODE, HUGE_SLOT_BYTES, HUGE_SLOTS, RUN_CODE, huge_pages
 from heapsmith.model.heap.ledger import pages_for_blocks
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
+from heapsmith.model.parts.large import HUGE_SLOT_BYTES, HUGE_SLOTS, huge_pages
 
 I64 = npt.NDArray[np.int64]
 

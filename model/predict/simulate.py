@@ -172,11 +172,6 @@ def feed_chunks(
             progress(what, done, events)
 
 
-def warmed(design: Design, hardware: Hardware) -> Simulator:
-    """Return a new simulator that is one of several, with any choices."""
-    return warmed_up(make_plan(design), hardware, PROGRAM, True)
-
-
 def warmed_up(plan: Plan, hardware: Hardware | None, application: Application, rare: bool) -> Simulator:
     """Return a new simulator, after an event of another one has compiled or loaded its kernels."""
 

@@ -15,7 +15,7 @@ from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict.clock_state import WaitCosts
 from heapsmith.model.predict.clocks import Clocks, Timing
-from heapsmith.model.predict.meters import meter_of
+from heapsmith.model.predict.counter_prices import meter_of
 from heapsmith.model.predict.simulate import Operations, Progress, Simulation, SimulationTable, feed_chunks
 from heapsmith.model.trace.frames import Footer
 from heapsmith.model.trace.reader import Chunk, TraceReader
@@ -76,7 +76,7 @@ def follower_of(
     shares = footer.samples.shares() if footer.samples else []
     meter = meter_of(plan, hardware, resident_peak)
     simulator = Simulator(plan, listener=Listener(hardware), application=application, meter=meter)
-    waiting, shards = wait_costs(hardware), plan.numbers.get("shards", 0)
+    waiting, shards = wait_costs(hardware), plan.design.row("shards").count(plan)
     clocks = [
         Clocks(footer.threads, footer.max_blocks, number, paced=paced, costs=waiting, shards=shards) for number in cores
     ]

@@ -1,4 +1,4 @@
-"""Front capacities: the misses of every capacity in one pass, and the best use of a budget.
+"""Front capacities: the misses of every capacity in one pass.
 
 A LIFO cache of capacity C that refills and spills single blocks holds n(C) blocks. n(C + 1) - n(C)
 is always 0 or 1: the hits nest. So the state of all capacities is one bit per capacity, bit C = n(C
@@ -10,22 +10,15 @@ blocks leave changes no count.
 """
 
 from collections.abc import Sequence
-from functools import cache, lru_cache
-from itertools import pairwise
-from typing import Any, NamedTuple
+from functools import cache
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
-from numpy.typing import NDArray
 
 from heapsmith.model.compile.bits import FULL, bit_index
 from heapsmith.model.compile.kernel import Ints, Records, compiled, kernel, one_record, record_type
 from heapsmith.model.constants import PAGE
-from heapsmith.model.design.choices import Front, derive_front
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.records import BATCHES
-from heapsmith.model.policy.front import NO_FRONT
-from heapsmith.model.policy.front.common import NEVER
 from heapsmith.model.search.size_classes import FREE, REALLOC, THREAD_EXIT, THREAD_START
 from heapsmith.model.trace.events import Columns
 from heapsmith.model.trace.reader import Chunk
@@ -37,9 +30,6 @@ LEVELS = WORDS * WORD_BITS
 
 HELD, MOST, USED = range(WORDS, WORDS + 3)
 """The words after a front's bits: the set bits, their maximum, and 1 once the front was used."""
-
-CAPACITIES = [*range(1, 64), *range(64, 128, 2), *range(128, 256, 4), *range(256, LEVELS + 1, 8)]
-"""The capacities that compete for the budget: all up to 64 blocks, then 32 per doubling."""
 
 CLASS_BITS = 8
 CLASS_MASK = (1 << CLASS_BITS) - 1
@@ -261,134 +251,3 @@ class CapacityPass:
             Curve(at_least[0, cls], at_least[1, cls], fronts[fronts[:, cls, USED] > 0, cls, MOST])
             for cls in range(classes)
         ]
-
-
-class Option(NamedTuple):
-    """A size of a class's front: room for `blocks` (0: no front), the most `bytes` of its idle
-    blocks in the trace over all heaps, and an estimate of the slow operations (refills, flushes,
-    single moves).
-    """
-
-    blocks: int
-    bytes: int
-    slow: float
-
-
-class Share(NamedTuple):
-    """The result for a class: its front, the chosen option, and all options in ascending order."""
-
-    front: Front
-    chosen: Option
-    options: list[Option]
-
-
-ROOMS = ("capacity", "list_capacity")
-
-
-def _roomy(front: Front, blocks: int, stride: int) -> Front:
-    """Return the front with room for at most `blocks` and derived batches, or no front."""
-    fields = front.__struct_fields__
-    if blocks == 0 or "capacity" not in fields:
-        none: Front = NO_FRONT.Params()
-        return none
-    batches = [name for name in BATCHES if name in fields and getattr(front, name) != NEVER]
-    numbers: dict[str, Any] = dict.fromkeys(batches) | {"capacity": blocks}
-    if "list_capacity" in fields:
-        upper = min(derive_front(front, stride).capacity, max(1, blocks // 2))
-        numbers |= {"capacity": upper, "list_capacity": max(1, blocks - upper)}
-    return msgspec.structs.replace(front, **numbers)
-
-
-@lru_cache(4096)
-def resized(front: Front, blocks: int, stride: int) -> Front:
-    """Return the same kind of front with room for at most `blocks`, with its batches stated.
-
-    Two levels share the blocks; level 0 keeps its size if possible. The byte bound stays. 0 blocks
-    make no front.
-    """
-    roomy = _roomy(front, blocks, stride)
-    plan = derive_front(roomy, stride)
-    fields = (name for name in ROOMS + BATCHES if getattr(roomy, name, NEVER) != NEVER)
-    return msgspec.structs.replace(roomy, **{name: getattr(plan, name) for name in fields})
-
-
-@lru_cache(4096)
-def _sizes(front: Front, stride: int) -> NDArray[np.int64]:
-    """Return the sizes that this front can have: a column of blocks, refill and flush for each."""
-    plans = [derive_front(_roomy(front, blocks, stride), stride) for blocks in CAPACITIES]
-    columns: list[tuple[int, int, int]] = []
-    for plan in plans:
-        held = plan.capacity + plan.list_capacity
-        if (columns[-1][0] if columns else 0) < held <= LEVELS:
-            columns.append((held, plan.refill, plan.flush))
-    return np.array(columns, np.int64).reshape(-1, 3).T
-
-
-def options(front: Front, stride: int, curve: Curve) -> list[Option]:
-    """Return the options of this front for a class of `stride` bytes, ascending, no front first.
-
-    A front that moves batches is slow once per batch: misses over the refill, overflows over the
-    flush. A heap's front never holds more than its capacity. It also never holds more than an
-    unbounded front with single moves, plus a refill less 1.
-    """
-    held, refill, flush = _sizes(front, stride)
-    most = np.sort(curve.most).astype(np.int64)
-    sums = np.concatenate(([0], np.cumsum(most)))
-    below = np.searchsorted(most, held - refill + 1)
-    idle = (sums[below] + below * (refill - 1) + (len(most) - below) * held) * stride
-    slow = curve.misses[held] / refill + curve.overflows[held] / flush
-    none = Option(0, 0, float(curve.misses[0] + curve.overflows[0]))
-    return [none, *map(Option, held.tolist(), idle.tolist(), slow.tolist())]
-
-
-def lower_hull(sizes: Sequence[Option]) -> list[Option]:
-    """Return the lower convex hull of slow over bytes, from the fewest bytes to the least slow.
-
-    Of equal options, the smallest counts, but a front comes before no front.
-    """
-    hull: list[Option] = []
-    for option in sorted(sizes, key=lambda size: (size.bytes, size.slow, size.blocks == 0, size.blocks)):
-        if hull and option.slow >= hull[-1].slow:
-            continue
-        while len(hull) > 1 and _gain(hull[-2], option) >= _gain(hull[-2], hull[-1]):
-            hull.pop()
-        hull.append(option)
-    return hull
-
-
-def _gain(small: Option, large: Option) -> float:
-    """Return the slow operations saved per additional byte."""
-    return (small.slow - large.slow) / (large.bytes - small.bytes)
-
-
-Known = dict[tuple[int, Front], tuple[list[Option], list[Option]]]
-"""The options of a class's front and their hull, by class and front: of other plans with these curves."""
-
-
-def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int, known: Known | None = None) -> dict[int, Share]:
-    """Return the share of each class that the trace used and that has a front, within the budget.
-
-    Each class starts with an option of no bytes. The hull step that saves most per byte comes next.
-    This greedy choice is the optimum of the relaxed knapsack, where steps may be cut, because
-    slopes fall along a hull (Dantzig, "Discrete-variable extremum problems", Operations Research 5,
-    1957). Here, a step that does not fit ends its class, so the loss is less than the saving of a
-    step.
-    """
-    fronts = {row.index: plan.design.front_of(row.size) for row in plan.classes if row.front.capacity}
-    known = {} if known is None else known
-    used = {cls: front for cls, front in fronts.items() if len(curves[cls].most)}
-    for cls, front in used.items():
-        if (cls, front) not in known:
-            sizes = options(front, plan.classes[cls].stride, curves[cls])
-            known[cls, front] = sizes, lower_hull(sizes)
-    hulls = {cls: known[cls, front][1] for cls, front in used.items()}
-    chosen = {cls: hull[0] for cls, hull in hulls.items()}
-    steps = [(cls, *step) for cls, hull in hulls.items() for step in pairwise(hull)]
-    for cls, here, there in sorted(steps, key=lambda step: (-_gain(*step[1:]), step[0])):
-        if chosen[cls] is here and there.bytes - here.bytes <= budget_bytes:
-            budget_bytes -= there.bytes - here.bytes
-            chosen[cls] = there
-    return {
-        cls: Share(resized(fronts[cls], option.blocks, plan.classes[cls].stride), option, known[cls, fronts[cls]][0])
-        for cls, option in chosen.items()
-    }

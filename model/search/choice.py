@@ -2,16 +2,14 @@
 
 import re
 from collections.abc import Sequence
-from typing import Literal
 
 import msgspec
 import numpy as np
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.search import Favour as Favour
 from heapsmith.model.search.outcome import Outcome, combined, ratios
 from heapsmith.model.search.pareto import Floats
-
-Favour = Literal["balanced", "time", "memory"]
 
 WEIGHTS: dict[Favour, Floats] = {
     "balanced": np.array([0.5, 0.25, 0.24, 0.01]),

@@ -10,9 +10,9 @@ import numpy as np
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import SPARE_SHARE, free_bytes
+from heapsmith.model.search.choice_worth import Worth, may_replace, put_back, weigh
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.pareto import Floats
-from heapsmith.model.search.worth import Worth, may_replace, put_back, weigh
 
 PREDICTION_ERROR = 0.05
 """What counts as the standard error of predicted ratios of times, in logarithms, as far as all finalists share it:

@@ -12,7 +12,8 @@ from heapsmith.model.design.choices import Front
 from heapsmith.model.design.design import ClassFront, Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.search import size_classes
-from heapsmith.model.search.capacities import Curve, Known, Share, allot
+from heapsmith.model.search.capacities import Curve
+from heapsmith.model.search.front_budget import Known, Share, allot
 from heapsmith.model.search.size_classes import PRICE_UNIT, STEP, UNREACHED, Histogram, Rules
 
 SPAN_SLABS = 1 << 24

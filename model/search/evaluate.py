@@ -9,8 +9,8 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search.outcome import Glance, Outcome, combined, ratios
+from heapsmith.model.search.outcome_store import Store
 from heapsmith.model.search.pareto import Floats
-from heapsmith.model.search.store import Store
 from heapsmith.model.search.workers import Bench, Hire, Kind, Task, Workers
 
 

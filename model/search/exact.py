@@ -8,7 +8,7 @@ from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search.capacities import CapacityPass, Curve, Known, Shape, Share
+from heapsmith.model.search.capacities import CapacityPass, Curve, Shape
 from heapsmith.model.search.draft import (
     SLAB_BYTES,
     SMALL_LIMITS,
@@ -18,6 +18,7 @@ from heapsmith.model.search.draft import (
     with_fronts,
     with_sizes,
 )
+from heapsmith.model.search.front_budget import Known, Share
 from heapsmith.model.search.size_classes import Demand, Histogram, Rules
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import BUSY
@@ -79,6 +80,14 @@ class Exact:
         """Return the design with the best capacities within a part of the budget, or None."""
         made, _ = self.shares(design, part)
         return made if made.why_not_valid() is None else None
+
+    def retuned(self, design: Design, parts: Sequence[float], shapes: Sequence[tuple[int, int]]) -> Iterator[Design]:
+        """Yield the design with the best classes for each shape, and the best capacities within each part."""
+        for slab_bytes, limit in shapes:
+            shaped = self.shaped(design, slab_bytes, limit)
+            for part in parts if shaped else ():
+                if fronted := self.fronted(shaped, part):  # type: ignore[arg-type]
+                    yield fronted
 
     def shares(self, design: Design, part: float) -> tuple[Design, dict[int, Share]]:
         """Return the design with the best capacities within a part of the budget, and the shares."""

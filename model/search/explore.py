@@ -3,14 +3,12 @@
 import random
 import time
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain, islice, zip_longest
+from itertools import chain, islice
 from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
-from heapsmith.model.design.design import Design, builtin_names, load
-from heapsmith.model.search import space
+from heapsmith.model.design.design import Design
 from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores, weights_of
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import BUDGETS, Exact
@@ -18,18 +16,15 @@ from heapsmith.model.search.guess import Features, Guess
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
 from heapsmith.model.search.space import (
-    choices,
     crossed,
     drawn,
     is_followed,
-    is_priced,
     joined,
-    kept_fields,
     needs_time,
     neighbours,
     tokens,
 )
-from heapsmith.model.search.threads import threads_apart
+from heapsmith.model.search.starts import Starts
 
 BATCH = 8
 """Designs that are priced together, and then teach the guess; more where more workers would wait."""
@@ -65,9 +60,6 @@ that was not looked at.
 
 APART = 8
 """Of this many simulations, one is of a design with which threads share fewer lines, to begin with."""
-
-RUN_CACHES = (0, 65_536, 262_144)
-"""Bytes of run caches to begin with, besides the base's."""
 
 
 class Known(NamedTuple):
@@ -126,6 +118,7 @@ class Explorer:
         self.base, self.sources = evaluator.base, evaluator.bench.sources
         processors = all(source.tells_processors for source in self.sources)
         self._free = {"huge_pages": huge_pages, "processors": processors}
+        self._starts = Starts(self.base, exact, self._free)
         self._timed = timed and all(source.tells_time for source in self.sources)
         events = sum(source.events for source in self.sources)
         self.operations = sum(source.operations for source in self.sources)
@@ -140,10 +133,10 @@ class Explorer:
 
     def search(self, budget: Budget) -> None:
         """Look for better designs until the budget is spent or nothing better is to be expected."""
-        fresh = self.starts()
+        fresh = self._starts.designs()
         self._screen(islice(self._new(fresh), self._looks))
         bench = self._evaluator.bench
-        apart = list(filter(self._usable, threads_apart(bench, self.base, self._exact, list(self.built_ins()))))
+        apart = list(filter(self._usable, self._starts.threads_apart(bench)))
         share = self.batch if budget.simulations is None else min(self.batch, budget.simulations // APART)
         if apart := apart[: budget.left(len(self.known), share)]:
             self._screen(apart)
@@ -164,14 +157,6 @@ class Explorer:
             still = 0 if near or gain >= STILL else still + 1
             self._screen([*random, *near])
             self._evaluator.write()
-
-    def starts(self) -> Iterator[Design]:
-        """Yield the designs with which the search begins; the same design may come twice.
-
-        Built-in and `space.paged` designs come early: a short search looks at no more than the first of all these.
-        """
-        first = zip_longest(self._shaped_base(), self.built_ins(), space.paged(self.base, **self._free))
-        return chain(filter(None, chain.from_iterable(first)), self._others())
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
         """Yield the designs that were not looked at and that every trace can be simulated with."""
@@ -205,40 +190,6 @@ class Explorer:
         within = bool((one.ratios <= self.limits + ROUNDING).all()) and self._asked.allow_bytes(one.outcomes)
         return within and self._asked.allow_p999(self.p999_ns.get(one.design.hash(), []))
 
-    def _shaped_base(self) -> Iterator[Design]:
-        """Yield the base with the classes and capacities for the traces, and with other run caches."""
-        yield from self._retuned(self.base, BUDGETS, list(self._exact.shapes()))
-        for cache in RUN_CACHES:
-            yield msgspec.structs.replace(self.base, run_cache_bytes=cache)
-
-    def _others(self) -> Iterator[Design]:
-        """Yield the built-in designs with classes and capacities for the traces."""
-        largest = max(limit for _, limit in self._exact.shapes())
-        for design in self.built_ins():
-            shapes = [(design.slab_bytes, largest), (min(16_384, self.base.slab_bytes), 2048)]
-            yield from self._retuned(design, BUDGETS[:2], shapes)
-
-    def built_ins(self) -> Iterator[Design]:
-        """Yield the built-in designs with the base's values of what the search may not change, where they are legal."""
-        offered = (one for one in map(load, builtin_names()) if is_priced(one) and one.thp in choices("thp"))
-        return filter(None, map(self._as_base, offered))
-
-    def _as_base(self, design: Design) -> Design | None:
-        """Return a design with the base's values of what the search may not change, or None."""
-        kept = kept_fields(**self._free) | {"grain", "slab_span_bytes"}
-        fields = {name: getattr(self.base, name) for name in kept}
-        made = msgspec.structs.replace(design, name=self.base.name, about="", **fields)
-        if design.sizes[-1] > self.base.sizes[-1]:
-            return None
-        return made if made.why_not_valid() is None else None
-
-    def _retuned(self, design: Design, parts: Sequence[float], shapes: Sequence[tuple[int, int]]) -> Iterator[Design]:
-        for slab_bytes, limit in shapes:
-            shaped = self._exact.shaped(design, slab_bytes, limit)
-            for part in parts if shaped else ():
-                if fronted := self._exact.fronted(shaped, part):  # type: ignore[arg-type]
-                    yield fronted
-
     def _children(self, parents: Sequence[Known]) -> Iterator[Design]:
         """Return the designs a choice away from the parents, and mixtures of the front's, in any order."""
         children = list(self._near(parents))
@@ -264,7 +215,7 @@ class Explorer:
         for shape in near:
             if shaped := self._exact.shaped(design, *shape):
                 yield shaped
-        yield from self._retuned(design, BUDGETS, near)
+        yield from self._exact.retuned(design, BUDGETS, near)
 
     def _mixtures(self, front: Sequence[Known]) -> Iterator[Design]:
         """Yield designs that have each choice of one of two."""

@@ -63,6 +63,7 @@ def on_traces(
 ) -> Iterator[OnTrace]:
     """Yield the choice on each trace, with its regret against the best known design for that trace."""
     base = explorer.known[explorer.base.hash()]
+    pair = explorer.base, found.design
     for index, source in enumerate(explorer.sources):
         known = [
             ratios(one.outcomes[index].figures(), base.outcomes[index].figures())
@@ -77,9 +78,15 @@ def on_traces(
         least = scores(points[[alone]], weights)[0] if alone is not None else 1.0
         regret = float(scores(here[None], weights)[0] / least - 1)
         yield OnTrace(
-            *(source.path.name, source.weight, False, base.outcomes[index], found.outcomes[index]),
-            *(named(here), regret, both(explorer.p999_ns, explorer.base, found.design, index)),
-            both(held_bytes, explorer.base, found.design, index),
+            trace=source.path.name,
+            weight=source.weight,
+            held_out=False,
+            before=base.outcomes[index],
+            after=found.outcomes[index],
+            ratios=named(here),
+            regret=regret,
+            p999_ns=both(explorer.p999_ns, *pair, index),
+            ledgers=both(held_bytes, *pair, index),
         )
 
 

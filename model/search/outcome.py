@@ -137,7 +137,7 @@ def shot_ns(simulation: Simulation, source: Source, hardware: Hardware, cores: i
     """Return what calls that release pages take longer because threads run on other cores, on all of these.
 
     cores: how many there are; None: those of the hardware. The costs are those of
-    model/predict/sharing.py, which knows who runs at each call. Here it is an average.
+    model/predict/core_sharing.py, which knows who runs at each call. Here it is an average.
     """
     others = min(source.others, (cores or hardware.cores) - 1)
     costs = wait_costs(hardware)

@@ -9,13 +9,13 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import printable
 from heapsmith.model.search.capacities import LEVELS
+from heapsmith.model.search.choice_worth import Worth
 from heapsmith.model.search.confirm import Finalist
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import Known
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.size_classes import STEP, Histogram, Rules
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.worth import Worth
 
 Figures = dict[str, int | float]
 

@@ -9,12 +9,12 @@ import numpy as np
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.search.choice import scores
+from heapsmith.model.search.choice_worth import Worth, margin
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.explore import Explorer, Known
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.pareto import Floats
-from heapsmith.model.search.pins import groups_to_try, pins_of
-from heapsmith.model.search.worth import Worth, margin
+from heapsmith.model.search.pinning_sites import groups_to_try, pins_of
 
 STAGE = "call sites"
 MEMORY = slice(1, 3)

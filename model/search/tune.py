@@ -21,6 +21,7 @@ from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import MOST_CLASSES, reasons
 from heapsmith.model.search.choice import WEIGHTS, Favour, Limits, scores
+from heapsmith.model.search.choice_worth import Worth, simplest
 from heapsmith.model.search.confirm import Confirmed, Finalist, Replays, confirm
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
@@ -30,7 +31,6 @@ from heapsmith.model.search.outcome import Outcome, ratios
 from heapsmith.model.search.segregate import NOT_TRIED, Segregated, segregated
 from heapsmith.model.search.source import Source, sources_for
 from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
-from heapsmith.model.search.worth import Worth, simplest
 
 SECONDS = 20.0
 """The default budget for a trace of a million events that touch few lines; it grows with the root of the work."""
@@ -182,7 +182,8 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[S
     # A number of simulations repeats exactly, whoever simulates.
     batch = BATCH if asked.simulations is not None else max(BATCH, evaluator.workers.jobs // len(sources))
     explorer = Explorer(
-        *(evaluator, exact),
+        evaluator,
+        exact,
         favour=asked.favour,
         huge_pages=pages,
         seed=asked.seed,

@@ -13,7 +13,7 @@ from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.ledgers import Ledgers, ledgers_of
-from heapsmith.model.predict.pool import Pool
+from heapsmith.model.predict.process_pool import Pool
 from heapsmith.model.predict.simulate import simulation
 from heapsmith.model.predict.times import follower_of
 from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_of, rough_ns, waiting

@@ -2,7 +2,16 @@
 
 import numpy as np
 
-from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
+from heapsmith.model.compile.kernel import Arrays, Ints, Records, compiled, hit_path, kernel
+
+
+class Numbered(Arrays):
+    """The base of a state that numbers live blocks; its scalars have `live`, `numbers` (so far) and `spares`."""
+
+    keys: Ints  # of the hash table from address to number
+    blocks: Ints
+    spare: Ints  # the stack, as long as the table
+    scalars: Records
 
 
 @hit_path
@@ -32,6 +41,44 @@ def remove(keys: Ints, blocks: Ints, gap: int) -> None:
             gap = at
         at = (at + 1) & mask
     keys[gap] = 0
+
+
+@hit_path
+def take(state: Numbered, address: int) -> int:
+    """Remove `address` from the table; return its block, or -1."""
+    at = find(state.keys, address)
+    if state.keys[at] == 0:
+        return -1
+    block = int(state.blocks[at])
+    remove(state.keys, state.blocks, at)
+    state.live -= 1
+    return block
+
+
+@hit_path
+def bind(state: Numbered, address: int, block: int) -> None:
+    """Bind `block` to `address`, which has no block."""
+    at = find(state.keys, address)
+    state.keys[at] = address
+    state.blocks[at] = block
+    state.live += 1
+
+
+@hit_path
+def next_number(state: Numbered) -> int:
+    """The number that was freed last, or a new one."""
+    if state.spares > 0:
+        state.spares -= 1
+        return int(state.spare[state.spares])
+    state.numbers += 1
+    return int(state.numbers) - 1
+
+
+@hit_path
+def release(state: Numbered, block: int) -> None:
+    """The number of a dead block is the next to be used again."""
+    state.spare[state.spares] = block
+    state.spares += 1
 
 
 @kernel

@@ -3,7 +3,7 @@
 
 #include <stdbool.h>
 
-#include "../definitions.h"
+#include "../heap/1_base/definitions.h"
 
 static void free_sized_by_free(void *block, size_t bytes)
 {

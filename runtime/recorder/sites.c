@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #include <unwind.h>
 
-#include "../definitions.h"
+#include "../heap/1_base/definitions.h"
 
 enum {
     MAX_STREAMS = 1 << 16, /* that remember: threads at one time */

@@ -1,4 +1,4 @@
-/* The spool: what one process image leaves behind, one file `<pid>.<sequence>.spool`, read by bench/record/spool.py.
+/* The spool: what one process image leaves behind, one file `<pid>.<sequence>.spool`, read by tools/record/spool.py.
  *
  * The file is an array of 64 KiB units. Unit 0 begins with the header page. Every other unit whose magic is right is a
  * window, of one of two kinds:

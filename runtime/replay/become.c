@@ -1,4 +1,4 @@
-/* The description (bench/common/start.py writes it) is a sequence of strings, each ended by a null byte: the signals
+/* The description (tools/common/program_start.py writes it) is a sequence of strings, each ended by a null byte: the signals
  * to ignore, the file for /etc/ld.so.preload, the program, the number of arguments, these, and the environment. */
 #define _GNU_SOURCE
 #include "become.h"

@@ -43,7 +43,7 @@ static void wait_for_others(struct replay *r)
 static void count(struct replay *r)
 {
     wait_for_others(r);
-    r->bytes = bytes_count(r);
+    r->bytes = bytes_count(r->table, r->script.header->slots);
     pthread_mutex_lock(&r->pace.lock);
     r->counted = true;
     pthread_cond_broadcast(&r->pace.raised);

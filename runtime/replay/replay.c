@@ -212,7 +212,7 @@ static void report(const struct replay *r, struct spent sum, uint64_t start, uin
     const struct script_header *h = r->script.header;
     uint64_t own = r->own_bytes, peak = r->rss_peak_bytes > end ? r->rss_peak_bytes : end;
     uint64_t average = r->rss_instants > 0 ? r->rss_sum_bytes / r->rss_instants : end;
-    char text[3072], stamps[1024], bytes[1024];
+    char text[3072], stamps[1024], bytes[400];
     stamps_text(r, tick_ns, stamps, sizeof stamps);
     bytes_text(&r->bytes, bytes, sizeof bytes);
     int n = snprintf(text, sizeof text,

@@ -55,18 +55,11 @@ struct worker {
     bool joined;
 };
 
-/* Of each item of `bytes`, the bytes that lie in resident pages. */
-struct resident_bytes {
-    uint64_t asked, rounding, mapped_rounding, thread_caches, arenas, bins, top;
-};
-
-/* What glibc's bytes are for; the items between add up to `committed`. by_chunk: the chunks were counted one by one, so that
- * the free ends of all heaps are known, and what is resident. */
+/* What glibc's bytes are for; the items add up to `committed`. */
 struct bytes {
-    bool known, by_chunk;
-    uint64_t asked, rounding, mapped_rounding, thread_caches, arenas, bins, top;
+    bool known;
+    uint64_t asked, rounding, thread_caches, bins, top;
     uint64_t committed;
-    struct resident_bytes resident;
 };
 
 struct replay {
@@ -114,7 +107,7 @@ double spin_ticks(void);
 uint64_t rss_anon_bytes(void);
 
 /* The bytes of glibc, whose live blocks these slots have, while no other thread allocates. */
-struct bytes bytes_count(struct replay *r);
+struct bytes bytes_count(const struct block *table, uint64_t slots);
 
 /* As a JSON object, or null if they are not known; the length of the text. */
 int bytes_text(const struct bytes *of, char *text, size_t room);

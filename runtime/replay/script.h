@@ -1,4 +1,4 @@
-/* The replay script: a trace made flat, one stream of events per thread, written by bench/replay/script.py.
+/* The replay script: a trace made flat, one stream of events per thread, written by tools/replay/script.py.
  *
  * File, in the machine's own byte order: a header, the events, then `streams + 1` first-segment numbers (u64), `streams`
  * positions of the peak (u64), `streams + 1` first-sample numbers (u64), the segments and the samples. The segments

@@ -1,6 +1,5 @@
 /* What the streams wait for, and the line that ends a replay in which nothing moves. */
 #include <stdio.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "waits.h"
@@ -24,21 +23,9 @@ void wait_end(struct worker *w)
     advance(w);
 }
 
-/* The CPU time of the process that counts glibc's bytes, which has no events. */
-static uint64_t counting_ns(const struct worker *w)
-{
-    clockid_t clock;
-    struct timespec spent;
-    pid_t child = (pid_t)atomic_load_explicit(&w->waits_for, memory_order_relaxed);
-    if (clock_getcpuclockid(child, &clock) != 0 || clock_gettime(clock, &spent) != 0)
-        return 0;
-    return (uint64_t)spent.tv_sec * 1000000000u + (uint64_t)spent.tv_nsec;
-}
-
 static uint64_t progress(void)
 {
-    const struct worker *first = &watched->workers[0];
-    uint64_t sum = atomic_load_explicit(&first->wait, memory_order_acquire) == WAIT_BYTES ? counting_ns(first) : 0;
+    uint64_t sum = 0;
     for (uint32_t t = 0; t < watched->script.header->streams; t++)
         sum += atomic_load_explicit(&watched->workers[t].moved, memory_order_relaxed);
     return sum;
@@ -52,7 +39,6 @@ static int describe(const struct worker *w, enum wait wait, char *text, size_t r
         [WAIT_JOIN] = "for stream %lu to end",
         [WAIT_PEAK] = "at the peak of the live bytes for the %lu others that begin before it",
         [WAIT_COUNTED] = "at the peak of the live bytes for stream %lu to count them",
-        [WAIT_BYTES] = "for process %lu to count glibc's bytes",
     };
     if (wait == WAIT_NONE)
         return snprintf(text, room, "stream %u does not come back from the call of one of its %u events from event %lu on",

@@ -12,7 +12,6 @@ enum wait {
     WAIT_JOIN,    /* for the end of a thread: its stream */
     WAIT_PEAK,    /* stream 0, for the others to come to the peak: how many begin before it */
     WAIT_COUNTED, /* at the peak, for stream 0 to count */
-    WAIT_BYTES,   /* for the process that counts: its id */
     WAIT_ENDED,
 };
 

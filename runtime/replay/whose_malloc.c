@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "../definitions.h"
+#include "../heap/1_base/definitions.h"
 
 static const char *object_of(const char *symbol)
 {

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from heapsmith.api.designs import Design, build, generate, verify
-    from heapsmith.api.models import simulate, tune
+    from heapsmith.api.models import simulate
     from heapsmith.api.programs import compare, report
     from heapsmith.api.traces import Trace, record
+    from heapsmith.api.tuning import tune
 
 __version__ = "0.1.0"
 
@@ -18,9 +19,10 @@ __all__ = ["Design", "Trace", "build", "compare", "generate", "record", "report"
 
 _HOMES = {
     "designs": ("Design", "generate", "build", "verify"),
-    "models": ("simulate", "tune"),
+    "models": ("simulate",),
     "programs": ("compare", "report"),
     "traces": ("Trace", "record"),
+    "tuning": ("tune",),
 }
 
 

@@ -1,7 +1,7 @@
-/* Batches on their way to their owner (runtime/remote/owner_batch.c): thread 0 owns all blocks, the others free them. */
+/* Batches on their way to their owner (runtime/heap/5_slab_policies/remote/owner_batch.c): thread 0 owns all blocks, the others free them. */
 #include "explore.h"
 
-#include "remote/owner_batch.c"
+#include "5_slab_policies/remote/owner_batch.c"
 
 enum { PUSHES = 2, BLOCKS = (THREADS - 1) * PUSHES };
 

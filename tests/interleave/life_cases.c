@@ -1,10 +1,11 @@
-/* The start of the library, heaps changing hands, and fork (runtime/thread.c, locks.c). */
+/* The start of the library, heaps changing hands, and fork (runtime/heap/8_threads/life.c, heaps/thread.c, locks.c). */
 #include "explore.h"
 
 #define constructor unused /* nothing starts before main */
-#include "thread.c"
+#include "8_threads/heaps/thread.c"
+#include "8_threads/life.c"
 #undef constructor
-#include "locks.c"
+#include "2_system/locks.c"
 
 #include "fork.h"
 

@@ -1,11 +1,11 @@
-/* The owner's remote list (runtime/remote/owner_*.c; FIFO: the queue), and what a free reads of a slab without a lock. */
+/* The owner's remote list (runtime/heap/5_slab_policies/remote/owner_*.c; FIFO: the queue), and what a free reads of a slab without a lock. */
 #include "explore.h"
-#include "classifier/classifier.h"
-#include "links.h"
-#include "lock.h"
-#include "locks.h"
-#include "remote/owner_list.h"
-#include "remote/remote.h"
+#include "4_blocks/classifier/classifier.h"
+#include "4_blocks/links.h"
+#include "2_system/lock.h"
+#include "2_system/locks.h"
+#include "5_slab_policies/remote/owner_list.h"
+#include "5_slab_policies/remote/remote.h"
 
 #ifndef FIFO
 #define FIFO 0
@@ -46,7 +46,7 @@ void hs_unlock_pool(void)
     lock_release(&pool_lock);
 }
 
-#ifdef REMOTE_LOCKS
+#ifdef LOCKED
 static struct lock numbered;
 
 void hs_lock_number(unsigned number)
@@ -83,10 +83,10 @@ static void setup(void)
     static char names[BLOCKS][16] = { "block 0", "block 1", "block 2", "block 3", "block 4", "block 5" };
     hs_span = (uintptr_t)span;
     share("remote", &owner.remote, sizeof owner.remote);
-#ifdef REMOTE_WORDS
-    share("remote part", owner.remote_part, sizeof owner.remote_part);
+#if defined LOCKED || FIFO
+    share("remote part", owner.rooms.remote_part, sizeof owner.rooms.remote_part);
 #endif
-#ifdef REMOTE_LOCKS
+#ifdef LOCKED
     share("numbered lock", &numbered, sizeof numbered);
 #endif
     share("counts", &owner.count[0], sizeof owner.count[0]);
@@ -209,8 +209,8 @@ static void check_order(void)
 static void rest_of_chain(void)
 {
 #if FIFO
-    struct block *last = (struct block *)owner.remote_part[1];
-    for (struct block *block = (struct block *)owner.remote_part[0]; block != NULL; block = link_next(block)) {
+    struct block *last = (struct block *)owner.rooms.remote_part[1];
+    for (struct block *block = (struct block *)owner.rooms.remote_part[0]; block != NULL; block = link_next(block)) {
         note(block);
         if (block == last)
             break;
@@ -221,7 +221,7 @@ static void rest_of_chain(void)
 static struct block *newcomers(void)
 {
 #if FIFO
-    return (struct block *)owner.remote_part[3];
+    return (struct block *)owner.rooms.remote_part[3];
 #else
     return owner.remote;
 #endif

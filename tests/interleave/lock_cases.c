@@ -1,6 +1,6 @@
-/* The lock (runtime/lock.h, lock.c): mutual exclusion, no lost wake-up, and lock_mine true for the holder alone, always. */
+/* The lock (runtime/heap/2_system/lock.h, lock.c): mutual exclusion, no lost wake-up, and lock_mine true for the holder alone, always. */
 #include "explore.h"
-#include "lock.h"
+#include "2_system/lock.h"
 
 static struct lock lock;
 static uint64_t protected; /* under the lock */

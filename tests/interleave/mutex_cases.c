@@ -1,11 +1,12 @@
-/* fork amid pushes on a remote list under a lock (runtime/remote/owner_mutex.c, locks.c). */
+/* fork amid pushes on a remote list under a lock (runtime/heap/5_slab_policies/remote/owner_mutex.c, locks.c). */
 #include "explore.h"
 
-#include "locks.c"
+#include "2_system/locks.c"
+#include "2_system/numbered_locks.c"
 
 #include "fork.h"
 
-#include "remote/owner_mutex.c"
+#include "5_slab_policies/remote/owner_mutex.c"
 
 enum { BLOCKS = 3, GRAIN_BYTES = 64 };
 
@@ -35,9 +36,9 @@ static void setup(void)
     hs_span = (uintptr_t)space;
     share("pool lock", &pool_lock, sizeof pool_lock);
     share("large lock", &large_lock, sizeof large_lock);
-    share("numbered lock", numbered, sizeof numbered);
+    share("numbered lock", hs_numbered, sizeof hs_numbered);
     share("remote", &owner.remote, sizeof owner.remote);
-    share("remote part", owner.remote_part, sizeof owner.remote_part);
+    share("remote part", owner.rooms.remote_part, sizeof owner.rooms.remote_part);
     share("counts", &owner.count[0], sizeof owner.count[0]);
     for (int number = 0; number < BLOCKS; number++)
         share("block", block_of(number), sizeof(struct block));
@@ -84,7 +85,7 @@ static void in_handler(bool as_child)
 {
     hs_lock_number(0);
     fork_once(as_child);
-    expect(lock_mine(&numbered[0].lock), "fork released a lock that it did not take");
+    expect(lock_mine(&hs_numbered[0].lock), "fork released a lock that it did not take");
     hs_unlock_number(0);
 }
 
@@ -101,7 +102,7 @@ static uint64_t list_whole(void)
     uint64_t waiting = 0;
     for (struct block *block = owner.remote; block != NULL; block = link_next(block))
         expect(++waiting <= BLOCKS, "the list is a circle");
-    expect(numbered[0].lock.word == 0 && pool_lock.word == 0 && large_lock.word == 0, "a lock is left taken");
+    expect(hs_numbered[0].lock.word == 0 && pool_lock.word == 0 && large_lock.word == 0, "a lock is left taken");
     return drained << 4 | waiting;
 }
 

@@ -1,8 +1,8 @@
-/* count_committed and count_shared (runtime/counters.c, counters.h): sums are exact; once an increase has returned the peak is
+/* count_committed and count_shared (runtime/heap/2_system/counters.c, counters.h): sums are exact; once an increase has returned the peak is
  * not below the sum it made; when all have returned it is exactly the greatest sum there was. */
 #include "explore.h"
 
-#include "heap.h"
+#include "3_records/heap.h"
 
 static uint64_t greatest; /* of all sums so far; the explorer's own */
 

@@ -1,7 +1,7 @@
-/* Pools and superslabs without a lock (runtime/pool): slabs that change hands, and slabs that are claimed. */
+/* Pools and superslabs without a lock (runtime/heap/5_slab_policies/pool): slabs that change hands, and slabs that are claimed. */
 #include "explore.h"
-#include "lock.h"
-#include "pool/pool.h"
+#include "2_system/lock.h"
+#include "5_slab_policies/pool/pool.h"
 
 enum { IN_SUPERSLAB = SUPERSLAB_BYTES / SLAB_BYTES, LAST = IN_SUPERSLAB - 1, USED = 3, SERVED = 7 };
 

@@ -1,10 +1,10 @@
-/* What a free reads of a run without the large lock, and who may free it (runtime/runs.c, run_pages.h, run_pages.c). */
+/* What a free reads of a run without the large lock, and who may free it (runtime/heap/7_large/runs.c, run_pages.h, run_pages.c). */
 #include "explore.h"
-#include "heap.h"
-#include "lock.h"
-#include "os.h"
-#include "run_pages.h"
-#include "runs.h"
+#include "3_records/heap.h"
+#include "2_system/lock.h"
+#include "2_system/os.h"
+#include "7_large/run_pages.h"
+#include "7_large/runs.h"
 
 enum { PAGES = 4 };
 

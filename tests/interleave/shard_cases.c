@@ -1,10 +1,11 @@
-/* Shards of the store, by thread or by class: a slab changes its shard, gives cross, and fork (runtime/shards, locks.c). */
+/* Shards of the store, by thread or by class: a slab changes its shard, gives cross, and fork (runtime/heap/5_slab_policies/shards, locks.c). */
 #include "explore.h"
 
-#include "locks.c"
+#include "2_system/locks.c"
+#include "2_system/numbered_locks.c"
 
 #include "fork.h"
-#include "remote/local_cache.c"
+#include "5_slab_policies/remote/local_cache.c"
 
 /* Heap 0 with class 0 takes from shard 0, heap 1 with class 1 from shard 1. */
 static struct heap heaps[2];
@@ -18,17 +19,17 @@ struct slab *hs_slabs;
 
 static void setup(void)
 {
-#ifdef SHARD_RECORDS
-    heaps[1].shard = 1;
+#ifdef BY_THREAD
+    heaps[1].rooms.shard = 1;
     slabs[1].shard = 1;
     share("shard of a slab", &slabs[0].shard, sizeof slabs[0].shard);
     share("of another", &slabs[1].shard, sizeof slabs[1].shard);
-    share("shard of a heap", &heaps[0].shard, sizeof heaps[0].shard);
-    share("of another heap", &heaps[1].shard, sizeof heaps[1].shard);
+    share("shard of a heap", &heaps[0].rooms.shard, sizeof heaps[0].rooms.shard);
+    share("of another heap", &heaps[1].rooms.shard, sizeof heaps[1].rooms.shard);
 #endif
     share("pool lock", &pool_lock, sizeof pool_lock);
     share("large lock", &large_lock, sizeof large_lock);
-    share("numbered locks", numbered, sizeof numbered);
+    share("numbered locks", hs_numbered, sizeof hs_numbered);
     share("of a slab", &of_slab, sizeof of_slab);
     share("pool", &pool, sizeof pool);
     share("handed", &handed, sizeof handed);
@@ -92,7 +93,7 @@ static uint64_t shard_at_end(void)
 /* Blocks of both shards, in two orders: in one give by thread, in two by class. */
 static void give_across(int thread)
 {
-#ifdef SHARD_RECORDS
+#ifdef BY_THREAD
     unsigned held = remote_give_begin(0);
     for (int turn = 0; turn < 2; turn++) {
         remote_give_to(&heaps[1], &slabs[(thread + turn) % 2], 0, &held);
@@ -107,8 +108,8 @@ static void give_across(int thread)
 
 static uint64_t given(void)
 {
-    for (int lock = 0; lock < SHARD_LOCKS; lock++)
-        expect(numbered[lock].lock.word == 0, "a shard's lock is left taken");
+    for (int lock = 0; lock < NUMBERED_LOCKS; lock++)
+        expect(hs_numbered[lock].lock.word == 0, "a shard's lock is left taken");
     expect(pool_lock.word == 0 && large_lock.word == 0, "a lock is left taken");
     return of_shard[0] << 4 | of_shard[1];
 }
@@ -152,7 +153,7 @@ static void in_handler(bool as_child)
 {
     shard_lock(1);
     fork_once(as_child);
-    expect(lock_mine(&numbered[SHARDS + 1].lock), "fork released a lock that it did not take");
+    expect(lock_mine(&hs_numbered[SHARDS + 1].lock), "fork released a lock that it did not take");
     shard_unlock(1);
 }
 

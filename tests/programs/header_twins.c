@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "api.h"
+#include "9_api/api.h"
 
 #define SIZES(ONE) \
     ONE(0) ONE(1) ONE(8) ONE(9) ONE(16) ONE(24) ONE(40) ONE(48) ONE(64) ONE(65) ONE(100) ONE(200) ONE(256) ONE(500) \

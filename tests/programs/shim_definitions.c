@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../runtime/definitions.h"
+#include "../../runtime/heap/1_base/definitions.h"
 
 static void tell(const char *name, void *next, void *first)
 {

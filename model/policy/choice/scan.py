@@ -49,7 +49,7 @@ def gives(state: State, store: int) -> int:
     touch(state.listener, int(state.stores[store]["at"]), 1 if found >= 0 else 0)
     for looked in range(min(nearest + 1, mapped)):
         record = record_at(state, (first + looked) % mapped)
-        touch(state.listener, record + state.record_class_bytes + layout.SLAB_CHILD, 0)
+        touch(state.listener, record + state.record_counts_at + layout.SLAB_CHILD, 0)
         state.slabs_looked_at += 1
     if found >= 0:
         state.stores[store]["hot"] = found

@@ -7,6 +7,7 @@ from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "byte_header"
 RARE = True
+RAISES = ("header_bytes", "bias")
 HEADER_BYTES = 1
 REGIONS = False
 CLASS_MAP = False

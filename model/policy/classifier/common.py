@@ -18,8 +18,3 @@ def superslab_place(state: State, cls: int, mapped: int) -> int:
 def header_lines(state: State, block: int, write: int) -> None:
     """Touch a block's header, before the block."""
     touch(state.listener, block_at(state, block) - state.header_bytes, write)
-
-
-@kernel
-def no_slab_lines(state: State, slab: int) -> None:
-    """Touch nothing: only the slab's record holds its class."""

@@ -6,6 +6,8 @@ from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "header"
+RARE = True
+RAISES = ("header_bytes", "bias")
 HEADER_BYTES = 8
 REGIONS = False
 CLASS_MAP = False

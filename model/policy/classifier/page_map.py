@@ -7,6 +7,7 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.memory.layout import SLAB_CLASS, block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.parts.committed import commit_calls
 from heapsmith.model.policy.emitted import Hit, Question
 
 NAME = "page_map"
@@ -42,3 +43,14 @@ def slab_lines(state: State, slab: int) -> None:
     """Touch the bytes of the slab's pages for a write."""
     at = SLAB_CLASS + int(state.slabs[slab]["place"]) * state.map_pages
     touch_bytes(state.listener, at, state.map_pages, 1)
+
+
+@kernel
+def commit_map(state: State, place: int, slabs: int) -> None:
+    """Count the call that makes the map usable for new slabs, a byte per page."""
+    state.memory_calls += commit_calls(place, slabs, state.map_pages)
+
+
+def map_bytes(design: Any) -> int:
+    """Return the bytes of the map for each slab."""
+    return numbers(design)["map_pages"]

@@ -2,7 +2,7 @@
 
 A row has PROBES (whether each free asks the system first), TRUSTS (whether free() looks at no
 pointer), and CODE (model/policy/emitted.py): the first question of free(). `hit` is what the
-question costs beside a comparison with the span's bounds. A row may have WITH: rows whose C it
+question costs beside a comparison with the span's bounds. A row may have WITH: files of C by room and name that it
 needs too.
 """
 

@@ -2,13 +2,21 @@
 
 from typing import Any
 
+from heapsmith.model.compile.kernel import hit_path
+from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory.branches import FREE_PAGED
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import branch
+from heapsmith.model.parts.blocks import place_of
 from heapsmith.model.policy.emitted import NOTHING, Question
 
 NAME = "trust"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 PROBES = False
 TRUSTS = True
-WITH = ("leak",)
+WITH = ("foreign/leak",)
 CODE = Question(NOTHING, ("== 0",), ("foreign_free_paged",))
 """Branch, as in a comparison with the span's end: does the block begin a page?"""
 NUMBERS = ("free_paged",)
@@ -29,3 +37,9 @@ def why_not_with(design: Any) -> Refusal | None:
         return None
     words = f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which looks at each free; expected 'next'"
     return Refusal(words, ("foreign", "hardening"))
+
+
+@hit_path
+def looks_at(state: State, block: int) -> None:
+    """Follow the branch on whether the block begins a page."""
+    branch(state.listener, FREE_PAGED, int(place_of(state, block) & (PAGE - 1) == 0))

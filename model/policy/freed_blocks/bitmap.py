@@ -59,7 +59,7 @@ def give(state: State, slab: int, block: int, freed: int) -> None:
     index = (block >> layout.INDEX_SHIFT) & layout.INDEX_MASK
     word = index >> WORD_SHIFT
     touch(state.listener, class_at(block & layout.CLASS_MASK) + layout.CLASS_FIRST, 0)
-    if state.record_class_bytes == 0:
+    if state.record_counts_at == 0:
         touch(state.listener, class_at(block & layout.CLASS_MASK) + state.block_index_at, 0)
     record_lines(state, slab)
     touch(state.listener, marks_at(state, slab) + (word >> 1) * layout.WORD, 1)

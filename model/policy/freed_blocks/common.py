@@ -10,5 +10,5 @@ from heapsmith.model.memory.touches import touch
 def record_lines(state: State, slab: int) -> None:
     """Touch the record of a slab to which a block comes back: its counts, and a copy of its class's numbers."""
     touch(state.listener, slab_at(state, slab), 1)
-    if state.record_class_bytes > 0:
+    if state.record_counts_at > 0:
         touch(state.listener, slab_at(state, slab) - SLAB_CLASS_BYTES, 0)

@@ -14,6 +14,7 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.freed_blocks.common import record_lines
 
 NAME = "list"
+RARE = True
 MARKS = False
 UNPRICED = True
 """A refill follows links and a flush writes to each block. Where neighbours on the host fill the
@@ -58,7 +59,7 @@ def take(state: State, slab: int, cls: int, at: int, count: int) -> None:
 def give(state: State, slab: int, block: int, freed: int) -> None:
     """Push the block."""
     record_lines(state, slab)
-    if freed == 0 and state.record_class_bytes == 0:
+    if freed == 0 and state.record_counts_at == 0:
         touch(state.listener, class_at(block & layout.CLASS_MASK) + layout.CLASS_FIRST, 0)
     link(state, slab, block)
 

@@ -5,17 +5,15 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.front_questions import capacity_lines, capacity_of, overflow
+from heapsmith.model.parts.stacks import stack_push_lines
 from heapsmith.model.policy.front.common import (
     OneLevel,
-    capacity_lines,
-    capacity_of,
     one_level,
     slots_lines,
     stack_code,
     stack_push,
-    stack_push_lines,
     stack_shift,
-    stack_unload,
     transfer_lines,
     why_not_one_level,
 )
@@ -56,9 +54,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
     flushed = 0
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
         count = int(state.classes[cls]["flush_batch"])
-        flushed = (
-            stack_unload(state, front, count) if state.processor_batch > 0 else stack_shift(state, front, count, 0)
-        )
+        flushed = overflow(state, front, count)
         state.classes[cls]["flush"] += 1
         state.classes[cls]["flushed"] += flushed
     stack_push(state, front, block)

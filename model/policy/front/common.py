@@ -6,9 +6,10 @@ import msgspec
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import block_at, class_at, count_at
+from heapsmith.model.memory.layout import NO_BLOCK, block_at, class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.parts.stacks import open_lines, row_pop_lines
 from heapsmith.model.policy.emitted import SELF, FrontCode, Function, Hit, total
 
 REFILL_BYTES = 4096
@@ -21,12 +22,6 @@ NEVER = "never"
 """The refill of a front that frees alone fill: a miss takes one block, from the store."""
 
 Refill: TypeAlias = int | Literal["never"] | None
-
-LEARNED = 3
-"""Numbers that a front learns."""
-
-NO_BLOCK = -1
-"""The result of an allocation from an empty level."""
 
 
 def stack_code(refill: str, full: str, drain: str, resize: str = "NULL") -> FrontCode:
@@ -142,45 +137,6 @@ def why_not_one_level(params: OneLevel) -> str | None:
 
 
 @hit_path
-def capacity_of(state: State, front: int, cls: int) -> int:
-    """Return the most blocks of level 0: those of the class, with what the front has learned."""
-    capacity = int(state.classes[cls]["capacity"])
-    if state.learn_window > 0:
-        capacity += int(state.slots[learned_at(state, front, cls)])
-    return capacity
-
-
-@kernel
-def learned_at(state: State, front: int, cls: int) -> int:
-    """Return where `slots` has what a front learns: blocks beyond its class's capacity, misses, flushes.
-
-    The three numbers of each class end the slots of its heap.
-    """
-    heap = (front - cls) // state.class_count
-    return state.transfer_slots + (heap + 1) * state.heap_slots - LEARNED * (state.class_count - cls)
-
-
-@kernel
-def capacity_lines(state: State, front: int, cls: int) -> None:
-    """Touch the capacity of level 0: the class's, or what the front has learned."""
-    if state.learn_window > 0:
-        touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_CAPACITY, 0)
-    else:
-        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
-
-
-@kernel
-def no_surplus(state: State, front: int, cls: int, count: int) -> int:
-    """Return 0: the capacity never changes."""
-    return 0
-
-
-@kernel
-def no_resize_lines(state: State, front: int, cls: int, count: int) -> None:
-    """Touch nothing: the capacity never changes."""
-
-
-@hit_path
 def stack_pop(state: State, front: int, cls: int) -> int:
     """Pop the newest block of a level 0 that is a stack (oldest first in `slots`), or NO_BLOCK."""
     held = int(state.fronts[front]["held"])
@@ -229,30 +185,7 @@ def stack_unload(state: State, front: int, count: int) -> int:
     return count
 
 
-@kernel
-def no_promotion(state: State, front: int, cls: int) -> int:
-    """Return NO_BLOCK: there is no level 1."""
-    return NO_BLOCK
-
-
 # The functions below touch the cache lines of an operation, from the state before the operation.
-
-
-@hit_path
-def row_pop_lines(state: State, front: int, held: int) -> None:
-    """Touch what a pop touches: the top, and the slot below (NULL under the oldest block)."""
-    touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    closed = int(state.fronts[front]["closed_at"])
-    touch(state.listener, closed if closed > 0 else int(state.fronts[front]["slots_at"]) + layout.WORD * (held - 1), 0)
-
-
-@kernel
-def open_lines(state: State, front: int, cls: int) -> None:
-    """Touch what the opening of a stack touches for its first block, if it is not open."""
-    if state.fronts[front]["closed_at"] > 0:
-        state.fronts[front]["closed_at"] = 0
-        capacity_lines(state, front, cls)
-        touch(state.listener, int(state.fronts[front]["end_at"]), 1)
 
 
 @kernel
@@ -270,11 +203,6 @@ def look_lines(state: State, front: int, cls: int) -> None:
 
 
 @kernel
-def no_promotion_lines(state: State, heap: int, front: int, cls: int) -> None:
-    """Touch nothing: there is no level 1."""
-
-
-@kernel
 def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch the flush counters of a front of one level."""
     counts = count_at(state, heap, cls)
@@ -287,15 +215,6 @@ def stack_drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what the drain of a stack touches."""
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
     slots_lines(state, front, cls, int(state.fronts[front]["held"]), layout.CLASS_SLOT)
-
-
-@hit_path
-def stack_push_lines(state: State, front: int, held: int, capacity: int) -> None:
-    """Touch what a push on `held` blocks touches: the top, the end, and a slot if it has room."""
-    touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    touch(state.listener, int(state.fronts[front]["end_at"]), 0)
-    if held < capacity:
-        touch(state.listener, int(state.fronts[front]["slots_at"]) + layout.WORD * held, 1)
 
 
 @kernel

@@ -4,12 +4,12 @@ import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import block_at
+from heapsmith.model.memory.layout import NO_BLOCK, block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.stacks import stack_push_lines
 from heapsmith.model.policy.front import listed
 from heapsmith.model.policy.front.common import (
-    NO_BLOCK,
     FrontPlan,
     Refill,
     bounded,
@@ -19,7 +19,6 @@ from heapsmith.model.policy.front.common import (
     slots_lines,
     stack_code,
     stack_push,
-    stack_push_lines,
     why_not_batch,
     why_not_bytes,
     why_not_level,

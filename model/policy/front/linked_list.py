@@ -5,10 +5,10 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import block_at, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.front_questions import capacity_of
 from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
 from heapsmith.model.policy.front.common import (
     OneLevel,
-    capacity_of,
     links_lines,
     list_lines,
     one_level,

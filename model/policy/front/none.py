@@ -3,9 +3,10 @@
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.memory.layout import NO_BLOCK
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import FrontCode, Function
-from heapsmith.model.policy.front.common import NO_BLOCK, FrontPlan
+from heapsmith.model.policy.front.common import FrontPlan
 
 NAME = "none"
 LEVELS = 0

@@ -12,12 +12,12 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import first_bytes
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at, slab_at
+from heapsmith.model.memory.layout import NO_BLOCK, class_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import SELF, FrontCode, Function, Hit, total
 from heapsmith.model.policy.freed_blocks.list import link, take
-from heapsmith.model.policy.front.common import NO_BLOCK, FrontPlan
+from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.front.none import drain, drain_lines, fill, fill_lines, overflow_lines
 
 NAME = "owned_slab"

@@ -2,11 +2,11 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at
+from heapsmith.model.memory.layout import NO_BLOCK, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FULL, SELF, FrontCode, Function, Hit, total
-from heapsmith.model.policy.front.common import NO_BLOCK, slots_lines
+from heapsmith.model.policy.front.common import slots_lines
 
 
 def ring_code(refill: str, full: str, drain: str, lend: str) -> FrontCode:

@@ -2,11 +2,11 @@
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at
+from heapsmith.model.memory.layout import NO_BLOCK, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.policy.front import listed, ring
-from heapsmith.model.policy.front.common import NO_BLOCK, FrontPlan, bounded, links_lines
+from heapsmith.model.policy.front.common import FrontPlan, bounded, links_lines
 from heapsmith.model.policy.front.listed import (
     OverList,
     list_drain_lines,

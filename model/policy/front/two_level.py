@@ -2,10 +2,11 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import NO_BLOCK
 from heapsmith.model.memory.state import State
+from heapsmith.model.parts.stacks import stack_push_lines
 from heapsmith.model.policy.front import listed
 from heapsmith.model.policy.front.common import (
-    NO_BLOCK,
     FrontPlan,
     bounded,
     links_lines,
@@ -13,7 +14,6 @@ from heapsmith.model.policy.front.common import (
     stack_code,
     stack_fill,
     stack_push,
-    stack_push_lines,
     stack_shift,
 )
 from heapsmith.model.policy.front.listed import (

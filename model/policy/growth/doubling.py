@@ -4,9 +4,16 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory.state import State
 
 NAME = "doubling"
+MOMENTS = ("reset",)
+STATE = {"classes": {"growth_step": 0}}
+"""Superslabs that become usable together next, in the region of this number; 0: the first step."""
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 NUMBERS = ("growth_first", "growth_most")
 MOST_BYTES = 1 << 30
 
@@ -48,3 +55,11 @@ def numbers(design: Any) -> dict[str, int]:
     steps = design.growth.initial_bytes, design.growth.most_bytes
     first, most = (step // design.superslab_bytes for step in steps)
     return {"growth_first": first, "growth_most": most}
+
+
+@kernel
+def superslabs_at_once(state: State, region: int, number: int) -> int:
+    """Return the next step, which doubles the one after it; a single superslab where the step has no room."""
+    step = max(state.growth_first, int(state.classes[region]["growth_step"]))
+    state.classes[region]["growth_step"] = min(2 * step, state.growth_most)
+    return step if step <= state.region_superslabs - number else 1

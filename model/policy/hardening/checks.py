@@ -3,12 +3,16 @@
 import msgspec
 
 from heapsmith.model.policy.emitted import Guard
+from heapsmith.model.policy.hardening import live
 
 NAME = "checks"
+RARE = True
+RAISES = ("live_map",)
 TAIL_BYTES = 0
 GUARDED = False
 LIVE_MAP = True
 ENCODES_LINKS = True
+WITH = ("deletes/judged", "copies/judged")
 CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}))
 COSTS = {
     f"alloc.hardening.{NAME}": 7.88,
@@ -20,3 +24,7 @@ COSTS = {
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
     """Compare each free with the heap's records; encode the links through free blocks."""
+
+
+live_lines, map_is_released = live.live_lines, live.map_is_released
+born_lines = dies_lines = live.marks_live

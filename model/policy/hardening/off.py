@@ -10,6 +10,7 @@ TAIL_BYTES = 0
 GUARDED = False
 LIVE_MAP = False
 ENCODES_LINKS = False
+WITH = ("deletes/trusted",)
 CODE = Guard(NO_CALLS, NO_CALLS, NO_CALLS)
 
 

@@ -6,12 +6,18 @@ program of many threads leaves as many blocks idle as it has processors.
 
 from typing import Any
 
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import SELF, Hit, total
-from heapsmith.model.policy.front.common import FrontPlan
+from heapsmith.model.policy.front.common import FrontPlan, stack_unload
 
 NAME = "processor"
+RARE = True
 DISPATCH = "restartable"
 RESTARTABLE = True
 HITS = (total(SELF, Hit(4, 2, 1)), total(SELF, Hit(4, 3, 1)))
@@ -26,8 +32,14 @@ COSTS = {
 POPS = frozenset({"processor_pop", "processor_popped"})
 PUSHES = frozenset({"processor_push", "processor_pushed"})
 FULL = "!processor_push(row, block)"
+MOMENTS = ("forget",)
 SPARE = 1
+FRONTS = "front/processor"
+"""Where the slow paths of its stacks are."""
+OPENS_ALL = True
+"""Whether all stacks of a heap open with the heap, and not each with its first block."""
 NUMBERS = ("processor_batch",)
+LOCKS = 64
 MOST_BATCH = 1024
 """A refill and a flush hold their blocks on the thread's stack meanwhile."""
 
@@ -80,3 +92,44 @@ def _batch(design: Any) -> int:
         _row_of(design.front_of(size)).derive(design.front_of(size), size) for size in design.sizes
     ]
     return max(max(plan.refill, plan.flush) for plan in plans)
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"counts": "many_writers", "stacks": "at_once"}
+
+
+def locks(design: Any) -> int:
+    """Return how many locks the heaps have for threads without restartable sequences."""
+    return LOCKS
+
+
+@hit_path
+def place(state: State, event: int, thread: int) -> int:
+    """Return the processor on which the event's thread runs."""
+    return int(state.processors[event])
+
+
+@hit_path
+def ends(state: State) -> bool:
+    """Return False: a processor's heap serves all threads that run there."""
+    return False
+
+
+@kernel
+def heap_made(state: State, heap: int) -> None:
+    """Touch the numbers by which all stacks open at once."""
+    for cls in range(state.class_count):
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
+
+
+def follow(simulator: Any, chunk: Any) -> None:
+    """Give the simulator the processor of each event of a chunk."""
+    simulator.state.processors = simulator.processors(chunk)
+
+
+@kernel
+def overflow(state: State, front: int, count: int) -> int:
+    """Move the newest blocks of a stack to `moved`: a processor's can be popped, and not shifted."""
+    return stack_unload(state, front, count)

@@ -6,9 +6,6 @@ The class of each size is the Plan's, whatever the row. A row says how the C fin
 (model/policy/emitted.py), and the kernel below.
 """
 
-from heapsmith.model.compile.dispatch import dispatched, rows_of
+from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
-
-size_lines = dispatched(ROWS, "size_lines", "state.lookup_code", hit=True)
-"""Touch what the library reads to find the class of a size, besides a heap's own table."""

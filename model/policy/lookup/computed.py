@@ -11,6 +11,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import NOTHING
 
 NAME = "computed"
+RARE = True
 PER_BYTE = False
 CODE = NOTHING
 NUMBERS = ("lookup_steps_log2", "lookup_even_log2")

@@ -13,6 +13,7 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import Hit
 
 NAME = "shared_table"
+RARE = True
 PER_BYTE = False
 CODE = Hit(1, 0, 0)
 """Load: the entry of the size."""

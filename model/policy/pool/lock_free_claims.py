@@ -2,10 +2,15 @@
 
 from typing import Any
 
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory.state import State
+from heapsmith.model.policy.pool import common
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
 NAME = "lock_free_claims"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 SWAPS = 2
 LOCKED = MAPPING
 NUMBERS = ("pool_swaps", "pool_claims")
@@ -19,3 +24,17 @@ def why_not_with(design: Any) -> Refusal | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return what the library swaps instead of locking."""
     return {"pool_swaps": 1, "pool_claims": 1}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"lists": "swaps", "superslabs": "claims"}
+
+
+link, lock_mapping, lock_pools = common.link, common.lock, common.lock_pools
+
+
+@kernel
+def end_is_read(state: State) -> bool:
+    """Return False: the claim tells whether a slab is left."""
+    return False

@@ -3,9 +3,12 @@
 from typing import Any
 
 from heapsmith.model.errors import Refusal
+from heapsmith.model.policy.pool import common
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
 NAME = "lock_free_lists"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 SWAPS = 1
 LOCKED = MAPPING
 NUMBERS = ("pool_swaps",)
@@ -19,3 +22,11 @@ def why_not_with(design: Any) -> Refusal | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return what the library swaps instead of locking."""
     return {"pool_swaps": 1}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"lists": "swaps", "superslabs": "in_turn"}
+
+
+link, lock_new_slab, lock_pools = common.link, common.lock, common.lock_pools

@@ -3,9 +3,12 @@
 from typing import Any
 
 from heapsmith.model.errors import Refusal
+from heapsmith.model.policy.pool import common
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
 NAME = "one_thread"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 SWAPS = 1
 LOCKED = MAPPING
 NUMBERS = ("pool_swaps", "pool_own")
@@ -23,3 +26,11 @@ def why_not_with(design: Any) -> Refusal | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return what the library leaves to one thread instead of locking."""
     return {"pool_swaps": 1, "pool_own": 1}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"lists": "alone", "superslabs": "in_turn"}
+
+
+link, lock_new_slab, lock_pools = common.link, common.lock, common.lock_pools

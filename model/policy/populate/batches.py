@@ -4,9 +4,17 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import HUGE_PAGE, PAGE
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import populated
+from heapsmith.model.policy.populate.common import carved_at
 
 NAME = "batches"
+WITH = ("populate/runs",)
+MOMENTS = ("run_taken",)
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 NUMBERS = ("populate_pages",)
 
 
@@ -31,3 +39,22 @@ def why_not_valid(params: Params) -> str | None:
 def numbers(design: Any) -> dict[str, int]:
     """Return the pages of a batch."""
     return {"populate_pages": design.populate.pages}
+
+
+def batch_pages(design: Any) -> int:
+    """Return the pages by which committed memory rises."""
+    return int(design.populate.pages)
+
+
+@hit_path
+def populate(state: State, address: int, size: int) -> None:
+    """Make memory resident that is being committed, with one call."""
+    if size > 0:
+        state.memory_calls += 1
+        populated(state.listener, address, size)
+
+
+@kernel
+def carved(state: State, slab: int, size: int, step: int) -> None:
+    """Make the next `size` bytes of a slab resident."""
+    populate(state, carved_at(state, slab), size)

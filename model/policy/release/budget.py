@@ -10,16 +10,21 @@ import msgspec
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE, SHRUNK
-from heapsmith.model.memory.layout import TOTAL_COMMITTED
+from heapsmith.model.memory.layout import TOTAL_COMMITTED, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.release.common import Advice
+from heapsmith.model.parts.run_cache import spill_run
+from heapsmith.model.parts.slab_questions import release_kept
+from heapsmith.model.policy.release.common import Advice, look_at_ages
 
 NAME = "budget"
+STATE = {"scalars": {"share_peak": 0}}
+"""The most committed bytes in use that were seen."""
 DEFAULT = True
 AGES = True
 BUDGETED = True
 NUMBERS = ("release_looks", "limit_percent", "limit_bytes", "limit_mark_bytes")
+RARE_NUMBERS = ("release_looks", "limit_mark_bytes")
 MAX_BUDGET = 1 << 44
 MAX_SHARE = 10_000
 COSTS = {
@@ -100,7 +105,44 @@ def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, sta
         state.share_peak = max(int(state.share_peak), others)
         if SHRUNK * others < state.share_peak and 100 * aged_bytes > state.share_percent * others:
             return True
-    if aged_bytes == 0 or state.limit_mark_bytes == 0:
+    return aged_bytes > 0 and is_short(state)
+
+
+@kernel
+def is_short(state: State) -> bool:
+    """Return whether committed bytes exceed the mark of the limit, if there is one."""
+    if state.limit_mark_bytes == 0:
         return False
     touch(state.listener, TOTAL_COMMITTED, 0)
     return bool(state.committed > state.limit_mark_bytes)
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return ("slow_path",) if design.release.limit_percent else ()
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"limit": "limit" if design.release.limit_percent else "no_limit", "clock": "no_clock", "moments": "looks"}
+
+
+@kernel
+def slow_path(state: State, heap: int) -> None:
+    """Release as much as brings the heap down to its mark, for a thread of `heap` (-1: none)."""
+    if not is_short(state):
+        return
+    look_at_ages(state)
+    if state.committed <= state.limit_mark_bytes:
+        return
+    if heap >= 0:
+        touch(state.listener, heap_at(state, heap) + state.heap_runs, 0)
+    while heap >= 0 and state.committed > state.limit_mark_bytes and state.heaps[heap]["oldest"] >= 0:
+        spill_run(state, heap)
+    release_kept(state)
+
+
+@kernel
+def large_came(state: State, heap: int) -> None:
+    """Look as after a miss: large blocks miss no front."""
+    slow_path(state, heap)

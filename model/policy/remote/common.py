@@ -17,13 +17,17 @@ from heapsmith.model.memory.layout import (
 )
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.emitted import SELF, Hit, Question, total
-from heapsmith.model.policy.front.common import LEARNED
+from heapsmith.model.parts.front_questions import look_lines
+from heapsmith.model.parts.fronts import drain_remote
+from heapsmith.model.policy.emitted import SELF, Field, Hit, Question, total
 
 OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
 """Loads: a table's start, and the owner. Branch: is the owner this thread's heap? Calls: ownership's."""
 
 MOST_INTERVAL = 1 << 30
+
+STATE = {"heaps": {"flushes": 0}}
+"""Flushes since the last drain."""
 
 
 def why_not_interval(drain_interval: int) -> str | None:
@@ -46,11 +50,8 @@ def part_at(state: State, heap: int) -> int:
 
 @kernel
 def slots_in(state: State, heap: int, cls: int, each: int) -> int:
-    """Return where `slots` has the `each` words that a row keeps of a heap and class: before what fronts learn."""
-    behind = each * (state.class_count - cls)
-    if state.learn_window > 0:
-        behind += LEARNED * state.class_count
-    return state.transfer_slots + (heap + 1) * state.heap_slots - behind
+    """Return where `slots` has the `each` words that a row keeps of a heap and class."""
+    return state.transfer_slots + heap * state.heap_slots + state.remote_slots_at + each * cls
 
 
 @kernel
@@ -122,3 +123,52 @@ def keeps_nothing(state: State, heap: int) -> None:
 def list_of(state: State, heap: int) -> list[tuple[int, int]]:
     """Return the heap's list: the owner of its blocks and its first node."""
     return [(heap, int(state.heaps[heap]["remote"]))]
+
+
+def fields_of(numbers: dict[str, int]) -> list[Field]:
+    """Return what such a list adds to struct heap, by its numbers."""
+    count = Field("int64_t flushes", 1, "since the last drain, of the owner alone", is_last=True)
+    words = numbers.get("remote_words", 0)
+    part = Field("uintptr_t remote_part[REMOTE_WORDS]", words, "what the kind of remote list has besides", is_last=True)
+    return [count] * ("drain_interval" in numbers) + [part] * (words > 0)
+
+
+def moments_of(numbers: dict[str, int]) -> tuple[str, ...]:
+    """Return the moments that such a list answers, by its numbers."""
+    return ("flush_ended",) if "drain_interval" in numbers else ()
+
+
+def files_of(numbers: dict[str, int]) -> dict[str, str]:
+    """Return the headers of such a list by what they are for, by its numbers."""
+    found = {"drains": "drains_whole", "interval": "uncounted"}
+    return found | {"interval": "counted", "moments": "interval"} if "drain_interval" in numbers else found
+
+
+@kernel
+def flush_ended(state: State, heap: int) -> None:
+    """Count a flush of the heap's thread; drain after every `drain_interval` flushes."""
+    if state.drain_interval == 0:
+        return
+    state.heaps[heap]["flushes"] += 1
+    touch(state.listener, flushes_at(state, heap), 1)
+    if state.heaps[heap]["flushes"] >= state.drain_interval:
+        state.heaps[heap]["flushes"] = 0
+        if state.drain_most > 0:
+            drain_remote(state, heap, -2 - state.class_count)
+        else:
+            look_lines(state, heap, -1)
+            drain_remote(state, heap, -1)
+
+
+@kernel
+def flushes_at(state: State, heap: int) -> int:
+    """Return where the count of flushes lies in a heap: before the words of the remote list."""
+    return heap_at(state, heap) + state.heap_remote - WORD * (1 + state.remote_words)
+
+
+@kernel
+def remote_drained(state: State, heap: int) -> None:
+    """Begin to count flushes anew."""
+    if state.drain_interval > 0:
+        state.heaps[heap]["flushes"] = 0
+        touch(state.listener, flushes_at(state, heap), 1)

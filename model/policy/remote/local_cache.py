@@ -1,5 +1,7 @@
 """Local cache: a free by any thread goes into that thread's own front; a lock guards the store."""
 
+from typing import Any
+
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import NOTHING, Question
@@ -58,3 +60,8 @@ lacks, hands_over, goes_by_class = lacks_nothing, keeps_nothing, goes_by_slab
 def chains(state: State, heap: int) -> list[tuple[int, int]]:
     """Return nothing: there are no remote lists."""
     return []
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"drains": "drains_whole"}

@@ -8,11 +8,15 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_DRAINED, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.choice import choice_gives
-from heapsmith.model.policy.remote.common import OWNER_CODE, owns, part_at, slots_in
+from heapsmith.model.parts.front_questions import choice_gives
+from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.remote.common import OWNER_CODE, fields_of, owns, part_at, slots_in
 
 NAME = "owner_batch"
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
+MOMENTS = ("heap_drains",)
 OWNED = True
 CODE = OWNER_CODE._replace(emits=(("hs_heap_to_free", "hs_heap_of"),))
 NUMBERS = ("outbox_places", "remote_words", "drains_by_class")
@@ -37,7 +41,7 @@ SLOTS = FIRST_PLACE + PLACES * PLACE_SLOTS
 PLACE_WORDS = 6
 OUTBOX_WORDS = 1 + PLACES * PLACE_WORDS
 CLASS_WORDS = 2 + OUTBOX_WORDS
-"""Of struct boxes (runtime/remote/owner_batch.c)."""
+"""Of struct boxes (runtime/heap/5_slab_policies/remote/owner_batch.c)."""
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -284,3 +288,13 @@ def chains(state: State, heap: int) -> list[tuple[int, int]]:
         for place in range(boxes + FIRST_PLACE, boxes + SLOTS, PLACE_SLOTS):
             found.append((int(state.slots[place + OWNER]) - 1, int(state.slots[place + NEWEST]) - 1))
     return found
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return what the list adds to struct heap."""
+    return fields_of(numbers(design))
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return {"drains": "drains_class", "interval": "uncounted"}

@@ -1,18 +1,25 @@
 """Owner's list: a free by another thread goes on the lock-free list of the slab's owner."""
 
+from typing import Any
+
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
+    fields_of,
+    files_of,
     goes_by_slab,
     interval_of,
     keeps_nothing,
     lacks_nothing,
     list_of,
+    moments_of,
     no_heap,
     owns,
     pop_lines,
@@ -23,6 +30,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_list"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -59,3 +69,21 @@ goes_by_class = goes_by_slab
 def look_lines(state: State, heap: int, which: int) -> None:
     """Touch the head."""
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return what the list adds to struct heap."""
+    return fields_of(interval_of(design))
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return moments_of(interval_of(design))
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return files_of(interval_of(design))
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained

@@ -8,13 +8,18 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import LOCK_LINE, POOL_LOCK, WORD, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
+    fields_of,
+    files_of,
     goes_by_slab,
     interval_of,
     keeps_nothing,
     lacks_nothing,
     list_of,
+    moments_of,
     no_heap,
     owns,
     pop_lines,
@@ -25,6 +30,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_mutex"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -85,3 +93,32 @@ def look_lines(state: State, heap: int, which: int) -> None:
     touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
     if state.heaps[heap]["remote"] >= 0:
         lock_lines(state, heap)
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return what the list adds to struct heap."""
+    return fields_of(numbers(design))
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return ("heap_made", *moments_of(numbers(design)))
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return files_of(numbers(design))
+
+
+def locks(design: Any) -> int:
+    """Return how many locks the lists have."""
+    return LOCKS
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained
+
+
+@kernel
+def heap_made(state: State, heap: int) -> None:
+    """Write the number of the heap's lock."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote - WORD, 1)

@@ -8,11 +8,17 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import CLASS_MASK, COUNT_REMOTE, WORD, block_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.fronts import drain_remote
+from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
     OWNER_CODE,
     drained_lines,
+    fields_of,
+    files_of,
     goes_by_slab,
     keeps_nothing,
+    moments_of,
     no_heap,
     owns,
     part_at,
@@ -21,6 +27,9 @@ from heapsmith.model.policy.remote.common import (
 )
 
 NAME = "owner_queue"
+STATE = common.STATE
+RARE = True
+RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
@@ -74,7 +83,7 @@ def numbers(design: Any) -> dict[str, int]:
     words = QUEUE_BYTES // WORD
     if "drain_most" in found:
         return found | {"remote_words": words * len(design.classes()) + 1, "drains_by_class": 1}
-    return found | {"remote_words": words}
+    return found | {"remote_words": words, "drain_most": 0}
 
 
 @kernel
@@ -228,3 +237,36 @@ def chains(state: State, heap: int) -> list[tuple[int, int]]:
     """Return the heap's queues: the owner of its blocks and the first node of each."""
     classes = range(state.class_count if state.drain_most > 0 else 1)
     return [(heap, int(state.slots[slots_in(state, heap, cls, SLOTS) + OLDEST]) - 1) for cls in classes]
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return what the list adds to struct heap."""
+    return fields_of(numbers(design))
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    found = numbers(design)
+    return (*moments_of(found), *(["heap_adopted"] * ("drains_by_class" in found)))
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    found = numbers(design)
+    kinds = ("queue_each", "drains_part") if "drains_by_class" in found else ("queue_one", "drains_whole")
+    return files_of(found) | dict(zip(("queues", "drains"), kinds, strict=True))
+
+
+flush_ended, remote_drained = common.flush_ended, common.remote_drained
+
+
+@kernel
+def heap_adopted(state: State, heap: int) -> None:
+    """Drain what came since the last thread left, where no allocation drains all that came."""
+    if state.drain_most > 0:
+        drain_remote(state, heap, -1)
+
+
+def looks_again(design: Any) -> bool:
+    """Return whether a miss looks into its front again, for other classes may have been drained since."""
+    return "drains_by_class" in numbers(design)

@@ -5,9 +5,17 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at, count_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.charge import any_class
+from heapsmith.model.parts.front_questions import front_look_lines, front_pop
 
 NAME = "larger"
+MOMENTS = ("take_wanted",)
 CLASS_NUMBERS = ("lend_end", "lend_mask")
 SIZES_ALONE = True
 MOST_FACTOR = 64
@@ -43,3 +51,27 @@ def class_numbers(design: Any) -> list[dict[str, int]]:
         {"lend_end": bisect_right(design.sizes, limit * size // STEPS), "lend_mask": min(size & -size, PAGE) - 1}
         for size in design.sizes
     ]
+
+
+@kernel
+def lends(state: State, heap: int, cls: int) -> int:
+    """Take a block of the first larger class that lends one, into moved[0]; return how many, 0 or 1."""
+    if state.classes[cls]["lend_end"] == 0:
+        return 0
+    any_class(state)
+    mask = int(state.classes[cls]["lend_mask"])
+    for larger in range(cls + 1, int(state.classes[cls]["lend_end"])):
+        state.lend_looks += 1
+        front = heap * state.class_count + larger
+        touch(state.listener, class_at(larger) + layout.CLASS_STRIDE, 0)
+        if int(state.classes[larger]["stride"]) & mask == 0 and state.classes[larger]["capacity"] > 0:
+            if state.classes[larger]["stack"] > 0:
+                touch(state.listener, int(state.fronts[front]["top_at"]), 0)
+            front_look_lines(state, front, larger)
+            block = front_pop(state, front, larger)
+            if block >= 0:
+                touch(state.listener, count_at(state, heap, cls) + layout.COUNT_HIT1, 1)
+                state.classes[cls]["hit1"] += 1
+                state.moved[0] = block
+                return 1
+    return 0

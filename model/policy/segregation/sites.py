@@ -8,10 +8,18 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.front_questions import size_lines
 from heapsmith.model.trace.stacks import CallTree
 
 NAME = "sites"
+STATE = {"scalars": {"group": 0}}
+"""The group of the call site of the event under way."""
+RARE = True
 NUMBERS = ("site_groups", "sized_classes", "site_count", "site_modules", "site_slots")
 CLASS_NUMBERS = ("sized_row",)
 """1 + the class, in which malloc looks by the size alone; 0, no class: the call's site tells the class."""
@@ -23,6 +31,8 @@ LEAST_SLOTS = 512
 """Words of the library's table of calls that it has seen: a page, at least four for each site."""
 NO_SITES = ("libstdc++.so", "libc++.so", "libc++abi.so")
 """Files whose calls of malloc the library does not see, because it has operator new itself."""
+LINE = 64
+"""Bytes of a cache line."""
 COSTS = {"alloc.site": 41.0}
 """By hand: callgrind, a loop of malloc and free of a size whose caller is looked up, and of one whose is not."""
 
@@ -155,3 +165,46 @@ def groups_of(params: Params, tree: CallTree) -> npt.NDArray[np.uint8]:
             of_file = [index for index, file in enumerate(tree.modules) if file.build_id == site.build_id]
             groups[1:][np.isin(module, of_file) & (offset == site.offset)] = number
     return groups
+
+
+@kernel
+def event_begins(state: State, event: int) -> None:
+    """Note the group of the event's call site."""
+    state.group = int(np.int64(state.groups[event]))
+
+
+@hit_path
+def class_of_call(state: State, cls: int) -> int:
+    """Return the class that serves the event's group of call sites, for the class of a size."""
+    entries = ((state.small_limit + state.bias + state.grain - 1) >> state.grain_shift) + 1
+    return int(state.lookup[entries + state.group * state.size_classes + cls])
+
+
+@hit_path
+def class_of_size(state: State, cls: int) -> int:
+    """Return the class of a class's size alone."""
+    return int(state.lookup[(int(state.classes[cls]["stride"]) + state.grain - 1) >> state.grain_shift])
+
+
+@hit_path
+def is_apart(state: State, cls: int) -> bool:
+    """Return whether the call's site decides about the class, and not its size alone."""
+    return int(state.classes[cls]["sized_row"]) == 0
+
+
+@kernel
+def site_lines(state: State, cls: int, size: int) -> None:
+    """Touch what tells the group of a call, once the row of its size is none.
+
+    The model does not know where in the table the call's address lies: each group has a line of it.
+    """
+    state.site_looks += 1
+    size_lines(state, size)
+    touch(state.listener, layout.SIZED_ROW + layout.SIZED_ROW_BYTES * class_of_size(state, cls), 0)
+    touch(state.listener, layout.SITES_SEEN + LINE * state.group, 0)
+    touch(state.listener, layout.GROUP_CLASS + state.group * state.size_classes, 0)
+
+
+def follow(simulator: Any, chunk: Any) -> None:
+    """Give the simulator the group of the call site of each event of a chunk."""
+    simulator.state.groups = simulator.groups(chunk)

@@ -5,9 +5,13 @@ from typing import Any, Literal
 import msgspec
 
 from heapsmith.model.errors import Refusal
+from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.shards import common
 
 NAME = "striped"
+STATE = common.STATE
 NUMBERS = ("shards", "shard_records")
+RARE_NUMBERS = ("shard_records",)
 LOCKED = ("refill", "flush", "take", "give", "slab.add", "slab.remove", "shard.lock")
 CACHED = ("transfer",)
 MOST = 32
@@ -61,3 +65,40 @@ def numbers(design: Any) -> dict[str, int]:
     """Return the number of shards, and whether slabs have one."""
     records = {"shard_records": 1} if design.shards.by != "class" else {}
     return {"shards": design.shards.count} | records
+
+
+SHARD = Field("size_t shard", 1, "the part of the store from which it takes")
+
+
+def heap_fields(design: Any) -> list[Field]:
+    """Return the shard of a heap, where heaps have one."""
+    return [] if design.shards.by == "class" else [SHARD]
+
+
+def moments(design: Any) -> tuple[str, ...]:
+    """Return the moments that the row answers."""
+    return () if design.shards.by == "class" else ("heap_made",)
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    heap = "no_shard" if design.shards.by == "class" else "in_turn"
+    return {"vacancies": "one_set", "by": f"by_{design.shards.by}", "heap": heap}
+
+
+def locks(design: Any) -> int:
+    """Return how many locks the shards have: of transfer caches, then of stores."""
+    return 2 * int(design.shards.count)
+
+
+store_of, store_to, heaps_shard_lines, heap_made = (
+    common.store_of,
+    common.store_to,
+    common.heaps_shard_lines,
+    common.heap_made,
+)
+lock_store, lock_to, lock_batch, lock_whole = common.lock_store, common.lock_to, common.lock_batch, common.lock_whole
+lock_transfer, number_at, first_slot = common.lock_transfer, common.number_at, common.first_slot
+copies, count, shard_of_store, work = common.copies, common.count, common.shard_of_store, common.work
+locks_slab, slab_acquired, event_charged = common.locks_slab, common.slab_acquired, common.event_charged
+batch_store = common.batch_store

@@ -5,10 +5,13 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.errors import Refusal
-from heapsmith.model.memory.layout import SLAB_BYTES
-from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_numbers
+from heapsmith.model.memory.layout import SLAB_BYTES, Record
+from heapsmith.model.policy.slab_record import common
+from heapsmith.model.policy.slab_record.common import Alignment, ClassNumbers, record_files, record_numbers, record_of
 
 NAME = "head"
+RARE = True
+COSTS: dict[str, float] = {}  # of kinds that other rows have too
 TABLE = False
 NUMBERS = ("head_slabs", "record_class_bytes", "record_alignment", "record_extra")
 
@@ -44,3 +47,16 @@ def numbers(design: Any) -> dict[str, int]:
     slabs = design.superslab_bytes // design.slab_bytes
     record_bytes = SLAB_BYTES + found.get("record_extra", 0)
     return {"head_slabs": -(-slabs * record_bytes // design.slab_bytes), **found}
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the headers of the row by what they are for."""
+    return record_files(design.slab_record)
+
+
+stride_lines, visit_lines, slab_acquired = common.stride_lines, common.visit_lines, common.slab_acquired
+
+
+def record(design: Any) -> Record:
+    """Return where the records lie and how long they are."""
+    return record_of(numbers(design))

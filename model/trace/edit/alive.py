@@ -112,7 +112,10 @@ class Alive:
             np.repeat([int(Op.FREE), int(Op.THREAD_EXIT)], [live.size, threads.size]),
             who,
             np.concatenate((live, np.zeros(threads.size, np.int64))),
-            *(zeros, zeros, np.full(count, time_ns), self._thread[_LAST][who]),
+            zeros,
+            zeros,
+            np.full(count, time_ns),
+            self._thread[_LAST][who],
         )
         return Events(chunk, np.zeros(count, np.uint32) if self._sited else None)
 

@@ -8,12 +8,12 @@ import msgspec
 
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.trace.codec import Damage
+from heapsmith.model.trace.edit.damaged_trace import Gap, footer_of, frames_and_gaps
 from heapsmith.model.trace.edit.inputs import Events, Progress, begun_later, no_progress
 from heapsmith.model.trace.edit.mending import Mending
 from heapsmith.model.trace.edit.numbering import Numbering
 from heapsmith.model.trace.edit.samples import Place, carried
 from heapsmith.model.trace.edit.trees import part_of
-from heapsmith.model.trace.edit.wreck import Gap, footer_of, frames_and_gaps
 from heapsmith.model.trace.frames import FOOTER_TAG, Footer, Frame, TraceFile
 from heapsmith.model.trace.stacks import CallTree, unpacked
 from heapsmith.model.trace.writer import TraceWriter

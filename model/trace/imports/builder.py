@@ -7,17 +7,15 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import (
-    Arrays,
     Bytes,
     Ints,
     Numbers,
-    Records,
     compiled,
     hit_path,
     kernel,
     record_type,
 )
-from heapsmith.model.trace.addresses import find, grown_table, new_table, remove
+from heapsmith.model.trace.addresses import Numbered, bind, find, grown_table, new_table, next_number, release, take
 from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.events import CHUNK_DTYPES, CHUNK_EVENTS, UNKNOWN, Chunk, Op
 
@@ -94,7 +92,7 @@ class WrongCall(Exception):
         super().__init__(f"{verb} of id {block}, which is {'live' if why == BORN_TWICE else 'not live'}")
 
 
-class _Build(Arrays):
+class _Build(Numbered):
     """The columns of a batch of calls, the tables of live blocks and of threads, and the columns of the events."""
 
     op: Bytes
@@ -106,9 +104,6 @@ class _Build(Arrays):
     time_ns: Ints
     processor: Ints
     site: Ints
-    keys: Ints  # of the hash table from name to block number
-    blocks: Ints
-    spare: Ints  # a stack
     thread_keys: Ints  # of the hash table from the other tool's number of a thread to ours
     thread_numbers: Ints
     out_op: Bytes
@@ -119,7 +114,6 @@ class _Build(Arrays):
     out_time_ns: Ints
     out_processor: Ints
     out_site: Numbers
-    scalars: Records
 
 
 @hit_path
@@ -161,23 +155,10 @@ def emit(state: _Build, op: int, block: int, size: int, align_log2: int) -> None
 
 
 @hit_path
-def take(state: _Build, name: int) -> int:
-    """Remove `name` from the table; return its block, or -1."""
-    at = find(state.keys, name)
-    if state.keys[at] == 0:
-        return -1
-    block = int(state.blocks[at])
-    remove(state.keys, state.blocks, at)
-    state.live -= 1
-    return block
-
-
-@hit_path
 def bury(state: _Build, op: int, block: int, size: int, align_log2: int) -> None:
     """`block` dies: its number is the next to be used again."""
     emit(state, op, block, size, align_log2)
-    state.spare[state.spares] = block
-    state.spares += 1
+    release(state, block)
 
 
 @hit_path
@@ -192,15 +173,6 @@ def vacate(state: _Build, name: int) -> int:
 
 
 @hit_path
-def bind(state: _Build, name: int, block: int) -> None:
-    """Give `block` this name, which no block has."""
-    at = find(state.keys, name)
-    state.keys[at] = name
-    state.blocks[at] = block
-    state.live += 1
-
-
-@hit_path
 def bear(state: _Build, op: int, name: int, size: int, align_log2: int) -> int:
     """A birth, with the number that was freed last or a new number."""
     if name == 0:
@@ -209,12 +181,7 @@ def bear(state: _Build, op: int, name: int, size: int, align_log2: int) -> int:
     why = vacate(state, name)
     if why != DONE:
         return why
-    if state.spares > 0:
-        state.spares -= 1
-        block = int(state.spare[state.spares])
-    else:
-        block = state.numbers
-        state.numbers += 1
+    block = next_number(state)
     bind(state, name, block)
     emit(state, op, block, size, align_log2)
     return DONE

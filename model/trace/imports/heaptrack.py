@@ -10,13 +10,13 @@ from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports import stacked
 from heapsmith.model.trace.imports.builder import Calls
 from heapsmith.model.trace.imports.format import NO_THREADS, About, Format
+from heapsmith.model.trace.imports.lines import Row
 from heapsmith.model.trace.imports.mappings import Mapped
 from heapsmith.model.trace.imports.source import Source, shown
 from heapsmith.model.trace.imports.stacked import Stacked, add_frame, has_room, make_room, site_of, with_sites
 from heapsmith.model.trace.imports.text import (
     NEWLINE,
     SPACE,
-    Row,
     begins,
     columns,
     hexadecimal,

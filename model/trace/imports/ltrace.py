@@ -3,43 +3,15 @@
 import re
 from collections.abc import Iterator
 
-import numpy as np
-
-from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
-from heapsmith.model.trace.addresses import find, grown_table, new_table, remove
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports.builder import Calls, align_log2
 from heapsmith.model.trace.imports.format import NO_TIMES, About, Format
+from heapsmith.model.trace.imports.lines import Row, calls_by_line
 from heapsmith.model.trace.imports.source import Source, shown
-from heapsmith.model.trace.imports.text import (
-    CALLOC_WORD,
-    COLON,
-    FACTOR,
-    FREE_WORD,
-    LOW,
-    MALLOC_WORD,
-    NEWLINE,
-    REALLOC_WORD,
-    SPACE,
-    Row,
-    Text,
-    begins,
-    columns,
-    decimal,
-    is_name,
-    keeps,
-    passes,
-    prefixed,
-    put,
-    scan,
-    skip_line,
-    two_digits,
-    word,
-)
 
 SECOND_NS = 10**9
 DAY_NS = 24 * 3600 * SECOND_NS
-EPOCH, MOST_SECONDS = 10**8, 1 << 33
+EPOCH = 10**8
 """Seconds from EPOCH on are a time (-ttt), below it what has passed since the line before (-r)."""
 _ARGUMENTS = {
     **{b"malloc": 1, b"valloc": 1, b"pvalloc": 1, b"calloc": 2, b"realloc": 2, b"reallocarray": 3},
@@ -64,174 +36,12 @@ _NOISE = re.compile(
 _ENDS = (b"+++ exited", b"+++ killed")
 _THROWN = re.compile(rb"(?:\S+->)?(?:__cxa_throw|__cxa_begin_catch|_Unwind_Resume)\b")
 """Calls after which an operator new that began has no result."""
-MALLOC, CALLOC, REALLOC, FREE = (int(op) for op in (Op.MALLOC, Op.CALLOC, Op.REALLOC, Op.FREE))
-POINT, COMMA, EQUAL, OPEN, CLOSE, OPEN_BRACKET, CLOSE_BRACKET = b".,=()[]"
-UPPER_Z, N, D, W, A, M = b"Zndwam"
-_FIRST_THREADS = 1 << 8
-
-
-class _Ltrace(Text):
-    """The threads that made calls and are in none: a hash table of ~thread. `days_ns`: the begin of the last day."""
-
-    keys: Ints
-
-
-@hit_path
-def clock(state: _Ltrace) -> int:
-    """The time of a line, which has microseconds, or -1 if it has none or the day's time goes back."""
-    if state.at + 2 >= len(state.data):
-        return -1
-    is_day = state.data[state.at + 2] == COLON
-    if is_day:
-        seconds = (two_digits(state) * 60 + two_digits(state)) * 60 + two_digits(state)
-    else:
-        seconds = decimal(state)
-        if state.data[state.at] != POINT:
-            return -1
-        state.at += 1
-    begin = state.at
-    micros = decimal(state)
-    if seconds < 0 or micros < 0 or state.at != begin + 6 or state.data[begin - 1] != POINT:
-        return -1
-    if is_day and (state.data[begin - 4] != COLON or state.data[begin - 7] != COLON):
-        return -1
-    if seconds >= MOST_SECONDS or not passes(state, SPACE):
-        return -1
-    time_ns = seconds * SECOND_NS + micros * 1000
-    if is_day:
-        time_ns += state.days_ns
-        return -1 if time_ns < state.time_ns - DAY_NS // 2 else time_ns
-    return time_ns if seconds >= EPOCH else time_ns + state.time_ns
-
-
-@hit_path
-def place(state: _Ltrace) -> int:
-    """Take the address of a call, `[0x...] `, and the spaces before its name; return 0 if it is another text."""
-    if passes(state, OPEN_BRACKET) and (prefixed(state) < 0 or not passes(state, CLOSE_BRACKET)):
-        return 0
-    while state.data[state.at] == SPACE:
-        state.at += 1
-    return 1
-
-
-@hit_path
-def process(state: _Ltrace) -> int:
-    """The process at `at`, 0 if the line has none; `at` is behind it and the spaces that follow then."""
-    begin = state.at
-    thread = decimal(state)
-    if thread < 0 or state.data[state.at] != SPACE:
-        state.at, thread = begin, 0
-    while state.data[state.at] == SPACE:
-        state.at += 1
-    return thread
-
-
-@hit_path
-def result(state: _Ltrace) -> int:
-    """Take the rest of the arguments and `) = `; return 0 if it is another text."""
-    if state.data[state.at] != COMMA and state.data[state.at] != CLOSE:
-        return 0
-    while state.data[state.at] != CLOSE:
-        if state.data[state.at] == OPEN or state.data[state.at] == NEWLINE:
-            return 0
-        state.at += 1
-    state.at += 1
-    begin = state.at
-    while state.data[state.at] == SPACE:
-        state.at += 1
-    return int(state.at > begin and passes(state, EQUAL) and passes(state, SPACE))
-
-
-@hit_path
-def birth(state: _Ltrace, op: int, thread: int) -> int:
-    """Take arguments and result of a call that returns a block; return 0 if they are not usual ones."""
-    first = prefixed(state) if op == REALLOC else decimal(state)
-    size = first
-    if op != MALLOC:
-        if not passes(state, COMMA) or not passes(state, SPACE):
-            return 0
-        size = decimal(state)
-    if first < 0 or size < 0 or (op == CALLOC and (first >= FACTOR or size >= FACTOR)) or not result(state):
-        return 0
-    new = prefixed(state)
-    if new <= 0 or not passes(state, NEWLINE):
-        return 0
-    put(state, op, thread, first if op == REALLOC else 0, new, first * size if op == CALLOC else size)
-    return 1
-
-
-@hit_path
-def operation(state: _Ltrace) -> int:
-    """Take the name of a call and `(`; return its operation, or -1 if it is not a usual one."""
-    data, at = state.data, state.at
-    op = -1
-    if data[at] == LOW and data[at + 1] == UPPER_Z:  # operator new or delete
-        if data[at + 2] == N and (data[at + 3] == W or data[at + 3] == A) and data[at + 4] == M:
-            op = MALLOC
-            state.at += 5
-        elif data[at + 2] == D:
-            op = FREE
-            while is_name(int(state.data[state.at])):
-                state.at += 1
-    else:
-        letters = word(state)
-        if letters == MALLOC_WORD:
-            op = MALLOC
-        elif letters == FREE_WORD:
-            op = FREE
-        elif letters == REALLOC_WORD:
-            op = REALLOC
-        elif letters == CALLOC_WORD:
-            op = CALLOC
-    return op if passes(state, OPEN) else -1
-
-
-@hit_path
-def call(state: _Ltrace, thread: int) -> int:
-    """Take a call; return 0 if it is not a usual one."""
-    op = operation(state)
-    if op < 0:
-        return 0
-    if op != FREE:
-        return birth(state, op, thread)
-    old = prefixed(state)
-    if old < 0 or not result(state) or state.data[state.at] <= SPACE or not skip_line(state):
-        return 0
-    put(state, FREE, thread, old, 0, 0)
-    return 1
-
-
-@kernel
-def one_line(state: _Ltrace) -> int:
-    """Take the next line; return 0 if it is not a usual call of a thread that made one before."""
-    thread = process(state)
-    if state.keys[find(state.keys, ~thread)] == 0:
-        return 0
-    time_ns = clock(state)
-    if time_ns < 0 or not place(state):
-        return 0
-    before = state.time_ns
-    state.time_ns = time_ns
-    if not call(state, thread):
-        state.time_ns = before
-        return 0
-    return 1
-
-
-@kernel
-def take(state: _Ltrace) -> None:
-    """Take usual lines (text.scan)."""
-    while begins(state) and keeps(state, one_line(state)):
-        pass
-
-
-fast_take = compiled(take)
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the text; lines of other functions are passed over."""
     reader = _Reader(source, about)
-    yield from scan(source, reader.state, fast_take, reader.line)
+    yield from calls_by_line(source, reader.row)
     if reader.hidden:
         about.inexact.append(f"{reader.hidden:,} blocks of posix_memalign are missing: ltrace does not show them")
 
@@ -241,56 +51,38 @@ class _Reader:
 
     def __init__(self, source: Source, about: About) -> None:
         self.source, self.about = source, about
-        keys, _, _ = new_table(_FIRST_THREADS)
-        self.state = _Ltrace(**columns("days_ns"), keys=keys)
+        self.time_ns = self.days_ns = 0  # of the last line, and of the begin of its day
         self.begun: dict[int, list[tuple[bytes, bytes]]] = {}
         self.seen: set[int] = set()
         self.hidden = 0
 
-    def line(self, line: int, text: bytes) -> Row | None:
+    def row(self, line: int, text: bytes) -> Row | None:
         """Return the call of a line, if it is one; a call takes place where its result is, a free where it begins."""
         found = _LINE.fullmatch(text)
         assert found is not None  # the last group takes anything
         thread = self.source.integer(line, found[1] or found[2] or b"0", "process")
         time_ns = self._time_ns(found)
         row = self._row(line, thread, found[9])
-        self._know(thread, row is not None)
         if row is None:
             return None
+        self.seen.add(thread)
         op, old, new, size, alignment_log2 = row
         return op, thread, old, new, size, alignment_log2, time_ns, line
 
-    def _know(self, thread: int, has_call: bool) -> None:
-        """Leave the thread's next lines to the kernel, if it has made a call and is in none."""
-        if has_call:
-            self.seen.add(thread)
-        if thread not in self.seen:
-            return
-        keys = self.state.keys
-        if 2 * len(self.seen) > keys.size:
-            keys, _, _ = grown_table(keys, np.zeros_like(keys), np.zeros(0, np.int64))
-            self.state.keys = keys
-        at = find(keys, ~thread)
-        if thread not in self.begun:
-            keys[at] = ~thread
-        elif keys[at] != 0:
-            remove(keys, keys, at)
-
     def _time_ns(self, found: "re.Match[bytes]") -> int:
         """Return the time of a line; the clock's day may end before the trace does."""
-        state = self.state
         if found[7] is not None:
             time_ns = int(found[7]) * SECOND_NS + int(found[8]) * 1000
-            state.time_ns = time_ns if int(found[7]) >= EPOCH else time_ns + state.time_ns
+            self.time_ns = time_ns if int(found[7]) >= EPOCH else time_ns + self.time_ns
         elif found[3] is not None:
             hours, minutes, seconds = (int(found[group]) for group in (3, 4, 5))
             time_ns = ((hours * 60 + minutes) * 60 + seconds) * SECOND_NS + int(found[6] or 0) * 1000
-            if time_ns + state.days_ns < state.time_ns - DAY_NS // 2:
-                state.days_ns += DAY_NS
-            state.time_ns = time_ns + state.days_ns
+            if time_ns + self.days_ns < self.time_ns - DAY_NS // 2:
+                self.days_ns += DAY_NS
+            self.time_ns = time_ns + self.days_ns
         elif NO_TIMES not in self.about.inexact:
             self.about.inexact.append(NO_TIMES)
-        return int(state.time_ns)
+        return self.time_ns
 
     def _row(self, line: int, thread: int, text: bytes) -> tuple[int, int, int, int, int] | None:
         """Return op, old, new, size and log2 of the alignment if a call of malloc's family ends here."""

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from heapsmith.model.trace.events import Op
-from heapsmith.model.trace.imports import hybrid, stacked
+from heapsmith.model.trace.imports import python_stacks, stacked
 from heapsmith.model.trace.imports.binary import pieces, scan, state_of
 from heapsmith.model.trace.imports.builder import MAX, Calls
 from heapsmith.model.trace.imports.format import About, Format
-from heapsmith.model.trace.imports.hybrid import PLACES, PYTHON
 from heapsmith.model.trace.imports.mappings import Mapped
 from heapsmith.model.trace.imports.memray_records import (
     CODE,
@@ -24,6 +23,7 @@ from heapsmith.model.trace.imports.memray_records import (
     take,
 )
 from heapsmith.model.trace.imports.python_code import Code
+from heapsmith.model.trace.imports.python_stacks import PLACES, PYTHON
 from heapsmith.model.trace.imports.source import LINE_BYTES, Source
 from heapsmith.model.trace.imports.stacked import name_of, with_sites
 from heapsmith.model.trace.stacks import CallTree
@@ -105,7 +105,7 @@ class _Reader:
 
     def tree(self) -> CallTree:
         """Return the stacks of the sites; the names of Python's functions are of code that the program generated."""
-        tree = hybrid.tree(self.state, self.mapped)
+        tree = python_stacks.tree(self.state, self.mapped)
         self.about.extra["perf_map"] = stacked.named_code(tree, self._name)
         return tree
 

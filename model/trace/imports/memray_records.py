@@ -4,7 +4,7 @@ from heapsmith.model.compile.kernel import Ints, compiled, hit_path, kernel
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports import stacked
 from heapsmith.model.trace.imports.binary import little, part, string, varint, whole
-from heapsmith.model.trace.imports.hybrid import CODES, ENTRY, HIDDEN, PAIR, PLACES, PYTHON
+from heapsmith.model.trace.imports.python_stacks import CODES, ENTRY, HIDDEN, PAIR, PLACES, PYTHON
 from heapsmith.model.trace.imports.stacked import Stacked, add_frame, frame_of, lacks_room, leave, name_of, site_of
 from heapsmith.model.trace.imports.text import begins, keeps, put
 

@@ -9,21 +9,14 @@ from heapsmith.model.compile.kernel import Arrays, Bytes, Ints, Records, hit_pat
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import CHUNK_EVENTS
 from heapsmith.model.trace.imports.builder import Calls
+from heapsmith.model.trace.imports.lines import Row
 from heapsmith.model.trace.imports.source import LINE_BYTES, Source
 
 _PIECE_BYTES = 1 << 20
-NEWLINE, SPACE, COLON = b"\n :"
-_0, _9, _A, _F, _a, _f, _x = b"09AFafx"
-HEX_DIGITS, DIGITS = 15, 18
+NEWLINE, SPACE = b"\n "
+_0, _9, _A, _F, _a, _f = b"09AFaf"
+HEX_DIGITS = 15
 """The most digits that the kernels read: with them no number exceeds 2^63 - 1."""
-
-NO_DIGITS = -(1 << 40)
-LOW = ord("_")
-
-FACTOR = 1 << 31
-"""The kernels multiply numbers below it."""
-MALLOC_WORD, CALLOC_WORD, REALLOC_WORD, FREE_WORD = map(int.from_bytes, (b"malloc", b"calloc", b"realloc", b"free"))
-"""What `word` returns for these names."""
 
 SCALARS = (
     "at",  # where in `data` the next line begins
@@ -52,8 +45,6 @@ class Text(Arrays):
     scalars: Records
 
 
-Row = tuple[int, ...]
-"""A call: a number for each column of Calls."""
 _COLUMNS = ("op", "thread", "old", "new", "size", "align_log2", "time", "record")
 
 
@@ -93,18 +84,6 @@ def put(state: Text, op: int, thread: int, old: int, new: int, size: int) -> Non
 
 
 @hit_path
-def decimal(state: Text) -> int:
-    """The number at `at`, which is behind its digits then; -1 without 1 to DIGITS digits."""
-    at, value = state.at, 0
-    while _0 <= state.data[at] <= _9:
-        value = value * 10 + (int(state.data[at]) - _0)
-        at += 1
-    digits = at - state.at
-    state.at = at
-    return value if 0 < digits <= DIGITS else -1
-
-
-@hit_path
 def digit(byte: int) -> int:
     """The value of a hexadecimal digit, or -1."""
     if _0 <= byte <= _9:
@@ -129,53 +108,12 @@ def hexadecimal(state: Text) -> int:
 
 
 @hit_path
-def prefixed(state: Text) -> int:
-    """The hexadecimal number at `at` behind 0x, or -1."""
-    if state.data[state.at] != _0 or state.data[state.at + 1] != _x:
-        return -1
-    state.at += 2
-    return hexadecimal(state)
-
-
-@hit_path
 def passes(state: Text, byte: int) -> int:
     """1 if this byte is at `at`, which is behind it then; else 0."""
     if state.data[state.at] != byte:
         return 0
     state.at += 1
     return 1
-
-
-@hit_path
-def word(state: Text) -> int:
-    """The up to 7 lower-case letters at `at` as bytes of a number, or 0; `at` is behind the letters then."""
-    at, value = state.at, 0
-    while _a <= state.data[at] <= 122:
-        value = (value & 0xFFFFFFFFFFFF) << 8 | int(state.data[at])
-        at += 1
-    letters = at - state.at
-    state.at = at
-    return value if letters <= 7 else 0
-
-
-@hit_path
-def two_digits(state: Text) -> int:
-    """The number of two digits at `at`, or below 0; `at` is behind them and the byte after them then."""
-    tens = int(state.data[state.at]) - _0
-    if tens < 0 or tens > 9:
-        return NO_DIGITS
-    ones = int(state.data[state.at + 1]) - _0
-    if ones < 0 or ones > 9 or state.data[state.at + 2] == NEWLINE:
-        return NO_DIGITS
-    state.at += 3
-    return 10 * tens + ones
-
-
-@hit_path
-def is_name(byte: int) -> int:
-    """1 if the byte is part of a name: a letter, a digit or a low line; else 0."""
-    letter = byte | 32
-    return int((97 <= letter <= 122) or (_0 <= byte <= _9) or byte == LOW)
 
 
 @hit_path
@@ -189,11 +127,7 @@ def skip_line(state: Text) -> int:
 
 
 def scan(
-    source: Source,
-    state: Text,
-    take: Callable[[Any], None],
-    other: Callable[[int, bytes], Row | None],
-    longest: int = LINE_BYTES,
+    source: Source, state: Text, take: Callable[[Any], None], other: Callable[[int, bytes], Row | None]
 ) -> Iterator[Calls]:
     """Yield the calls of a text; those before a bad line, then its BadInput.
 
@@ -203,14 +137,14 @@ def scan(
     """
     bad = None
     try:
-        for data in parts(source, longest):
+        for data in parts(source):
             state.data, state.at, state.end = np.frombuffer(data, np.uint8), 0, len(data)
             while state.at < state.end:
                 take(state)
                 if state.calls == CHUNK_EVENTS:
                     yield calls_of(state)
                 elif state.at < state.end:
-                    _other_line(source, state, data, other, longest)
+                    _other_line(source, state, data, other)
     except BadInput as error:
         bad = error
     if state.calls:
@@ -225,8 +159,8 @@ def calls_of(state: Text) -> Calls:
     return Calls(*(getattr(state, name)[:calls] for name in _COLUMNS))
 
 
-def parts(source: Source, longest: int = LINE_BYTES) -> Iterator[bytearray]:
-    """Yield parts of a text: whole lines, with a newline at the end. BadInput for a line of `longest` bytes."""
+def parts(source: Source) -> Iterator[bytearray]:
+    """Yield parts of a text: whole lines, with a newline at the end. BadInput for a line of LINE_BYTES."""
     rest, lines, more = b"", 0, True
     while more:
         piece = source.piece(_PIECE_BYTES)
@@ -236,18 +170,16 @@ def parts(source: Source, longest: int = LINE_BYTES) -> Iterator[bytearray]:
         del data[len(data) - len(rest) :]
         lines += data.count(b"\n")
         yield data
-        if len(rest) >= longest:
-            source.bad(f"line {lines + 1}", f"longer than {longest} bytes")
+        if len(rest) >= LINE_BYTES:
+            source.bad(f"line {lines + 1}", f"longer than {LINE_BYTES} bytes")
 
 
-def _other_line(
-    source: Source, state: Text, data: bytearray, other: Callable[[int, bytes], Row | None], longest: int
-) -> None:
+def _other_line(source: Source, state: Text, data: bytearray, other: Callable[[int, bytes], Row | None]) -> None:
     end = data.index(b"\n", state.at) + 1
     text = bytes(data[state.at : end])
     state.at, state.line = end, state.line + 1
-    if len(text) > longest:
-        source.bad(f"line {state.line}", f"longer than {longest} bytes")
+    if len(text) > LINE_BYTES:
+        source.bad(f"line {state.line}", f"longer than {LINE_BYTES} bytes")
     row = other(state.line, text.strip()) if text.strip() else None
     if row is not None:
         for name, value in zip(_COLUMNS, row, strict=True):

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
 
 import msgspec
 
 from heapsmith.api.results import Progress, Result
-from heapsmith.api.traces import Trace, TraceLike
+from heapsmith.api.stated import Argument, Option
+from heapsmith.api.traces import OUT, Trace, TraceLike
 from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
@@ -145,6 +146,9 @@ class Design:
 DesignLike: TypeAlias = Design | str | os.PathLike[str]
 """A design, the name of a built-in design, or the path of a design file."""
 
+DESIGN = Argument("A built-in design or a design file.", "DESIGN")
+FOLDER = Option("The folder to fill; it is made if absent.", "DIR", "-o --out")
+
 
 def _plain(fields: dict[str, Any]) -> dict[str, Any]:
     """Return fields with lists in place of arrays."""
@@ -183,19 +187,23 @@ class Generated(Result):
 
     def show(self) -> None:
         """Print the folder and its files."""
-        from heapsmith import show
+        from heapsmith.api import show
 
         show.line(f"{self.details.folder}: {', '.join(self.details.files)}")
 
 
 @typed
 def generate(
-    design: DesignLike, folder: str | os.PathLike[str], *, single: bool = False, check: bool = False
+    design: Annotated[DesignLike, DESIGN],
+    folder: Annotated[str | os.PathLike[str], FOLDER],
+    *,
+    single: Annotated[bool, Option("Write one C file and its header.")] = False,
+    check: Annotated[bool, Option("Compare with the folder's files; write nothing.")] = False,
 ) -> Generated:
     """Write the C of a design to a folder, which compiles without heapsmith; heapsmith.h is for programs.
 
-    single: all C in one file. check: write nothing, and raise CheckFailed for the first file there that
-    differs. Raises BadInput for an illegal design and a folder that cannot be written.
+    Raises BadInput for an illegal design and a folder that cannot be written, CheckFailed for the first file that
+    differs.
 
     >>> generate("lean", "lean-c", single=True).files
     ['heap.c', 'heapsmith.h']
@@ -209,19 +217,20 @@ def generate(
 
 @typed
 def build(
-    design: DesignLike,
-    out: str | os.PathLike[str],
+    design: Annotated[DesignLike, DESIGN],
+    out: Annotated[str | os.PathLike[str], OUT],
     *,
-    checked: bool = False,
-    static: bool = False,
-    header: str | os.PathLike[str] | None = None,
+    checked: Annotated[bool, Option("Assert the machine's equations at run time.")] = False,
+    static: Annotated[bool, Option("Make an archive (.a) for static linking.")] = False,
+    header: Annotated[
+        str | os.PathLike[str] | None,
+        Option("Also write heapsmith.h[ to FILE]: inlined malloc and free for programs.", "FILE"),
+    ] = None,
 ) -> Path:
     """Compile the library of a design with GCC to the file `out`; return its path.
 
-    checked: it asserts the machine's equations at run time. static: make an archive (.a), not a shared
-    library (.so). header: also write heapsmith.h there, whose malloc programs inline. Raises BadInput
-    for an illegal design and a file that cannot be written, Missing without gcc, CheckFailed with the
-    compiler's first error.
+    Raises BadInput for an illegal design and a file that cannot be written, Missing without gcc,
+    CheckFailed with the compiler's first error.
 
     >>> build("lean", "liblean.so").name
     'liblean.so'
@@ -252,23 +261,30 @@ class Verified(Result):
 
     def show(self) -> None:
         """Print the claims that do not hold, and the runs, as `heapsmith verify` does."""
-        from heapsmith import results
+        from heapsmith.api import printed
 
-        results.verified(self.details)
+        printed.verified(self.details)
 
 
 @typed
 def verify(
-    design: DesignLike,
-    traces: TraceLike | Iterable[TraceLike] = (),
+    design: Annotated[DesignLike, DESIGN],
+    traces: Annotated[TraceLike | Iterable[TraceLike], Argument("Traces (.hst).", "TRACE")] = (),
     *,
-    nodes: Sequence[str] = (),
+    nodes: Annotated[
+        Sequence[str],
+        Option(
+            "The processors of a node of memory, such as 0-3,8, for designs with shards of nodes[; once for each].",
+            "LIST",
+            "--node",
+            usual="one node",
+        ),
+    ] = (),
     progress: Progress | None = None,
 ) -> Verified:
     """Audit the C of a design, and compare its library with the model on traces, event by event.
 
-    nodes: the processors of each node of memory, such as 0-3,8; none: one node. A difference is no
-    error: see `ok` of the result. Raises BadInput for an illegal design and a damaged trace, Missing
+    A difference is no error: see `ok` of the result. Raises BadInput for an illegal design and a damaged trace, Missing
     without gcc or objdump, CheckFailed if the C does not compile.
 
     >>> verify("lean").ok

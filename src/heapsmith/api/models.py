@@ -5,26 +5,35 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypedDict, Unpack
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
-from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
+from heapsmith.api.designs import DesignLike, models_of
 from heapsmith.api.results import Progress, Result
-from heapsmith.api.traces import Trace, TraceLike
+from heapsmith.api.stated import Option, Unfit
+from heapsmith.api.traces import TRACE, TraceLike
 from heapsmith.api.typed import typed
+from heapsmith.model.memory import Part
 
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
     from heapsmith.model.design import design as model
-    from heapsmith.model.memory.application import Application, Part
+    from heapsmith.model.memory.application import Application
     from heapsmith.model.memory.hardware import Hardware
     from heapsmith.model.predict.ledgers import LedgerTable
     from heapsmith.model.predict.simulate import Simulation, SimulationTable
-    from heapsmith.model.search.tune import Tuned as Choice
 
 MachineLike = str | os.PathLike[str]
 """A built-in machine, a file that `heapsmith calibrate` wrote, or "here": this machine's caches, without costs."""
+
+MACHINE = Option(
+    "Also simulate caches, TLBs and pages: a built-in machine, a file that calibrate wrote, or `here`.", "MACHINE"
+)
+Births = Annotated[
+    Part | None, Option("What the program writes of a new block: nothing, its ends, or all.", usual="all")
+]
+Deaths = Annotated[Part | None, Option("What the program reads of a block before it frees it.", usual="ends")]
 
 
 class Simulated:
@@ -95,9 +104,9 @@ class Ledgers(Result):
 
     def show(self) -> None:
         """Print the ledgers as `heapsmith simulate --bytes` does."""
-        from heapsmith import results
+        from heapsmith.api import printed
 
-        results.ledgers(self.details)
+        printed.ledgers(self.details)
 
 
 class _Pass(NamedTuple):
@@ -136,10 +145,17 @@ class Simulations(Result):
         return self.details.rows
 
     @typed
-    def bytes(self, at: Sequence[int] = (), *, progress: Progress | None = None) -> Ledgers:
+    def bytes(
+        self,
+        at: Annotated[
+            Sequence[int], Option("Also after this event, from 0[ (with --bytes; repeatable)].", "EVENT", least=0)
+        ] = (),
+        *,
+        progress: Progress | None = None,
+    ) -> Ledgers:
         """Return what the bytes of each design are for: a second pass over the trace, with a machine a third.
 
-        at: numbers of events, after which a ledger is wanted too. Raises BadInput for one beyond the trace.
+        Raises BadInput for an event beyond the trace.
         """
         from heapsmith.model.design.plan import make_plan
         from heapsmith.model.predict.ledgers import with_ledgers
@@ -150,32 +166,36 @@ class Simulations(Result):
 
     def show(self) -> None:
         """Print the tables of `heapsmith simulate`."""
-        from heapsmith import results
+        from heapsmith.api import printed
 
-        results.simulated(self.details)
+        printed.simulated(self.details)
 
 
 @typed
 def simulate(
-    trace: TraceLike,
-    designs: DesignLike | Iterable[DesignLike] | None = None,
+    trace: Annotated[TraceLike, TRACE],
+    designs: Annotated[
+        DesignLike | Iterable[DesignLike] | None,
+        Option("A design[; repeat it to compare designs]. Default: all built-in designs.", "DESIGN", "--design"),
+    ] = None,
     *,
-    machine: MachineLike | None = None,
-    births: Part | None = None,
-    deaths: Part | None = None,
+    machine: Annotated[MachineLike | None, MACHINE] = None,
+    births: Births = None,
+    deaths: Deaths = None,
     times: Literal["dense", "recorded"] | None = None,
-    cores: Sequence[int] = (),
+    cores: Annotated[
+        Sequence[int], Option("Also the threads on these numbers of cores, with their waits for locks.", "N[,N]...")
+    ] = (),
     progress: Progress | None = None,
 ) -> Simulations:
     """Simulate designs on a trace, side by side; by default all built-in designs.
 
-    machine: also simulate its caches, TLBs and pages, for the touches of heap and program. births: what
-    the program writes of a new block, by default "all" (else "none", "ends" or "pages"); deaths: what it
-    reads of a block before it frees it, by default "ends". times: also follow the time of each operation,
-    for each number of `cores` (default: those of the machine). Between its events a thread spends no time
-    ("dense"), or what the trace tells ("recorded"). Memory does not grow with the trace. Raises BadInput
-    for a damaged trace and an illegal design, and for times without a machine that has costs.
+    times: also follow the time of each operation, for each number of `cores` (default: those of the machine).
+    Between its events a thread spends no time ("dense"), or what the trace tells ("recorded"). Memory does not
+    grow with the trace. Raises BadInput for a damaged trace and an illegal design, and for times without a
+    machine that has costs.
 
+    >>> from heapsmith import Trace
     >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
     >>> found = simulate(trace, ["lean", "bare"])
     >>> [row.design for row in found]
@@ -186,21 +206,22 @@ def simulate(
     from heapsmith.model.design.design import builtin_names
     from heapsmith.model.design.plan import make_plan
     from heapsmith.model.errors import BadInput
-    from heapsmith.model.memory.application import PROGRAM, program_of
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.simulate import simulate as run_model
     from heapsmith.model.predict.times import priced, timed
 
     cores = [int(one) for one in cores]
-    if machine is None and (times or cores or births or deaths):
-        raise BadInput("times, cores, births, deaths: expected a machine too, whose caches and costs they use")
+    if machine is None and (births or deaths):
+        raise Unfit(("births", "deaths"), "expected {machine} too, whose caches they fill")
+    if machine is None and (times or cores):
+        raise Unfit(("times", "cores"), "expected {machine} too, whose costs they use")
     if times not in (None, "dense", "recorded"):
         raise BadInput(f"times: {times!r}; expected 'dense' or 'recorded'")
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
     chosen, path = models_of(builtin_names() if designs is None else designs), Path(trace)
     if not chosen:
         raise BadInput("designs: expected at least one")
-    application = program_of(path, births or PROGRAM.births, deaths or PROGRAM.deaths)
+    application = application_of(path, births, deaths)
     wanted = hardware if times or cores else None
     if wanted:
         priced(wanted)
@@ -211,121 +232,8 @@ def simulate(
     return Simulations(found, _Pass(chosen, hardware, application))
 
 
-class Tuned(Result):
-    """The design that `tune` chose, and the front: designs that no other beats in all objectives."""
+def application_of(trace: Path, births: Part | None, deaths: Part | None) -> Application:
+    """Return what the program of the trace touches; None: as of a program of which nothing is known."""
+    from heapsmith.model.memory.application import PROGRAM, program_of
 
-    details: Choice
-
-    @property
-    def design(self) -> Design:
-        """The choice. Its file has the reason beside each choice as a comment."""
-        return Design._of(self.details.design, self.details.reasons)
-
-    @property
-    def kept_base(self) -> bool:
-        """Whether no design was better than the base."""
-        return self.details.kept_base
-
-    @property
-    def ratios(self) -> dict[str, float]:
-        """Time and bytes of the choice on the first trace, in parts of those of the base."""
-        return self.details.traces[0].ratios
-
-    @property
-    def front(self) -> list[Design]:
-        """The designs of the front, the best first."""
-        return [Design._of(member.design) for member in self.details.front]
-
-    def _rows(self) -> Iterable[Any]:
-        """Return the members of the front."""
-        return self.details.front
-
-    def show(self) -> None:
-        """Print the front, the choice on each trace, and what its choices are worth, as `heapsmith tune` does."""
-        from heapsmith import results
-
-        results.tuned(self.details)
-
-
-class TuneOptions(TypedDict, total=False):
-    """The options of `tune`, which are those of `heapsmith tune`."""
-
-    name: str
-    """The design's name. Default: "tuned"."""
-    favour: Literal["balanced", "time", "memory"]
-    """What counts most among designs that none beats in all."""
-    max_time: str
-    """The most time in the allocator, of the base's: "1.05x"."""
-    max_rss: str
-    """The most bytes of the heap resident at the peak ("200M"), or a factor of the base's ("0.9x")."""
-    max_p999: str
-    """The most time that one operation in a thousand may exceed: "2us"."""
-    latency: bool
-    """Make p99.9 an objective of the front."""
-    cores: int
-    """The number of cores for which waits for locks are predicted and added to the time."""
-    hold_out: Sequence[TraceLike]
-    """Traces that the search does not see: the result has the choice's figures for them."""
-    seed: int
-    """Which designs the search mixes."""
-    resume: bool
-    """Take up the simulations of earlier searches on these traces."""
-    max_overhead: float
-    """The most bytes idle in fronts, as a fraction of the peak live bytes."""
-    max_classes: int
-    """The most size classes."""
-    huge_pages: bool
-    """The program touches all bytes that it requests: consider huge pages without samples in the trace."""
-    replay: bool
-    """Replay the best designs, and choose by that too. Default: where gcc is, but not with `simulations` or
-    `machine`, and never with `cores`."""
-    machine: MachineLike
-    """The machine whose costs count. Default: "default"."""
-
-
-@typed
-def tune(
-    traces: TraceLike | Iterable[TraceLike | tuple[TraceLike, float]],
-    base: DesignLike = "default",
-    *,
-    budget: float | None = None,
-    simulations: int | None = None,
-    progress: Progress | None = None,
-    **options: Unpack[TuneOptions],
-) -> Tuned:
-    """Search for the best design for traces, each of which may have a weight: `[(trace, 3), other]`.
-
-    base: the design to start from. budget: seconds of the search; by default 20 for a million events, a
-    minute for ten million. simulations: designs to simulate with caches, in place of a time: the result
-    then repeats exactly. options: see TuneOptions. Raises BadInput for a damaged trace, one without
-    allocations, and options out of range. KeyboardInterrupt ends the search without a result.
-
-    >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"] * 50, block=[1] * 100, size=[24, 0] * 50)
-    >>> tune(trace, simulations=2, name="mine").design.name
-    'mine'
-    """
-    from heapsmith.bench.replay.finalists import replays
-    from heapsmith.model.memory.hardware import load_hardware
-    from heapsmith.model.search import tune as search
-    from heapsmith.model.search.choice import parse_limits
-
-    if unknown := options.keys() - TuneOptions.__annotations__:
-        raise TypeError(f"tune() got an unexpected keyword argument {min(unknown)!r}")
-    given = dict[str, Any](options)
-    name, held, machine = given.pop("name", "tuned"), given.pop("hold_out", ()), given.pop("machine", "default")
-    limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
-    usual = simulations is None and machine == "default" and given.get("cores") is None
-    finalists = replays(given.pop("replay", None), usual=usual, progress=progress)
-    asked = search.Asked(limits=limits, seconds=budget, simulations=simulations, replays=finalists, **given)
-    several = [traces] if isinstance(traces, Trace | str | os.PathLike) else traces
-    weighted = [one if isinstance(one, tuple) else (one, 1.0) for one in several]
-    found = search.tune(
-        [(Path(trace), float(weight)) for trace, weight in weighted],
-        base=model_of(base),
-        name=name,
-        asked=asked,
-        hold_out=paths_of(held),
-        hardware=load_hardware(os.fspath(machine)),
-        progress=progress,
-    )
-    return Tuned(found)
+    return program_of(trace, births or PROGRAM.births, deaths or PROGRAM.deaths)

@@ -5,19 +5,19 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
-from heapsmith.api.models import MachineLike
+from heapsmith.api.models import MACHINE, MachineLike
 from heapsmith.api.results import Progress, Result
-from heapsmith.api.traces import TraceLike, words_of
+from heapsmith.api.stated import Argument, Option, Unfit
+from heapsmith.api.traces import COMMAND, OUT, TraceLike, words_of
 from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
-    from heapsmith.bench.forge.page import Written
-    from heapsmith.bench.programs.measure import MeasureTable
-
-    pass
+    from heapsmith.tools.common.rounds import Stop
+    from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.forge.page import Written
 
 SECONDS = 60.0
 """The longest comparison if nothing else is said."""
@@ -60,49 +60,61 @@ class Compared(Result):
 
     def show(self) -> None:
         """Print the tables of `heapsmith compare`."""
-        from heapsmith import results
+        from heapsmith.api import printed
 
-        results.compared(self.details)
+        printed.compared(self.details)
 
 
 @typed
 def compare(
-    command: Sequence[str],
-    libraries: Iterable[DesignLike],
+    command: Annotated[Sequence[str], COMMAND],
+    libraries: Annotated[
+        Iterable[DesignLike],
+        Option(
+            "glibc, a peer (docs/peers.md), a .so or a design[; repeat it to compare].", "LIB|DESIGN", flags="--lib"
+        ),
+    ],
     *,
-    rounds: int | None = None,
-    seconds: float | None = None,
+    rounds: Annotated[int | None, Option("Exactly N counted rounds instead of {seconds}.", least=1)] = None,
+    seconds: Annotated[
+        float | None, Option("Rounds until the intervals are under 2 %[, for 60s, 5m or 1h at most].", "TIME", "--time")
+    ] = None,
     env: Mapping[str, str] | None = None,
-    everywhere: bool = False,
+    everywhere: Annotated[
+        bool, Option("Also in programs that {command} starts with another environment or user (as root).")
+    ] = False,
     progress: Progress | None = None,
 ) -> Compared:
     """Run a command under several mallocs in turn, and compare CPU and wall time, RSS, and output.
 
-    libraries: "glibc", the name of a peer (docs/peers.md), a shared library's path, or a design. rounds:
-    how often each runs; without it the rounds go on until the intervals are narrow, for `seconds` at most
-    (60), but at least 5. The command reads /dev/null, and its output is compared, not shown. env: its
-    environment. everywhere: also in programs that it starts with another environment or user (as root). Raises
-    BadInput for an unknown command or library, a command that LD_PRELOAD does not reach, and both rounds
-    and seconds; CheckFailed for a run that takes far longer than the first, and for a library that does
-    not serve the processes that do the work.
+    Without `rounds` the rounds go on for `seconds` at most (60), but there are at least 5. The command
+    reads /dev/null, and its output is compared, not shown. env: its environment. Raises BadInput for an
+    unknown command or library, a command that LD_PRELOAD does not reach, and both rounds and seconds;
+    CheckFailed for a run that takes far longer than the first, and for a library that does not serve the
+    processes that do the work.
 
     >>> measured = compare(["ls", "/"], ["glibc", "default"], rounds=1)
     >>> measured.libraries, measured.same_output
     (['glibc', 'default'], True)
     """
-    from heapsmith.bench.common.ratios import LEAST_ROUNDS
-    from heapsmith.bench.common.rounds import Stop, quiet
-    from heapsmith.bench.programs.measure import Given, measure
-    from heapsmith.model.errors import BadInput
+    from heapsmith.tools.common.ratios import LEAST_ROUNDS
+    from heapsmith.tools.common.rounds import quiet
+    from heapsmith.tools.compare.measure import Given, measure
 
-    if rounds is not None and seconds is not None:
-        raise BadInput("rounds and seconds: expected one of them, not both")
-    limited = Stop(limit_s=SECONDS if seconds is None else seconds, least=LEAST_ROUNDS)
-    stop = limited if rounds is None else Stop(rounds)
+    stop = stop_of(rounds, seconds, SECONDS, least=LEAST_ROUNDS)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
     return Compared(
         measure(words_of(command), specs, stop=stop, given=Given(env, everywhere), progress=progress or quiet)
     )
+
+
+def stop_of(rounds: int | None, seconds: float | None, usual: float, least: int = 0) -> Stop:
+    """Return when rounds end, after `usual` seconds if neither is given; BadInput if both are."""
+    from heapsmith.tools.common.rounds import Stop
+
+    if rounds is not None and seconds is not None:
+        raise Unfit(("rounds", "seconds"), "expected one of them, not both")
+    return Stop(rounds) if rounds is not None else Stop(limit_s=usual if seconds is None else seconds, least=least)
 
 
 class Report(Result):
@@ -117,50 +129,54 @@ class Report(Result):
 
     def show(self) -> None:
         """Print the page's file, its bytes, and what it shows."""
-        from heapsmith import results
+        from heapsmith.api import printed
 
-        results.reported(self.details)
+        printed.reported(self.details)
 
 
 @typed
 def report(
-    sources: TraceLike | Iterable[TraceLike],
-    out: str | os.PathLike[str],
+    sources: Annotated[
+        TraceLike | Iterable[TraceLike], Argument("Traces (.hst), or the folder that a forge wrote.", "TRACE|DIR...")
+    ],
+    out: Annotated[str | os.PathLike[str], OUT],
     *,
-    designs: DesignLike | Iterable[DesignLike] = (),
-    machine: MachineLike | None = None,
-    series: str | os.PathLike[str] | None = None,
-    glibc: bool = False,
+    designs: Annotated[
+        DesignLike | Iterable[DesignLike],
+        Option(
+            "A design to show[; repeat it]. Default: `default` and `lean`; of a forge: its base and its design.",
+            "DESIGN",
+            "--design",
+        ),
+    ] = (),
+    machine: Annotated[MachineLike | None, MACHINE] = None,
+    series: Annotated[
+        str | os.PathLike[str] | None,
+        Option("Also the time lines: .json (Chrome trace, for Perfetto) or .parquet.", "FILE"),
+    ] = None,
+    glibc: Annotated[bool, Option("Also replay the traces under glibc, and show what its bytes are for.")] = False,
     progress: Progress | None = None,
 ) -> Report:
     """Write one HTML page on traces, or on the folder that `heapsmith forge` wrote, to `out`.
 
-    designs: those to show, by default `default` and `lean`, of a forge its base and its design. machine:
-    also resident bytes. series: also write the time lines to this file, .json or .parquet. glibc: also
-    replay the traces under glibc, and show what its bytes are for. Raises BadInput for a damaged trace, a
-    folder that is not the only source or has no forge, and a file that cannot be written.
+    Raises BadInput for a damaged trace, a folder that is not the only source or has no forge, and a file
+    that cannot be written.
 
     >>> from heapsmith import Trace
     >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
     >>> report(trace, "a.html", designs="lean").file.name
     'a.html'
     """
-    from heapsmith.bench.forge.page import write_report
-    from heapsmith.bench.page.series import check_series
     from heapsmith.model.files import writable_file
     from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.tools.forge.page import write_report
+    from heapsmith.tools.page.series import check_series
 
     path, lines = writable_file(Path(out)), Path(series) if series is not None else None
     if lines is not None:
         check_series(writable_file(lines))
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
     written = write_report(
-        path,
-        paths_of(sources),
-        models_of(designs),
-        hardware=hardware,
-        series=lines,
-        glibc=glibc,
-        progress=progress,
+        path, paths_of(sources), models_of(designs), hardware=hardware, series=lines, glibc=glibc, progress=progress
     )
     return Report(written)

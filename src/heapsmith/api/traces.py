@@ -6,9 +6,10 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, overload
 
 from heapsmith.api.results import Progress, Result, frames_of
+from heapsmith.api.stated import Argument, Option, Unfit
 from heapsmith.api.typed import typed
 
 if TYPE_CHECKING:
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
-    from heapsmith.bench.record.record import RecordResult
     from heapsmith.model.trace.stats import TraceInfo
+    from heapsmith.tools.record.record import RecordResult
 
 
 class Figures(Result):
@@ -52,9 +53,9 @@ class Figures(Result):
 
     def show(self) -> None:
         """Print the figures as `heapsmith trace info` does."""
-        from heapsmith import results_traces
+        from heapsmith.api import printed
 
-        results_traces.trace_info(self.details)
+        printed.trace_info(self.details)
 
 
 class Trace:
@@ -111,8 +112,8 @@ class Trace:
     @typed
     def figures(self, *, progress: Progress | None = None) -> Figures:
         """Return sizes, lifetimes and peaks; one pass in constant memory. Raises BadInput if the trace is damaged."""
-        from heapsmith.bench.common.rounds import quiet
         from heapsmith.model.trace.stats import trace_info
+        from heapsmith.tools.common.rounds import quiet
 
         return Figures(trace_info(self.path, progress=progress or quiet))
 
@@ -199,6 +200,10 @@ class Trace:
 TraceLike: TypeAlias = Trace | str | os.PathLike[str]
 """A trace, or the path of its file."""
 
+TRACE = Argument("A trace (.hst).", "TRACE", piped=True)
+COMMAND = Argument("The program and its arguments[, after --].", "CMD")
+OUT = Option("The file to write.", "FILE", "-o --out")
+
 
 class Recording(Trace):
     """The trace of a run under the recorder, and what else the run left."""
@@ -230,10 +235,10 @@ def words_of(command: Sequence[str]) -> list[str]:
 
 @typed
 def record(
-    command: Sequence[str],
-    out: str | os.PathLike[str],
+    command: Annotated[Sequence[str], COMMAND],
+    out: Annotated[str | os.PathLike[str], OUT],
     *,
-    only: bool = False,
+    only: Annotated[bool, Option("Keep only the trace of the busiest process.")] = False,
     stacks: int = 0,
     stdin: int | IO[Any] | None = None,
     stdout: int | IO[Any] | None = None,
@@ -254,27 +259,32 @@ def record(
     >>> recording.exit_status, recording.command
     (0, ['ls', '/'])
     """
-    from heapsmith.bench.common.rounds import quiet
-    from heapsmith.bench.record.record import Processes
-    from heapsmith.bench.record.record import record as run_recorded
-    from heapsmith.model.errors import BadInput
-    from heapsmith.model.files import writable_file
-    from heapsmith.model.trace.stacks import MAX_DEPTH
-
-    if not 0 <= stacks <= MAX_DEPTH:
-        raise BadInput(f"stacks: expected 0 to {MAX_DEPTH} frames, got {stacks}")
-
-    found = run_recorded(
-        words_of(command),
-        writable_file(Path(out)),
-        processes=Processes(not only),
-        stacks=stacks,
-        stdin=stdin,
-        stdout=stdout,
-        stderr=stderr,
-        progress=progress or quiet,
-    )
-    recording = Recording(out, found)
+    streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+    recording = Recording(out, recorded(command, out, only=only, stacks=stacks, progress=progress, **streams))
     for warning in recording.warnings:
         warnings.warn(warning, stacklevel=3)
     return recording
+
+
+def recorded(
+    command: Sequence[str],
+    out: str | os.PathLike[str],
+    *,
+    only: bool,
+    stacks: int,
+    everywhere: bool = False,
+    progress: Progress | None = None,
+    **streams: Any,
+) -> RecordResult:
+    """Return the traces of a run, as `record`; everywhere: also of programs with another environment or user."""
+    from heapsmith.model.files import writable_file
+    from heapsmith.model.trace.stacks import MAX_DEPTH
+    from heapsmith.tools.common.rounds import quiet
+    from heapsmith.tools.record.record import Processes
+    from heapsmith.tools.record.record import record as run_recorded
+
+    if not 0 <= stacks <= MAX_DEPTH:
+        raise Unfit(("stacks",), f"expected 1 to {MAX_DEPTH} frames, got {stacks}")
+    words, file = words_of(command), writable_file(Path(out))
+    processes = Processes(not only, everywhere)
+    return run_recorded(words, file, processes=processes, stacks=stacks, progress=progress or quiet, **streams)

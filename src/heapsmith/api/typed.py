@@ -5,11 +5,14 @@ from __future__ import annotations
 import inspect
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import wraps
 from numbers import Integral, Real
 from types import UnionType
 from typing import IO, Any, Literal, ParamSpec, Protocol, TypeVar, Union, get_args, get_origin, runtime_checkable
+
+from heapsmith.api.stated import Stated, documented, stated
+from heapsmith.model.errors import BadInput
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -25,7 +28,10 @@ _KINDS: dict[Any, Any] = {int: Integral, float: Real, bool: object, Sequence: Co
 
 
 def typed(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function with a check of its arguments, which raises TypeError."""
+    """Return the function with a check of its arguments, and with what is said of its parameters in its docstring.
+
+    The check raises TypeError for a wrong type, and BadInput for a number below the least.
+    """
     signature, called = inspect.signature(function), function.__qualname__.removesuffix(".__init__")
 
     @wraps(function)
@@ -34,34 +40,28 @@ def typed(function: Callable[P, R]) -> Callable[P, R]:
             given = signature.bind(*args, **kwargs).arguments
         except TypeError:
             return function(*args, **kwargs)  # Python says what is wrong with such a call
-        for name, value, kind in _arguments(signature, given, function.__globals__):
-            if not _fits(value, kind):
-                raise TypeError(f"{called}: {name}: expected {_shown(kind)}, got {value!r:.60}")
+        parameters = stated(function)
+        for name, value in [*given.items(), *given.get("options", {}).items()]:
+            if name in parameters:
+                _check(called, name, value, parameters[name])
         return function(*args, **kwargs)
 
+    shown = stated(function)
+    checked.__doc__ = documented(function.__doc__, shown)
+    plain = {name: one.kind for name, one in shown.items() if one.said and name in signature.parameters}
+    checked.__annotations__ = function.__annotations__ | plain
+    parameters = [one.replace(annotation=plain.get(name, one.annotation)) for name, one in signature.parameters.items()]
+    checked.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
     return checked
 
 
-def _arguments(
-    signature: inspect.Signature, given: Mapping[str, Any], names: dict[str, Any]
-) -> Iterator[tuple[str, Any, Any]]:
-    """Yield name, value and type of the arguments, and of the options of a TypedDict."""
-    for name, value in given.items():
-        kind = _evaluated(signature.parameters[name].annotation, names)
-        if signature.parameters[name].kind is not inspect.Parameter.VAR_KEYWORD:
-            yield name, value, kind
-        elif get_args(kind):
-            options = get_args(kind)[0].__annotations__
-            for option in value.keys() & options:
-                yield option, value[option], _evaluated(options[option].__forward_arg__, names)
-
-
-def _evaluated(annotation: Any, names: dict[str, Any]) -> Any:
-    """Return the type of an annotation; Any of one whose names only type checkers import."""
-    try:
-        return eval(annotation, names) if isinstance(annotation, str) else Any
-    except (NameError, AttributeError):
-        return Any
+def _check(called: str, name: str, value: Any, parameter: Stated) -> None:
+    if not _fits(value, parameter.kind):
+        raise TypeError(f"{called}: {name}: expected {_shown(parameter.kind)}, got {value!r:.60}")
+    least = parameter.said.least if parameter.said else None
+    numbers = value if isinstance(value, Collection) else [value]
+    if least is not None and (low := [one for one in numbers if one is not None and one < least]):
+        raise BadInput(f"{name}: expected at least {least}, not {low[0]}")
 
 
 def _fits(value: Any, kind: Any) -> bool:

@@ -1,0 +1,1 @@
+"""Small attacks on the heap, and which malloc stops them."""

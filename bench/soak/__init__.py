@@ -1,0 +1,1 @@
+"""Long runs: whether memory grows without bound, and how heaps age."""

@@ -1,0 +1,1 @@
+"""Measurements that answer a question of the pages once; none of them fails."""

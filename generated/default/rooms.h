@@ -1,0 +1,9 @@
+/* What the policies of this design keep in a heap.
+ *
+ * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
+ * Do not edit: change the design, then run: heapsmith generate default -o DIR
+ */
+#pragma once
+
+struct heap_rooms {
+};

@@ -1,0 +1,22 @@
+/* Populate "batches": committed memory rises by batches of pages, which one call makes resident. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "plan.h"
+
+enum { COMMIT_STEP = POPULATE_PAGES * PAGE_BYTES };
+
+void populate(void *start, size_t bytes); /* whole pages that hold nothing: a byte of each may change */
+void populate_run_taken(uint32_t first, uint32_t length); /* those of a free run's low pages that are not committed */
+
+static inline size_t populate_step(unsigned class, size_t stride)
+{
+    return COMMIT_STEP;
+}
+
+static inline void populate_carved(void *start, size_t bytes, size_t step)
+{
+    populate(start, bytes);
+}

@@ -1,0 +1,4 @@
+/* Superslabs are resident as a whole. */
+#pragma once
+
+enum { SPARES = false };

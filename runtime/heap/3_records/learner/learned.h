@@ -1,0 +1,8 @@
+/* The capacity of a front: as its heap has learned it. */
+#pragma once
+
+/* The most blocks that level 0 of a class holds in this heap. */
+static inline uint32_t hs_capacity(struct heap *heap, unsigned class)
+{
+    return heap->front[class].capacity;
+}

@@ -1,0 +1,126 @@
+/* Freed blocks "bitmap": a mark each, beside the records; the lowest index first. */
+#pragma once
+
+#include "1_base/bound.h"
+#include "3_records/span.h"
+#include "4_blocks/block_index/block_index.h"
+#include "4_blocks/slab_numbers.h"
+
+#include <string.h>
+
+/* What a give needs of the slab besides its record. */
+struct freed_place {
+    uint64_t *words;
+    uint64_t by;
+    uintptr_t first; /* the address of its first block */
+};
+
+static inline struct freed_place freed_place(struct slab *slab, unsigned class)
+{
+    return (struct freed_place){ marks_of(slab), slab_index_by(slab, class), (uintptr_t)slab_start(slab) + hs_class[class].first };
+}
+
+static inline size_t freed_index(struct freed_place place, const void *block)
+{
+    return block_index((uintptr_t)block - place.first, place.by);
+}
+
+static inline void freed_mark(struct freed_place place, size_t word, uint64_t marks)
+{
+    check((place.words[word] & marks) == 0, "a given block was out");
+    /* One instruction reads and writes the word. The compiler would read it first, and a new page takes two faults then: see
+     * struct heap. */
+    __asm__("" : "+r"(marks));
+    place.words[word] |= marks;
+}
+
+static inline void freed_give_one(struct freed_place place, const void *block)
+{
+    size_t index = freed_index(place, block);
+    freed_mark(place, index / 64, UINT64_C(1) << index % 64);
+}
+
+/* Are the next four of the slab? One branch. */
+static inline bool freed_inside(struct freed_place place, void *const *blocks)
+{
+    uintptr_t first = (uintptr_t)blocks[0] - place.first, second = (uintptr_t)blocks[1] - place.first;
+    uintptr_t third = (uintptr_t)blocks[2] - place.first, fourth = (uintptr_t)blocks[3] - place.first;
+    return (first | second | third | fourth) < SLAB_BYTES;
+}
+
+/* Blocks that come back together are often neighbours, and each write of a word waits for the write before it: so the marks of
+ * four are one write, if one word has them. */
+static inline bool freed_give_four(struct freed_place place, void *const *blocks)
+{
+    size_t first = freed_index(place, blocks[0]), second = freed_index(place, blocks[1]);
+    size_t third = freed_index(place, blocks[2]), fourth = freed_index(place, blocks[3]);
+    if (((first ^ second) | (first ^ third) | (first ^ fourth)) >= 64)
+        return false;
+    uint64_t marks = UINT64_C(1) << first % 64 | UINT64_C(1) << second % 64;
+    marks |= UINT64_C(1) << third % 64 | UINT64_C(1) << fourth % 64;
+    check(__builtin_popcountll(marks) == 4, "four blocks are given");
+    freed_mark(place, first / 64, marks);
+    return true;
+}
+
+/* The first of `blocks`, which are of the slab, come back: how many. */
+static inline uint32_t freed_give(struct slab *slab, struct freed_place place, void *const *blocks, uint32_t count)
+{
+    (void)slab;
+    uint32_t given = 0, end = 0;
+    ROUNDS(given_together);
+    while (count - given >= 4 && freed_inside(place, blocks + given)) {
+        BOUND(given_together, MOST_GIVEN / 4);
+        end = given + 4;
+        if (freed_give_four(place, blocks + given))
+            given = end;
+        ROUNDS(given_apart);
+        for (; given < end; given++) {
+            BOUND(given_apart, 4);
+            freed_give_one(place, blocks[given]);
+        }
+    }
+    ROUNDS(given_to_slab);
+    for (; given < count && (given == 0 || lies_in_slab(place.first, blocks[given])); given++) {
+        BOUND(given_to_slab, MOST_GIVEN);
+        freed_give_one(place, blocks[given]);
+    }
+    return given;
+}
+
+/* `want` of them, at most slab->freed, to the places before `end`: the first to the last place. */
+static inline void freed_take(struct slab *slab, unsigned class, void **end, uint32_t want)
+{
+    const size_t stride = slab_stride(slab, class);
+    char *first = slab_start(slab) + hs_class[class].first;
+    uint64_t *words = marks_of(slab);
+    void **last = end - want;
+    for (size_t word = 0; end > last; word++) {
+        uint64_t left = words[word];
+        if (left == 0)
+            continue;
+        for (; left != 0 && end > last; left &= left - 1)
+            *--end = first + (word * 64 + (size_t)__builtin_ctzll(left)) * stride;
+        words[word] = left;
+    }
+}
+
+static inline void freed_begin(struct slab *slab)
+{
+    (void)slab;
+}
+
+/* The slab is retired, with all its blocks freed. */
+static inline void freed_end(struct slab *slab)
+{
+    memset(marks_of(slab), 0, BITMAP_WORDS * sizeof *hs_marks);
+}
+
+/* How many there are, for checks. */
+static inline uint32_t freed_found(const struct slab *slab)
+{
+    uint32_t set = 0;
+    for (uint32_t word = 0; word < BITMAP_WORDS; word++)
+        set += (uint32_t)__builtin_popcountll(marks_of(slab)[word]);
+    return set;
+}

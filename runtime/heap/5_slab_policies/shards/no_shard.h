@@ -1,0 +1,2 @@
+/* A heap has no shard: its classes have. */
+#pragma once

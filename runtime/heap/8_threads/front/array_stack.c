@@ -1,0 +1,45 @@
+/* Array stack, slow paths. */
+#include "8_threads/front/array_stack.h"
+
+#include "8_threads/large.h"
+#include "6_slabs/store.h"
+#include "8_threads/thread.h"
+#include "6_slabs/transfer.h"
+#include "moments.h"
+#include "8_threads/front/own_stack.h"
+
+#include <string.h>
+
+void *array_stack_refill(struct heap *heap, unsigned class)
+{
+    heap = hs_heap_of(heap);
+    if (heap == &hs_no_heap)
+        return hs_alloc_run_for(class);
+    if (hs_filled_meanwhile(heap, class) && stack_held(heap, class) > 0)
+        return stack_pop(heap, class);
+    return stack_fill(heap, class);
+}
+
+void array_stack_flush(struct heap *heap, unsigned class, void *block)
+{
+    if (heap == &hs_no_heap) {
+        hs_free_without_heap(class, block);
+        return;
+    }
+    if (stack_begins(heap, class, block))
+        return;
+    const struct class_plan *plan = &hs_class[class];
+    struct class_count *count = &heap->count[class];
+    void **slot = stack_slots(heap, class);
+    const uint32_t capacity = hs_capacity(heap, class);
+    check(stack_held(heap, class) == capacity, "array_stack: a flush finds held == capacity");
+    count_own(&count->flush, 1);
+    count_own(&count->flushed, plan->flush);
+    hs_transfer_flush(heap, class, slot);
+    memmove(slot, slot + plan->flush, (capacity - plan->flush) * sizeof *slot);
+    slot[capacity - plan->flush] = block;
+    stack_hold(heap, class, capacity - plan->flush + 1);
+    count_checked(&count->push);
+    on_front_flushed(heap, class);
+    on_flush_ended(heap);
+}

@@ -1,0 +1,49 @@
+/* A level 0 that is a stack: stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
+#include "8_threads/front/own_stack.h"
+
+#include "8_threads/large.h"
+#include "6_slabs/store.h"
+#include "6_slabs/transfer.h"
+#include "moments.h"
+
+void *stack_fill(struct heap *heap, unsigned class)
+{
+    void **slot = stack_slots(heap, class);
+    uint32_t taken = hs_transfer_take(heap, class, slot);
+    if (taken == 0)
+        taken = hs_take(heap, class, slot, hs_class[class].refill);
+    if (taken == 0)
+        return hs_alloc_run_for(class);
+    if (!stack_is_open(heap, class))
+        stack_open(heap, class);
+    stack_hold(heap, class, taken - 1);
+    void *block = slot[taken - 1];
+    on_front_missed(heap, class);
+    return block;
+}
+
+void *stack_pop(struct heap *heap, unsigned class)
+{
+    count_checked(&heap->count[class].hit0);
+    return stack_newest(heap, class);
+}
+
+bool stack_begins(struct heap *heap, unsigned class, void *block)
+{
+    if (stack_is_open(heap, class))
+        return false;
+    stack_open(heap, class);
+    *stack_slots(heap, class) = block;
+    stack_hold(heap, class, 1);
+    count_checked(&heap->count[class].push);
+    return true;
+}
+
+void stack_drain(struct heap *heap, unsigned class)
+{
+    if (!stack_is_open(heap, class))
+        return;
+    if (stack_held(heap, class) > 0)
+        hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
+    stack_hold(heap, class, 0);
+}

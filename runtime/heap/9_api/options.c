@@ -1,0 +1,274 @@
+/* The environment variable HEAPSMITH: a comma-separated list of words, strictly parsed when the library is loaded. */
+#define _GNU_SOURCE
+#include "9_api/api.h"
+#include "1_base/check.h"
+#include "1_base/cold.h"
+#include "5_slab_policies/release/release.h"
+#include "5_slab_policies/shards/shards.h"
+#include "9_api/stats.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { REPORT_PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
+
+/* Not 0, so that it lies beside data that each start writes: exit touches no page for it. */
+enum { NOTHING = 1, STATS = 2, CHECK = 4 };
+static uint8_t asked_at_exit = NOTHING;
+COLD_DATA static char stats_file[PATH_MAX]; /* empty: standard error */
+
+/* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
+static int first_stderr = -1;
+COLD_DATA static struct stat first_stderr_is;
+
+/* Process id of who writes the report, else 0: a signal does not interrupt a report to begin another, and a child of fork
+ * does not wait for a writer that it does not have. */
+static int writer;
+COLD_DATA static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
+
+static COLD void warn(const char *what, const char *word, size_t length)
+{
+    char shown[128] = "", line[TEXT_LINE];
+    memcpy(shown, word, length < sizeof shown ? length : sizeof shown - 1);
+    struct text out = text_to(STDERR_FILENO, line, sizeof line);
+    text_string(&out, "heapsmith: HEAPSMITH: ");
+    text_string(&out, what);
+    text_string(&out, " ");
+    text_quoted(&out, shown);
+    text_string(&out, "\n");
+    text_end(&out);
+}
+
+/* The name of the report's file, %p in it being the process; false if it is too long. */
+static COLD bool expand_path(void)
+{
+    struct text name = text_to(-1, path, sizeof path - 1); /* what has no room is "written" to nowhere, and fails */
+    for (const char *from = stats_file; *from != '\0'; from++) {
+        if (from[0] == '%' && from[1] == 'p') {
+            text_number(&name, (uint64_t)getpid());
+            from++;
+        } else {
+            text_bytes(&name, from, 1);
+        }
+    }
+    if (name.failed)
+        return false;
+    path[name.used] = '\0';
+    memcpy(path_now, path, name.used);
+    memcpy(path_now + name.used, ".tmp~", sizeof ".tmp~");
+    return true;
+}
+
+/* In one piece, so that processes that share a pipe do not mix; where the system refuses memory, in several. */
+static COLD bool write_stats(int fd)
+{
+    enum { ROOM = 1 << 18 };
+    char spare[TEXT_LINE];
+    char *room = mmap(NULL, ROOM, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    bool is_mapped = room != MAP_FAILED;
+    struct text out = is_mapped ? text_to(fd, room, ROOM) : text_to(fd, spare, sizeof spare);
+    stats_json(&out);
+    bool written = text_end(&out);
+    if (is_mapped)
+        munmap(room, ROOM);
+    return written;
+}
+
+/* Whole or not at all: under a temporary name first. */
+static COLD bool write_file(void)
+{
+    if (!expand_path())
+        return false;
+    int fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return false;
+    bool written = write_stats(fd);
+    close(fd);
+    if (written && rename(path_now, path) == 0)
+        return true;
+    unlink(path_now);
+    return false;
+}
+
+static COLD void keep_stderr(void)
+{
+    if (first_stderr < 0)
+        first_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 64); /* out of the way of programs that count on low ones */
+    if (first_stderr >= 0)
+        fstat(first_stderr, &first_stderr_is);
+}
+
+/* The descriptor that was kept, unless the program closed it and perhaps opened another file there. */
+static COLD int report_descriptor(void)
+{
+    struct stat now;
+    bool kept = first_stderr >= 0 && fstat(first_stderr, &now) == 0 && now.st_dev == first_stderr_is.st_dev &&
+                now.st_ino == first_stderr_is.st_ino;
+    return kept ? first_stderr : STDERR_FILENO;
+}
+
+/* False if another report is being written. The thread must not be cancelled here: it would leave the exit of the process, or
+ * it may have been interrupted with a lock in its hands. */
+static COLD bool write_report(void)
+{
+    int cancel_state, none = __atomic_load_n(&writer, __ATOMIC_RELAXED), self = getpid();
+    if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
+        return false;
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+    if (stats_file[0] == '\0')
+        write_stats(report_descriptor());
+    else if (!write_file())
+        warn("cannot write", stats_file, strlen(stats_file));
+    pthread_setcancelstate(cancel_state, NULL);
+    __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);
+    return true;
+}
+
+static COLD void on_signal(int number)
+{
+    int saved = errno;
+    write_report();
+    errno = saved;
+}
+
+static COLD bool report_on(const char *name)
+{
+    keep_stderr();
+    int number = strcmp(name, "USR1") == 0 ? SIGUSR1 : strcmp(name, "USR2") == 0 ? SIGUSR2 : 0;
+    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
+    sigemptyset(&action.sa_mask);
+    return number != 0 && sigaction(number, &action, NULL) == 0;
+}
+
+static COLD bool report_to(const char *file)
+{
+    size_t length = strlen(file);
+    if (length == 0 || length >= sizeof stats_file)
+        return false;
+    memcpy(stats_file, file, length + 1);
+    asked_at_exit |= STATS;
+    return true;
+}
+
+/* A decimal number and nothing else, below 2^63. */
+static COLD bool read_number(const char *digits, uint64_t *number)
+{
+    uint64_t found = 0;
+    const char *digit = digits;
+    for (; *digit >= '0' && *digit <= '9' && found < (uint64_t)1 << 59; digit++)
+        found = found * 10 + (uint64_t)(*digit - '0');
+    if (digit == digits || *digit != '\0')
+        return false;
+    *number = found;
+    return true;
+}
+
+static COLD bool report_foreign_above(const char *digits)
+{
+    return read_number(digits, &stats_foreign_limit);
+}
+
+/* Of use to designs that keep away from a limit, and no mistake with others. */
+static COLD bool limit_by(const char *digits)
+{
+    uint64_t bytes;
+    if (!read_number(digits, &bytes))
+        return false;
+    release_limit(bytes);
+    return true;
+}
+
+/* Words with a value, and what takes it; false: it is none. */
+static const struct {
+    const char *name;
+    bool (*take)(const char *value);
+} valued[] = {
+    { "stats=", report_to },
+    { "stats-on=", report_on },
+    { "foreign=", report_foreign_above },
+    { "limit=", limit_by },
+    { "nodes=", nodes_told },
+};
+
+/* A word as it stands, '\0' behind it. */
+static COLD void take_word(const char *word)
+{
+    size_t length = strlen(word);
+    for (size_t index = 0; index < sizeof valued / sizeof valued[0]; index++) {
+        size_t name = strlen(valued[index].name);
+        if (strncmp(word, valued[index].name, name) != 0)
+            continue;
+        if (!valued[index].take(word + name))
+            warn("bad value in", word, length);
+        return;
+    }
+    if (strcmp(word, "stats") == 0) {
+        asked_at_exit |= STATS;
+        stats_file[0] = '\0';
+        keep_stderr();
+    } else if (strcmp(word, "check") != 0) {
+        warn("unknown word", word, length);
+    } else if (HEAPSMITH_CHECKED) {
+        asked_at_exit |= CHECK;
+    } else {
+        warn("this library was not built with --checked:", word, length);
+    }
+}
+
+/* What follows the name; NULL if the text does not begin with it. */
+static const char *behind(const char *text, const char *name)
+{
+    while (*name != '\0' && *text == *name)
+        text++, name++;
+    return *name == '\0' ? text : NULL;
+}
+
+/* Without getenv(3) and strncmp(3), which would bring pages of the C library in. NULL where the program has rights that its
+ * caller lacks. */
+static const char *options_in(char *const *environment)
+{
+    const char *list = NULL;
+    while (*environment != NULL && list == NULL)
+        list = behind(*environment++, "HEAPSMITH=");
+    return list != NULL && getauxval(AT_SECURE) == 0 ? list : NULL;
+}
+
+/* The program may write over its environment later: nothing here points into it. */
+__attribute__((constructor)) static void read_options(int count, char **arguments, char **environment)
+{
+    const char *list = options_in(environment);
+    while (list != NULL && *list != '\0') {
+        char word[PATH_MAX + 16];
+        size_t length = strcspn(list, ",");
+        bool fits = length < sizeof word;
+        if (fits) {
+            memcpy(word, list, length);
+            word[length] = '\0';
+            take_word(word);
+        } else {
+            warn("unknown word", list, length);
+        }
+        list += length + (list[length] == ',');
+    }
+    release_limit_start();
+}
+
+/* At exit() and the end of main; not at _exit() nor when a signal kills the process. */
+__attribute__((destructor)) static void at_exit(void)
+{
+    if (asked_at_exit & CHECK)
+        heapsmith_check();
+    for (int turn = 0; (asked_at_exit & STATS) && turn < REPORT_PATIENCE && !write_report(); turn++)
+        sched_yield();
+}

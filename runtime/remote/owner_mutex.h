@@ -1,6 +1,0 @@
-/* Remote free "owner's mutex": what the emitted free calls. */
-#pragma once
-
-#include "heap.h"
-
-void remote_free(struct heap *owner, unsigned class, void *block); /* by another thread than the owner's */

@@ -1,0 +1,90 @@
+"""How a command ends: its exit status, and one line on stderr for a failure."""
+
+import errno
+import io
+import os
+import signal
+import sys
+
+import typer
+
+from heapsmith.api import show
+from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing
+from heapsmith.tools.common.inherited import closed_streams
+
+_OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""Errors that are standard output's if they name no file: model/files.py writes all others, and names them."""
+
+
+def stop(number: int, _: object) -> None:
+    """End with the status of a program that this signal ends."""
+    raise SystemExit(128 + number)
+
+
+def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsmith") -> int:
+    """Run one command and return its exit status. A failure becomes one line on stderr. `program`: as it was called."""
+    try:
+        answer = app(arguments, prog_name=program, standalone_mode=False)
+        sys.stdout.flush()
+        return answer if isinstance(answer, int) else 0
+    except HeapsmithError as error:
+        _complain(str(error))
+        return error.exit_code
+    except typer.TyperException as error:
+        message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")  # the library's own words
+        context = getattr(error, "ctx", None)
+        _complain(f"{message} (see {context.command_path if context else program} --help)")
+        return BadInput.exit_code
+    except BrokenPipeError:
+        return _reader_gone()
+    except OSError as error:
+        written = error.filename2 or error.filename  # of a copy, filename is what is read
+        where = written or ("standard output" if error.errno in _OF_OUTPUT else "input or output")
+        is_closed = error.errno == errno.EBADF and error.filename is None
+        _complain(f"{where}: {'it is closed' if is_closed else error.strerror or error}")
+        _drop_output_that_fails()
+        return Missing.exit_code
+    except MemoryError as error:
+        _complain(f"not enough memory{f': {error}' if str(error) else ''}")
+        return Missing.exit_code
+    except KeyboardInterrupt:
+        return 128 + signal.SIGINT
+    except SystemExit as stop:
+        broken = isinstance(stop.__context__, BrokenPipeError)  # which typer makes an exit of 1
+        return _reader_gone() if broken else int(stop.code or 0)
+
+
+def _complain(what: str) -> None:
+    show.note(f"heapsmith: {what}", MOST_OF_ERROR)
+
+
+def _reader_gone() -> int:
+    """The reader of our output has closed it: end silently with the status of a program that SIGPIPE ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    return 128 + signal.SIGPIPE
+
+
+def _drop_output_that_fails() -> None:
+    """Lead standard output to /dev/null if it takes nothing: Python writes what is left of it when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+
+
+def open_streams() -> None:
+    """Open closed standard streams, and escape characters that the encoding of a stream lacks.
+
+    Input then has no content, and errors go nowhere. Output cannot be written: a result that is lost is an error.
+    """
+    for number, flags in enumerate((os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, flags), True)  # takes the lowest number that is free: this one
+            closed_streams.add(number)
+    sys.stdout = sys.stdout or open(1, "w")  # noqa: SIM115 - open for as long as the process
+    sys.stderr = sys.stderr or open(2, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

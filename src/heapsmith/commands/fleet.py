@@ -1,0 +1,119 @@
+"""The commands for many traces: sweep designs over them, guard a design against their drift."""
+
+import os
+from pathlib import Path
+from typing import Annotated
+
+import heapsmith
+from heapsmith.api import show
+from heapsmith.api.stated import Argument, Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results
+from heapsmith.commands.options import Commands, Given, example, options_of
+
+app = Commands()
+
+
+@app.command(
+    epilog=example(
+        "sweep --designs builtin --traces traces -o results.parquet",
+        "sweep --designs grid.toml --designs lean --traces a.hst --machine default -o results.parquet",
+        "sweep --designs grid.toml --traces traces --scheduler tcp://10.0.0.7:8786 -o results.parquet",
+    )
+)
+@options_of(heapsmith.simulate, "designs traces out machine workers scheduler")
+def sweep(
+    given: Given,
+    designs: Annotated[
+        list[str],
+        Option(
+            "A folder of designs and grids, a design, a grid (docs/sweep.md), or `builtin` for all built-in "
+            "designs; repeat it.",
+            "DIR|FILE|NAME",
+        ),
+    ],
+    traces: Annotated[list[Path], Option("Traces, or a folder of them; repeat it.", "DIR|FILE")],
+    out: take.OutFile,
+    workers: Annotated[int | None, Option("Processes. Default: one for each processor.", least=1)] = None,
+    scheduler: take.Scheduler = None,
+    store: Annotated[Path | None, Option("Where finished tasks are kept. Default: the user's cache.", "DIR")] = None,
+    json: take.Json = False,
+) -> None:
+    """Simulate every design on every trace and write one row for each to a Parquet file.
+
+    What is finished is kept. After an interrupt, the same command goes on where it was; another sweep with some of the
+    same designs and traces simulates only what is new. See docs/sweep.md.
+    """
+    from heapsmith.model.errors import BadInput
+    from heapsmith.model.files import cache_dir
+    from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.tools.sweep import sweep as fleet
+    from heapsmith.tools.sweep.grid import variants
+
+    if workers is not None and scheduler is not None:
+        raise BadInput("--workers and --scheduler: expected one of them; a cluster has its own workers")
+    found, skipped = variants(designs)
+    asked = fleet.Request(
+        variants=found,
+        skipped=skipped,
+        traces=take.trace_files(traces),
+        hardware=load_hardware(given["machine"]) if "machine" in given else None,
+        folder=take.writable_folder(store if store is not None else cache_dir() / "sweep"),
+    )
+    path = take.writable_file(out)
+    runs_on = fleet.executor(workers or len(os.sched_getaffinity(0)), scheduler)
+    try:
+        with show.progress() as progress:
+            done = fleet.sweep(asked, path, runs_on, progress)
+    except KeyboardInterrupt:
+        show.note("heapsmith: interrupted: what is finished is kept, and the same command goes on from there")
+        raise
+    show.emit_json(done) if json else results.swept(done)
+
+
+@app.command(
+    epilog=example(
+        "guard tuned.toml mon.hst tue.hst --baseline tuned.guard.json --write",
+        "guard tuned.toml new.hst --baseline tuned.guard.json --max-waste-rise 10%",
+    )
+)
+def guard(
+    design: take.Design,
+    traces: Annotated[list[Path], Argument("Recordings (.hst); together they are the workload.", "TRACE...")],
+    baseline: Annotated[Path, Option("The figures that the design was made for (JSON).", "FILE")],
+    write: Annotated[bool, Option("Write the baseline from these recordings.")] = False,
+    max_waste_rise: Annotated[str, Option("The most that committed bytes per live byte may rise.", "SHARE")] = "5%",
+    max_slow_rise: Annotated[str, Option("The most that slow operations per operation may rise.", "SHARE")] = "20%",
+    max_size_shift: Annotated[
+        str, Option("The largest share of requests that may move to other sizes.", "SHARE")
+    ] = "0.1",
+    max_lifetime_shift: Annotated[
+        str, Option("The largest share of blocks that may move to other lifetimes.", "SHARE")
+    ] = "0.1",
+    json: take.Json = False,
+) -> int:
+    """Check that new recordings still are what a design was made for. The exit status is 1 if they drift.
+
+    Write a baseline when you tune a design, and check it in your CI. The table says which figure drifts; below it
+    stands what changed, and what new size classes would save. See docs/guard.md.
+    """
+    from heapsmith.model.design.design import load
+    from heapsmith.model.search import guard as watch
+    from heapsmith.model.search.workload import write_baseline
+
+    limits = watch.Limits(
+        waste_rise=take.share("--max-waste-rise", max_waste_rise),
+        slow_rise=take.share("--max-slow-rise", max_slow_rise),
+        size_shift=take.share("--max-size-shift", max_size_shift),
+        lifetime_shift=take.share("--max-lifetime-shift", max_lifetime_shift),
+    )
+    with show.progress() as progress:
+        if write:
+            written = write_baseline(take.writable_file(baseline), load(design), traces, progress)
+        else:
+            found = watch.guard(load(design), baseline, traces, limits, progress)
+    if write:
+        show.emit_json(written) if json else show.line(baseline)
+        return 0
+    show.emit_json(found) if json else results.guarded(found)
+    return 0 if found.ok else 1

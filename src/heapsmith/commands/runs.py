@@ -1,0 +1,227 @@
+"""The commands that run programs and replays, and report: run, replay, report, forge, doctor."""
+
+import glob
+import os
+import time as clock
+from pathlib import Path
+from typing import Annotated
+
+import heapsmith
+from heapsmith.api import show
+from heapsmith.api.programs import stop_of
+from heapsmith.api.stated import Argument, Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import results
+from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
+from heapsmith.model.errors import BadInput
+
+CLOCK_OF_FILES_NS = 20_000_000
+"""By this much the time of a file may be before that of the process that wrote it."""
+
+app = Commands()
+
+
+@app.command(context_settings=COMMAND_LINE, epilog=example("run default -- python3 x.py", "run out/py/libpy.so -- ls"))
+@options_of(heapsmith.compare, "library command stats everywhere", command=take.command_words)
+def run(
+    given: Given,
+    library: Annotated[str, Argument("A library (.so), or a design to build.", "LIB|DESIGN")],
+    stats: Annotated[
+        str | None, Option("Write the heap's counters at exit; %p becomes the process id.", "FILE")
+    ] = None,
+) -> int:
+    """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
+    from heapsmith.codegen.built import library_of
+    from heapsmith.model.design.design import load
+    from heapsmith.tools.compare.measure import run_under
+
+    path = take.library_file(library) or library_of(load(library))
+    added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
+    began = clock.time_ns()
+    status = run_under(
+        path, given["command"], added, everywhere=given["everywhere"], of_memory=stats is not None, say=_warn
+    )
+    if stats is not None and not _is_written(stats, began):
+        show.note(f"heapsmith: {stats}: not written: no process under the library ended in order")
+    return status
+
+
+def _warn(line: str) -> None:
+    show.note(f"heapsmith: warning: {line}")
+
+
+def _is_written(stats: str, since_ns: int) -> bool:
+    """Whether a process wrote its counters, whose name has its number in place of %p."""
+    name = "[0-9]*".join(map(glob.escape, stats.split("%p")))
+    return any(os.stat(found).st_mtime_ns >= since_ns - CLOCK_OF_FILES_NS for found in glob.glob(name))
+
+
+@app.command(epilog=example("stats stats.json", "stats stats.json --csv > counts.csv"))
+def stats(
+    report: Annotated[Path, Argument("What `run --stats` or HEAPSMITH=stats=FILE wrote.", "REPORT")],
+    json: take.Json = False,
+    csv: Annotated[bool, Option("Print the counters as CSV.")] = False,
+) -> None:
+    """Show the counters that a library wrote at exit: layers by class, locks and system calls.
+
+    Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`.
+    """
+    from heapsmith.tools.common.counter_reports import as_csv, read_report, tables
+    from heapsmith.tools.common.tables import draw
+
+    found = read_report(report)
+    if csv:
+        show.text(as_csv(found))
+    elif json:
+        show.emit_json(found)
+    else:
+        for words in tables(found):
+            draw(words)
+
+
+@app.command(epilog=example("top 4711", "top --lib default -- python3 x.py", "top 4711 --once --json --interval 0.2s"))
+def top(
+    target: Annotated[list[str], Argument("A process, or a command to start.", "PID | -- CMD")],
+    lib: Annotated[str | None, Option("Preload it to CMD.", "LIB|DESIGN")] = None,
+    interval: Annotated[str, Option("Time between two looks: 0.5s, 2s.", "TIME")] = "1s",
+    once: Annotated[bool, Option("Print one look, with the rates of one interval.")] = False,
+    json: Annotated[bool, Option("Print each look as a line of JSON.")] = False,
+) -> int:
+    """Show what the heap of a running process does: rates, bytes by class, memory, threads.
+
+    The process, or one that descends from it, runs under a heapsmith library. It is read from outside and does not
+    stop. CMD reads nothing, and its outputs go to /dev/null. It ends with the view; Ctrl-C ends both. The exit status
+    is that of CMD if it ends first.
+    """
+    from heapsmith.tools.top.top import Shown, of_command, of_process
+
+    how = Shown(take.seconds("--interval", interval), once, json)
+    if len(target) == 1 and target[0].isdecimal():
+        if lib is not None:
+            raise BadInput("--lib: a library cannot be preloaded to a process that runs; expected -- CMD")
+        return of_process(int(target[0]), how)
+    return of_command(take.command_words("", target), lib, how)
+
+
+@app.command(epilog=example("replay py.hst --lib glibc --lib out/py/libpy.so", "replay py.hst --lib mimalloc --json"))
+@options_of(heapsmith.compare, "trace libraries rounds check latency bytes")
+def replay(
+    given: Given,
+    trace: take.Trace,
+    rounds: take.Rounds = 5,
+    check: Annotated[bool, Option("Check alignment and contents of every block first.")] = False,
+    latency: Annotated[bool, Option("Then stamp each operation: p50, p99, p99.9 and the worst.")] = False,
+    bytes: Annotated[bool, Option("Also what glibc's bytes are for at the peak of the live bytes.")] = False,
+    json: take.Json = False,
+) -> None:
+    """Replay a trace with any malloc and measure it. Interleaved rounds: time per operation, peak RSS, their spread."""
+    from heapsmith.tools.common.rounds import Stop
+    from heapsmith.tools.replay.replay import replay as run_replay
+
+    with show.progress() as progress:
+        found = run_replay(
+            trace,
+            given["libraries"],
+            stop=Stop(rounds),
+            check=check,
+            latency=latency,
+            count_bytes=bytes,
+            progress=progress,
+        )
+    show.emit_json(found) if json else results.replayed(found)
+
+
+@app.command(
+    context_settings=COMMAND_LINE,
+    epilog=example(
+        "compare --lib glibc --lib jemalloc --lib out/py/libpy.so -- python3 x.py",
+        "compare --lib glibc --lib default --lib tuned.toml --rounds 9 --json -- ./server --self-test",
+    ),
+)
+@options_of(heapsmith.compare, command=take.command_words, seconds=take.seconds)
+def compare(given: Given, json: take.Json = False) -> int:
+    """Run CMD under any mallocs and compare CPU and wall time, peak and average RSS, and output.
+
+    Rounds go on until the intervals of CPU and peak RSS are under 2 %, for 60 s at most, but 5 at least. In each
+    round CMD runs once under each malloc, in shuffled order, with /dev/null as its input. Ratios are to the first
+    malloc. The exit status is 1 if the output or the exit status of CMD is another than under the first, or if a
+    malloc does not serve the processes that do the work.
+    """
+    with show.progress() as progress:
+        found = heapsmith.compare(**given, progress=progress)
+    show.emit_json(found.details) if json else found.show()
+    return 0 if found.same_output else 1
+
+
+@app.command(
+    epilog=example("report py.hst --design default --design tuned.toml -o report.html", "report out/py -o report.html")
+)
+@options_of(heapsmith.report)
+def report(given: Given, json: take.Json = False) -> None:
+    """Write one HTML page on traces, or on what a forge found: bytes over time, maps of addresses, sizes, the search.
+
+    The page needs no network. --machine adds resident bytes.
+    """
+    with show.progress() as progress:
+        found = heapsmith.report(**given, progress=progress)
+    show.emit_json(found.details) if json else found.show()
+
+
+@app.command(
+    context_settings=COMMAND_LINE, epilog=example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c")
+)
+@options_of(
+    heapsmith.compare,
+    "command out base favour budget max_overhead name rounds seconds",
+    command=take.command_words,
+    seconds=take.seconds,
+)
+@options_of(heapsmith.tune, "base favour budget max_overhead", budget=take.seconds)
+def forge(
+    given: Given,
+    out: take.OutFolder,
+    name: Annotated[str | None, Option("The design's name. Default: that of the folder.", "NAME")] = None,
+    json: take.Json = False,
+) -> None:
+    """Make a malloc for CMD, prove it and measure it.
+
+    The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
+    /dev/null as its input. Its outputs are compared, not shown. The measurements take 30 s at most, unless --time or
+    --rounds says otherwise, or 5 rounds take longer. The verdict says which malloc to use, and the last lines what to
+    type next. Ctrl-C leaves a report on what is done.
+    """
+    from heapsmith.model.design.design import load
+    from heapsmith.model.design.toml import design_name
+    from heapsmith.model.search.tune import Asked
+    from heapsmith.tools.forge import forge as smithy
+    from heapsmith.tools.replay.finalists import replays
+
+    design, stop = load(given["base"]), stop_of(given.get("rounds"), given.get("seconds"), 30.0)
+    folder = take.writable_folder(out)
+    with show.progress() as progress:
+        report = smithy.forge(
+            given["command"],
+            folder,
+            base=design,
+            name=name or design_name(folder.absolute().name),
+            asked=Asked(
+                favour=given["favour"],
+                seconds=given.get("budget"),
+                max_overhead=given["max_overhead"],
+                replays=replays(True, progress=progress),
+            ),
+            stop=stop,
+            say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
+            progress=progress,
+        )
+    show.emit_json(report) if json else results.forged(report)
+
+
+@app.command(epilog=example("doctor", "doctor --json"))
+def doctor(json: take.Json = False) -> int:
+    """Say which tools this machine has and lacks. The exit status is 3 if an essential tool is absent."""
+    from heapsmith.tools.report.doctor import doctor as examine
+
+    found = examine()
+    show.emit_json(found) if json else results.doctor(found)
+    return 3 if found.lacking else 0

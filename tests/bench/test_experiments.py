@@ -1,0 +1,247 @@
+"""The experiments: their file, the check that arms differ as stated, verdicts, and a run that goes on."""
+
+from pathlib import Path
+from shutil import which
+
+import msgspec
+import pytest
+from conftest import Answer
+from test_cli import Call
+from traces import random_trace
+
+from heapsmith.bench.experiments import mechanisms, page, profile
+from heapsmith.bench.experiments import run as runs
+from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, designs_of, faults
+from heapsmith.bench.experiments.run import Change, Measured, Result, Verdict, judged, run_experiments
+from heapsmith.codegen import layouts
+from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import run_tool
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.memory.hardware import load_hardware
+from heapsmith.model.predict.cost import instructions_of, kinds
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.tools.common.ratios import Ratio
+
+BOOK = book()
+
+
+@pytest.mark.parametrize("name", BOOK.experiments)
+def test_arms_differ_in_the_named_values_and_in_nothing_else(name: str) -> None:
+    assert faults(name, BOOK.experiments[name]) == []
+
+
+def changed(**fields: object) -> Experiment:
+    return msgspec.convert({**msgspec.to_builtins(BOOK.experiments["E12"]), **fields}, Experiment)
+
+
+def test_another_value_is_noticed() -> None:
+    arms = [{"name": "a", "design": {"empties": "dedicated", "grain": 8}}, {"name": "b"}]
+    assert any("differ in grain too: 8 and 16" in fault for fault in faults("E", changed(arms=arms)))
+
+
+def test_a_consequence_that_is_not_stated_is_noticed() -> None:
+    one = changed(arms=[{"name": "a", "design": {"transfer_bytes": 0}}, {"name": "b"}], varies=["transfer_bytes"])
+    assert any("the plan's transfer_slots differs" in fault for fault in faults("E", one))
+
+
+def test_arms_that_do_not_differ_are_noticed() -> None:
+    assert faults("E", changed(arms=[{"name": "a"}, {"name": "b"}])) == ["E: a and b do not differ in empties"]
+
+
+def test_huge_pages_that_act_on_one_arm_only_are_noticed() -> None:
+    assert any("state thp" in fault for fault in faults("E", changed(base={})))
+
+
+def test_a_wrong_file_is_named(tmp_path: Path) -> None:
+    file = tmp_path / "x.toml"
+    arms = "arms = [{ name = 'a' }, { name = 'b' }]"
+    one = f"about = 'x'\nclaim = {{ text = 'y' }}\nworkloads = ['z']\n{arms}\n"
+    file.write_text(f"[workloads]\n[experiments.E1]\n{one}")
+    with pytest.raises(BadInput, match=r"x.toml: experiments.E1.workloads: there is no workload 'z'"):
+        book(file)
+    with pytest.raises(BadInput, match="E99: no such experiment"):
+        BOOK.chosen(["E99"])
+
+
+@pytest.mark.parametrize(
+    ("predicted", "interval", "claimed", "expected"),
+    [
+        (0.9, (0.88, 0.86, 0.91), "less", ("holds here", True)),
+        (1.1, (0.88, 0.86, 0.91), "less", ("holds here", False)),
+        (0.9, (1.2, 1.1, 1.3), "less", ("opposite here", False)),
+        (0.9, (1.0, 0.995, 1.004), "less", ("no difference here", None)),
+        (0.9, (1.0, 0.9, 1.1), "less", ("undecided", None)),
+        (0.9, (0.5, None, None), "less", ("undecided", None)),
+        (1.0, (1.0, 0.995, 1.004), "same", ("holds here", None)),
+        (1.001, (0.97, 0.95, 0.995), "less", ("holds here", True)),  # it may be half a percent
+        (0.999, (0.97, 0.95, 0.985), "less", ("holds here", False)),
+        (0.999, (1.03, 1.005, 1.05), "less", ("opposite here", True)),
+        (0.5, None, "less", ("holds here", None)),
+    ],
+)
+def test_verdicts(
+    predicted: float,
+    interval: tuple[float, float | None, float | None] | None,
+    claimed: str,
+    expected: tuple[Verdict, bool | None],
+) -> None:
+    assert judged(Change("cpu", predicted, Ratio(*interval) if interval else None), claimed) == expected
+
+
+def test_an_interrupted_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    seen: list[str] = []
+
+    def examine(_: Book, name: str, *__: object, **___: object) -> list[Result]:
+        seen.append(name)
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        return [Result(name, "w", "a", "b", "", [Change("cpu", 1.0, None)], "undecided", None)]
+
+    monkeypatch.setattr(runs, "examine", examine)
+    machine = load_hardware("default")
+
+    def run() -> list[str]:
+        found = run_experiments(BOOK, ["E7", "E12"], machine, rounds=1, quick=True, progress=lambda *_: None)
+        return [one.experiment for one in found.results]
+
+    with pytest.raises(KeyboardInterrupt):
+        run()
+    assert run() == ["E7", "E12"]
+    assert seen == ["E7", "E12", "E12"]
+    assert run() == ["E7", "E12"]  # a run that ended leaves nothing: the next one measures anew
+    assert seen[3:] == ["E7", "E12"]
+
+
+def test_arms_are_checked_before_anything_runs() -> None:
+    wrong = msgspec.structs.replace(BOOK, experiments={"E12": changed(arms=[{"name": "a"}, {"name": "b"}])})
+    with pytest.raises(CheckFailed, match="do not differ in empties"):
+        runs.examine(wrong, "E12", load_hardware("default"), rounds=1, quick=True, progress=lambda *_: None)
+
+
+def test_layouts_of_a_library_are_the_same_code_at_other_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(layouts, "LAYOUTS", 3)
+    found = layouts.layouts_of(load("bare"))
+    places, sizes = set(), set()
+    for library in found:
+        symbols = [line.split() for line in run_tool(["nm", "-S", str(library)], library.name).splitlines()]
+        hot = {words[3]: words for words in symbols if len(words) == 4 and words[3] in ("malloc", "free")}
+        places.add(tuple(sorted(words[0] for words in hot.values())))
+        sizes.add(tuple(sorted((name, words[1]) for name, words in hot.items())))
+    assert (len(places), len(sizes)) == (3, 1)
+    assert list(layouts.paddings("a")) == list(layouts.paddings("a")) != list(layouts.paddings("b"))
+
+
+def test_each_round_has_another_layout() -> None:
+    paths: list[Path | None] = [Path(str(number)) for number in range(7)]
+    turns = [runs.in_turn(paths, seed) for seed in ("E6 list", "E6 list", "E6 ring-64")]
+    first, again, other = ([next(turn) for _ in range(14)] for turn in turns)
+    assert first == again
+    assert first != other
+    assert first[:7] == first[7:]
+    assert set(first) == set(paths)
+
+
+def test_every_arm_has_a_price(tmp_path: Path) -> None:
+    """There is a constant for each kind of instructions that an experiment's designs have."""
+    trace = random_trace(tmp_path / "t.hst", 6000, 3, max_size=100_000)
+    designs = [design for name, one in BOOK.experiments.items() for design in designs_of(name, one).values()]
+    known = instructions_of(load_hardware())
+    for design, row in zip(designs, simulate(trace, designs).rows, strict=True):
+        assert kinds(make_plan(design), row).keys() - known.keys() == set(), design.name
+
+
+def test_rounds_end_when_the_intervals_are_narrow() -> None:
+    def run(*cpu: float) -> list[Measured]:
+        return [Measured(one, one, 1, 1, 1) for one in cpu]
+
+    steady, other = run(100, 100, 100, 100, 100), run(90, 90.1, 90.2, 90.3, 90.4)
+    assert runs._is_known("cpu", [steady, other])
+    assert runs._is_known("slabs", [steady, other])  # the model alone tells it: the rounds are for the times
+    assert not runs._is_known("cpu", [steady[:4], other[:4]])
+    assert not runs._is_known("cpu", [steady, run(90, 90, 90, 90, 95)])
+    assert not runs._is_known("cpu", [steady, other, run(50, 60, 70, 80, 90)])
+
+
+def test_the_time_left_is_that_of_the_finished_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([0.0, 60.0, 60.0])
+    monkeypatch.setattr(runs.time, "monotonic", lambda: next(clock))
+    said: list[tuple[str, int, int]] = []
+    ahead = runs.Ahead(BOOK, ["E7", "E12"], lambda *one: said.append(one))
+    ahead("E7", 1, 9)
+    ahead.finished("E7")
+    ahead("E12", 1, 9)
+    assert said == [("E7", 0, 12), ("E12, about 1 min left", 6, 12)]
+
+
+def test_the_committed_page_has_the_experiments_of_the_file() -> None:
+    page.check()
+
+
+def test_commands(lab: Call) -> None:
+    assert "E12" in lab("experiments", "list").out
+    shown: Answer = lab("experiments", "show", "E12")
+    assert (shown.status, "empties" in shown.out) == (0, True)
+    assert lab("experiments", "run", "E99").status == 2
+    assert lab("experiments", "run", "E12", "-o", "x.txt").status == 2
+
+
+def test_every_arm_has_a_name_of_its_own() -> None:
+    for one in BOOK.experiments.values():
+        names = [arm.name for arm in one.arms]
+        assert len(set(names)) == len(names)
+        assert all(isinstance(arm, Arm) for arm in one.arms)
+
+
+def test_the_page_of_mechanisms_is_that_of_its_rows() -> None:
+    assert mechanisms.PAGE.read_text() == mechanisms.text()
+
+
+def test_a_row_that_does_not_hold_is_noticed() -> None:
+    one = mechanisms.Mechanism("x", {"empties": "dedicated"}, "default", "test_store.py::test_none", ["E99"])
+    assert len(mechanisms.faults("M0", one)) == 3
+
+
+@pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
+def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "t.hst", 6000, 5)
+    arms = [profile.Arm("default", load("default"), library_of(load("default")))]
+    (shares,) = profile.profiled("E5", BOOK.experiments["E5"], "t", trace, arms, load_hardware())
+    for told in ([figure.predicted for figure in shares.figures], [figure.measured for figure in shares.figures]):
+        assert sum(filter(None, told)) == pytest.approx(1)
+    (counters,) = profile.profiled("E38", BOOK.experiments["E38"], "t", trace, arms, load_hardware())
+    instructions = counters.figures[0]
+    assert instructions.quantity == "instructions"
+    assert instructions.predicted == pytest.approx(instructions.measured, rel=0.1)
+
+
+@pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
+def test_the_dispatcher_is_what_calls_the_functions_of_the_classes(tmp_path: Path) -> None:
+    trace = random_trace(tmp_path / "t.hst", 2000, 5)
+    design = next(iter(designs_of("E36", BOOK.experiments["E36"]).values()))
+    arms = [profile.Arm("list", design, library_of(design))]
+    (shares,) = profile.profiled("E36", BOOK.experiments["E36"], "t", trace, arms, load_hardware())
+    told = {figure.quantity: figure.measured for figure in shares.figures}
+    assert sum(filter(None, told.values())) == pytest.approx(1)
+    assert all(figure.predicted is None for figure in shares.figures)
+    assert min(filter(None, told.values())) > 0.1
+
+
+def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def examined(_: Book, name: str, *__: object, **___: object) -> list[Result]:
+        if name == "E2":
+            raise Missing("mimalloc: not found")
+        return [Result(name, "w", "a", "b", "", [Change("cpu", 1.0, None)], "undecided", None)]
+
+    def run(*names: str) -> runs.Results:
+        return run_experiments(BOOK, names, load_hardware(), rounds=1, quick=True, progress=lambda *_: None)
+
+    monkeypatch.setattr(runs, "examine", examined)
+    found = run("E2", "E12")
+    assert found.skipped == {"E2": "mimalloc: not found"}
+    assert [one.experiment for one in found.results] == ["E12"]
+    assert "It was skipped: mimalloc: not found." in page.markdown(BOOK, found)
+    with pytest.raises(Missing, match="mimalloc"):
+        run("E2")

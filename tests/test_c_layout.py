@@ -1,0 +1,239 @@
+"""The library's C: its layers and rooms, and that no file of it asks which policies a design has."""
+
+import re
+import shutil
+from collections.abc import Iterator
+from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from heapsmith.codegen import rooms
+from heapsmith.codegen.layers import HEAP, INCLUDED, RUNTIME, layers
+from heapsmith.codegen.rooms import ASKED
+from heapsmith.model import policy
+from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.design.plan import make_plan
+
+PROGRAMS = {"recorder": {"recorder"}, "replay": {"replay"}, "verify": {"verify", "replay"}}
+"""The programs of runtime/, and whose files each includes besides those of the heap's lowest layer."""
+
+MOST_ROOMS = 12
+"""Folders in a folder of runtime/."""
+
+NO_CODE = re.compile(r'[ ]*/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|^#[^\n]*', re.MULTILINE | re.DOTALL)
+DECLARES = re.compile(r"^\w[^{}]*?;$", re.MULTILINE)
+DEFINES = re.compile(r"^(?!static (?!inline))\w[^;{}]*?(\w+)\([^;{}]*\)\n\{", re.MULTILINE)
+CALLS = re.compile(r"(?<![\w.>])(\w+)\(")
+
+
+EMITTED = {"plan.h", "rooms.h", "moments.h"}
+
+
+@cache
+def given() -> dict[str, set[str]]:
+    """By the name under which the runtime asks for a row's file, all files that designs give."""
+    found: dict[str, set[str]] = {}
+    for plan in map(make_plan, map(load, builtin_names())):
+        for asked, file in rooms.headers(plan).items():
+            found.setdefault(asked, set()).add(file)
+    return found
+
+
+def in_one_room(header: str, name: str) -> bool:
+    """Whether a file and its room's interface are both in one room: there each takes in the other."""
+    return header.count("/") > 1 and header.rpartition("/")[0] == name.rpartition("/")[0]
+
+
+Use = tuple[str, str, str]
+"""A file of the library, another that it includes or calls, and how."""
+
+
+def uses(heap: Path) -> Iterator[Use]:
+    """Whenever a file of the library includes or calls what stands in another."""
+    texts = {str(path.relative_to(heap)): path.read_text() for suffix in "ch" for path in heap.rglob(f"*.{suffix}")}
+    code = {name: DECLARES.sub("", NO_CODE.sub("", text)) for name, text in sorted(texts.items())}
+    defines = {name: set(DEFINES.findall(text)) for name, text in code.items()}
+    for name, text in code.items():
+        yield from ((name, header, "includes it") for header in INCLUDED.findall(texts[name]) if header not in EMITTED)
+        asked = {header for asked in ASKED.findall(texts[name]) for header in given()[asked]}
+        yield from ((name, header, "includes it") for header in asked if not in_one_room(header, name))
+        calls = set(CALLS.findall(text)) - defines[name]
+        for other, functions in defines.items():
+            yield from ((name, other, f"calls {function}") for function in calls & functions)
+
+
+def broken_laws(heap: Path) -> list[str]:
+    """Includes and calls from a layer up to a higher one, and the circles of a layer's or a room's parts.
+
+    plan.h, the moments and the functions of fast.c are emitted, and belong to no layer.
+    """
+    names = [layer.name for layer in layers(heap)]
+    found: list[str] = []
+    graphs: dict[str, dict[str, set[str]]] = {}
+    for name, other, how in uses(heap):
+        own, its = name.split("/"), other.split("/")
+        if names.index(its[0]) > names.index(own[0]):
+            found.append(f"{name} {how}: {other} is of a higher layer")
+        for depth in (1, 2):  # parts of a layer, parts of a room
+            if own[:depth] == its[:depth] and own[depth].partition(".")[0] != its[depth].partition(".")[0]:
+                graph = graphs.setdefault("/".join(own[:depth]), {})
+                graph.setdefault(own[depth].partition(".")[0], set()).add(its[depth].partition(".")[0])
+    for folder, graph in sorted(graphs.items()):
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as circle:
+            found.append(f"{folder} has a circle: {' <- '.join(circle.args[1])}")
+    return found
+
+
+def test_the_runtime_is_used_one_way() -> None:
+    assert sum(1 for _ in uses(HEAP)) > 1000
+    assert broken_laws(HEAP) == []
+
+
+PLANTED = {
+    "1_base/text.c": ('#include "1_base/text.h"', '#include "2_system/os.h"', "2_system/os.h is of a higher layer"),
+    "2_system/lock.c": (
+        "    futex(lock, FUTEX_WAKE",
+        "    hs_lock_pool();\n    futex(lock, FUTEX_WAKE",
+        "2_system has a circle: ",
+    ),
+    "6_slabs/slabs.c": (
+        "    pool_enter();",
+        "    pool_enter();\n    malloc_trim(0);",
+        "9_api/glibc.c is of a higher layer",
+    ),
+    "7_large/runs.h": ("#pragma once", '#pragma once\n#include "7_large/run_cache.h"', "7_large has a circle: "),
+    "8_threads/front/list.h": (
+        "#pragma once",
+        '#pragma once\n#include "8_threads/front/two_level.h"',
+        "8_threads/front has a circle: ",
+    ),
+}
+"""A file of the library, a text of it, what stands there instead, and what the law says of it."""
+
+
+@pytest.mark.parametrize("file", PLANTED)
+def test_an_arrow_up_or_a_circle_is_found(file: str, tmp_path: Path) -> None:
+    shutil.copytree(HEAP, tmp_path / "heap")
+    old, new, said = PLANTED[file]
+    path = tmp_path / "heap" / file
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new, 1))
+    assert any(said in law for law in broken_laws(tmp_path / "heap"))
+
+
+@pytest.mark.parametrize("name", ["default", "hardened", "owner-batch", "processor"])
+def test_each_file_of_heap_c_follows_those_that_it_includes(name: str) -> None:
+    sources = [str(source.relative_to(HEAP)) for source in rooms.sources(make_plan(load(name)))]
+    assert [layer.name[:2] for layer in layers()] == [f"{number}_" for number in range(1, 1 + len(layers()))]
+    assert sources == sorted(sources, key=lambda source: source[0])
+    pairs = 0
+    for at, source in enumerate(sources):
+        for header in INCLUDED.findall((HEAP / source).read_text()):
+            other = header.replace(".h", ".c")
+            pairs += other in sources
+            assert other not in sources[at + 1 :], f"{source} includes {header}"
+    assert pairs > 90
+
+
+def test_a_program_includes_its_own_files() -> None:
+    """And the replayer's watchdog, and the lowest layer of the heap."""
+    assert {path.name for path in RUNTIME.iterdir() if path.is_dir()} - {"__pycache__"} == {"heap", *PROGRAMS}
+    lowest = layers()[0]
+    checked = 0
+    for program, others in PROGRAMS.items():
+        for path in sorted((RUNTIME / program).rglob("*.[ch]")):
+            for header in INCLUDED.findall(path.read_text()):
+                file = (path.parent / header).resolve()
+                checked += 1
+                assert file.is_relative_to(lowest) or file.relative_to(RUNTIME).parts[0] in others, f"{path}: {header}"
+    assert checked > 60
+
+
+def test_the_picture_of_the_runtime_is_true() -> None:
+    """It has each program, and each layer, highest first, with nothing else between; and every line says a purpose."""
+    lines = (RUNTIME / "README.md").read_text().splitlines()
+    assert len(lines) < 20
+    picture = [line.split(maxsplit=1) for line in lines if line.startswith("    ")]
+    heap = next(at for at, (name, _) in enumerate(picture) if name == "heap/")
+    picture[heap] = picture[heap][1].split(maxsplit=1)
+    names = [name.removesuffix("/") for name, _ in picture]
+    assert names == [*PROGRAMS, *(layer.name for layer in reversed(layers()))]
+    assert all(len(purpose) > 20 for _, purpose in picture)
+
+
+def test_a_folder_of_the_runtime_holds_a_dozen_rooms_at_most() -> None:
+    for folder in (RUNTIME, HEAP, *layers()):
+        rooms = [entry.name for entry in folder.iterdir() if entry.is_dir() and entry.name != "__pycache__"]
+        assert len(rooms) <= MOST_ROOMS, f"{folder}: {sorted(rooms)}"
+
+
+STATIC = re.compile(r"^static (?!inline)[^(={;]*?\b(\w+)(?:\[[^\]]*\])*(?: = [^;]*)?;", re.MULTILINE)
+
+
+def test_static_variables_of_the_runtime_have_names_of_their_own() -> None:
+    """All of a library is one unit, in which C makes one variable of two declarations of one name."""
+    owners: dict[str, list[Path]] = {}
+    for source in sorted(HEAP.rglob("*.c")):
+        for name in STATIC.findall(source.read_text()):
+            owners.setdefault(name, []).append(source)
+    assert len(owners) > 20
+    assert {name: files for name, files in owners.items() if len(files) > 1} == {}
+
+
+IF = re.compile(r"^ *# *(?:if|ifdef|ifndef|elif)\b(.*)", re.MULTILINE)
+MACRO = r"\b(?!defined\b)[A-Za-z_]\w+"
+MOST_IFS = 40
+OF_THE_BUILD = {
+    "HEAPSMITH_ARCHIVE",
+    "HEAPSMITH_CHECKED",
+    "BOUNDED",
+    "SEQUENCE",
+    "__GLIBC__",
+    "__clang__",
+    "__cplusplus",
+}
+"""What the library's C may ask for: compiler, platform, and how it is built or read."""
+
+
+def questions(heap: Path) -> list[tuple[str, str]]:
+    """Each preprocessor condition of the library's C: the file, and a macro that it asks for."""
+    texts = {str(path.relative_to(heap)): path.read_text() for path in sorted(heap.rglob("*.[ch]"))}
+    asked = [(name, condition.partition("/*")[0]) for name, text in texts.items() for condition in IF.findall(text)]
+    return [
+        (name, macro) for name, condition in asked for macro in re.findall(r"\b(?!defined\b)[A-Za-z_]\w+", condition)
+    ]
+
+
+def test_the_library_does_not_ask_which_policies_a_design_has() -> None:
+    numbers = {name.upper() for name in (*policy.NUMBERS, *policy.CLASS_NUMBERS)}
+    assert len(numbers) > 40
+    assert not numbers & OF_THE_BUILD
+    found = questions(HEAP)
+    assert 5 < len(found) <= MOST_IFS
+    assert [(name, macro) for name, macro in found if macro not in OF_THE_BUILD] == []
+
+
+@pytest.mark.parametrize(
+    "planted", ["#ifdef DRAIN_INTERVAL", "#if defined SHARDS || defined __clang__", "# elif DRAIN_MOST > 0"]
+)
+def test_a_question_for_a_policy_is_found(planted: str, tmp_path: Path) -> None:
+    shutil.copytree(HEAP, tmp_path / "heap")
+    path = tmp_path / "heap/6_slabs/store.c"
+    path.write_text(f"{path.read_text()}{planted}\n#endif\n")
+    more = set(questions(tmp_path / "heap")) - set(questions(HEAP))
+    assert {macro for _, macro in more} & {name.upper() for name in policy.NUMBERS}
+
+
+def test_each_moment_is_performed_and_each_answer_has_a_moment() -> None:
+    """A moment that no file performs, and a row that answers none of them, would be silent."""
+    emitted = set(re.findall(r"on_(\w+)\(", (RUNTIME.parent / "templates/moments.h.j2").read_text()))
+    performed = {name for path in HEAP.rglob("*.[ch]") for name in re.findall(r"\bon_(\w+)\(", path.read_text())}
+    answered = {moment for name in builtin_names() for moment in rooms.answers(make_plan(load(name)))}
+    assert len(answered) > 15
+    assert emitted <= performed
+    assert answered == emitted

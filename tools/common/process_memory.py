@@ -1,0 +1,157 @@
+"""The memory of another process, read without stopping it, and the place of a generated library's view in it."""
+
+import errno
+import os
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+
+from heapsmith.model.errors import Missing
+
+PAGE = 4096
+MAGIC = b"\x7fELF\x02\x01"
+"""A file of 64 bits, little-endian (elf(5))."""
+PT_LOAD, PT_NOTE = 1, 4
+MOST_NOTES = 1 << 16
+MOST_BYTES = 1 << 32
+"""Of one reading: a table larger than that is none of a heap."""
+OWNER, KIND = b"heapsmith\0", 1
+"""The note of runtime/heap/9_api/view.c."""
+
+ENTRY = struct.Struct("<24sQ")
+MOST_ENTRIES = 256
+MOST_HEAPS = 1 << 16
+
+REFUSED = (errno.EPERM, errno.EACCES)
+
+
+class Gone(Exception):
+    """The process has ended, or its memory is no longer what it was."""
+
+
+class Memory:
+    """The memory of a process, open for reading. Gone if the process has ended; Missing if it may not be read."""
+
+    def __init__(self, pid: int) -> None:
+        try:
+            self._file = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+        except OSError as error:
+            if error.errno in REFUSED:
+                raise Missing(
+                    f"process {pid}: its memory may not be read: it needs the same user, and ptrace_scope 0 "
+                    "(/proc/sys/kernel/yama/ptrace_scope), or the capability CAP_SYS_PTRACE; see ptrace(2)"
+                ) from None
+            raise Gone(str(error)) from None
+
+    def __enter__(self) -> "Memory":
+        return self
+
+    def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
+        os.close(self._file)
+
+    def read(self, address: int, count: int) -> bytes:
+        """All of `count` bytes; Gone if they are not mapped."""
+        found = self.some(address, count) if count < MOST_BYTES else b""
+        if len(found) != count:
+            raise Gone(f"{count} bytes at {address:#x}")
+        return found
+
+    def some(self, address: int, count: int) -> bytes:
+        """The bytes from an address on, fewer where the memory ends."""
+        parts = []
+        while count > 0:
+            try:
+                part = os.pread(self._file, count, address)
+            except (OSError, OverflowError):  # not mapped; an address beyond what a file can have
+                part = b""
+            if not part:
+                break
+            parts.append(part)
+            address, count = address + len(part), count - len(part)
+        return b"".join(parts)
+
+    def word(self, address: int) -> int:
+        """The word of 8 bytes at an address."""
+        return int.from_bytes(self.read(address, 8), "little")
+
+    def text(self, address: int) -> str:
+        """The string at an address, up to its null byte."""
+        return self.some(address, 256).partition(b"\0")[0].decode(errors="replace")
+
+
+def views(pid: int, memory: Memory) -> list[int]:
+    """The addresses of the views of all generated libraries in a process; its program may be linked to one."""
+    return [view for start in objects(pid) for view in _views_of(memory, start)]
+
+
+def objects(pid: int) -> Iterator[int]:
+    """Where each file is mapped whose beginning is (proc(5)); nothing if the process has ended."""
+    try:
+        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
+    except OSError:
+        return
+    for line in lines:
+        span, rights, offset, *_ = line.split(maxsplit=5)
+        if rights.startswith("r") and int(offset, 16) == 0:
+            yield int(span.partition("-")[0], 16)
+
+
+def table(memory: Memory, address: int) -> dict[str, int]:
+    """The values by name; Gone where there is no such table any more."""
+    found: dict[str, int] = {}
+    for name, value in ENTRY.iter_unpack(memory.some(address, MOST_ENTRIES * ENTRY.size)[: MOST_ENTRIES * ENTRY.size]):
+        if not name.strip(b"\0"):
+            return found
+        found[name.rstrip(b"\0").decode("ascii", "replace")] = value
+    raise Gone(f"no view at {address:#x}")
+
+
+def names(memory: Memory, address: int, count: int) -> list[str]:
+    return [memory.text(memory.word(address + 8 * index)) for index in range(count)]
+
+
+def chain(memory: Memory, first: int, link: int, most: int, known: int = 0) -> list[int]:
+    """The addresses of a list from its first element to its last, or to one that is known."""
+    found: list[int] = []
+    while first not in (0, known) and len(found) < most:
+        found.append(first)
+        first = memory.word(first + link)
+    return found
+
+
+def _views_of(memory: Memory, start: int) -> Iterator[int]:
+    """The views to which notes of the file at `start` lead; its headers are read as they lie in memory."""
+    head = memory.some(start, PAGE)
+    if not head.startswith(MAGIC) or len(head) < 64:
+        return
+    (table,) = struct.unpack_from("<Q", head, 32)
+    each, count = struct.unpack_from("<HH", head, 54)
+    headers = memory.some(start + table, each * count)
+    if each < 56 or len(headers) < each * count:
+        return
+    segments = [struct.unpack_from("<IIQQQQQQ", headers, each * number) for number in range(count)]
+    first = next(
+        (address - offset for kind, _, offset, address, *_ in segments if kind == PT_LOAD and offset < PAGE), 0
+    )
+    for kind, _, _, address, _, _, size, alignment in segments:
+        if kind == PT_NOTE:
+            place = start - first + address
+            for at in _notes(memory.some(place, min(size, MOST_NOTES)), max(4, alignment)):
+                yield place + at + int.from_bytes(memory.read(place + at, 8), "little", signed=True)
+
+
+def _notes(notes: bytes, alignment: int) -> Iterator[int]:
+    """Where the contents of our notes lie."""
+    at = 0
+    while at + 12 <= len(notes):
+        name, content, kind = struct.unpack_from("<III", notes, at)
+        owner = at + 12
+        begin = _up(owner + name, alignment)
+        if notes[owner : owner + name] == OWNER and kind == KIND and content == 8 and begin + 8 <= len(notes):
+            yield begin
+        at = _up(begin + content, alignment)
+
+
+def _up(number: int, step: int) -> int:
+    return -(-number // step) * step

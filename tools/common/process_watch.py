@@ -1,0 +1,241 @@
+"""Watches the processes of a command while it runs: which of them have a library, and which did the work."""
+
+import os
+import threading
+import time
+from array import array
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.tools.common import elf
+from heapsmith.tools.common.obstacles import why_image, why_musl
+from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes
+from heapsmith.tools.common.processes import descendants
+from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
+
+FIRST_S, GROWTH, LONGEST_S = 0.0002, 1.3, 0.02
+"""The time from one look to the next: short at first, because many commands are."""
+SHARE_OF_TIME = 0.02
+FREE_S = 0.02
+"""The most of a processor's time that the looks may take, and seconds of it that they may take before."""
+SURE_S = 0.02
+"""After this much processor time since the first look the loader has done its work."""
+_TICK_S, _PAGE = 1 / os.sysconf("SC_CLK_TCK"), os.sysconf("SC_PAGE_SIZE")
+_AT_SECURE = 23
+
+
+class _Facts(NamedTuple):
+    """What /proc/PID/stat says.
+
+    stack: where it begins, which tells a program from the next that exec(2) starts; 0 while exec works, and of another
+    user's process.
+    """
+
+    ended: bool
+    parent: int
+    started: int
+    stack: int
+    cpu_s: float
+    name: str
+
+
+class _Seen:
+    """A program in a process: a new one begins with each exec."""
+
+    def __init__(self, pid: int, facts: _Facts, exe: str, by: str, cpu_before_s: float) -> None:
+        self.pid, self.own_pid = pid, _own_pid(pid)
+        self.stack, self.by, self.before_s = facts.stack, by, cpu_before_s
+        self.exe, self.name = exe, facts.name
+        self.cpu_s, self.rss, self.anonymous = 0.0, 0, 0
+        self.first_s = facts.cpu_s - cpu_before_s  # a part may be of the program before
+        self.has: bool | None = None
+        self.why = ""
+        self.given, self.beside = HeapsmithBytes(), (0, 0)
+
+
+class Watch:
+    """The processes of a command, as far as looks have seen them.
+
+    library: the file that they ought to have mapped, by the path that LD_PRELOAD names.
+    """
+
+    def __init__(self, library: Path, command: str) -> None:
+        self._number = b" %d " % library.stat().st_ino
+        self._path = os.fsencode(library.resolve()).replace(b"\n", rb"\012")  # proc_pid_maps(5)
+        self._preloaded, self._command = os.fsencode(library.name), Path(command).name
+        self._seen: dict[tuple[int, int], list[_Seen]] = {}
+        self._alive: set[int] = set()
+        self._own, self._programs = "", 0
+
+    def look(self, root: int, *, with_root: bool) -> bool:
+        """Look once at all processes below `root`, and at those seen earlier that have another parent now.
+
+        Whether there is a new program.
+        """
+        if not with_root and not self._own:
+            self._own = _link(root, "exe")
+        before = self._programs
+        pids = dict.fromkeys([*([root] if with_root else []), *descendants(root), *self._alive])
+        self._alive = {pid for pid in pids if self._lives(pid)}
+        return self._programs > before
+
+    def _lives(self, pid: int) -> bool:
+        """Look at a process; False of one that has ended."""
+        with suppress(OSError, ValueError, IndexError):
+            return self._look_at(pid)
+        return False
+
+    def images(self) -> list[Image]:
+        """What was seen."""
+        return [
+            Image(one.pid, one.name, one.cpu_s, one.rss, one.anonymous, one.has, one.why, one.own_pid, one.beside)
+            for programs in self._seen.values()
+            for one in programs
+        ]
+
+    def _look_at(self, pid: int) -> bool:
+        facts = _facts(pid)
+        if facts.ended:
+            return False
+        programs = self._seen.setdefault((pid, facts.started), [])
+        if programs and not programs[-1].stack:
+            programs[-1].stack = facts.stack
+        exe = _link(pid, "exe")
+        if exe == self._own != "":  # the launcher, before it becomes the command
+            return True
+        if not programs or facts.stack not in (0, programs[-1].stack) or exe not in ("", programs[-1].exe):
+            before = programs[-1].before_s + programs[-1].cpu_s if programs else 0.0
+            by = programs[-1].name if programs else self._name_of(facts.parent) or self._command
+            self._programs += 1
+            programs.append(_Seen(pid, facts, exe, by, before))
+        one = programs[-1]
+        one.cpu_s = max(one.cpu_s, facts.cpu_s - one.before_s)
+        resident, shared = map(int, Path(f"/proc/{pid}/statm").read_bytes().split()[1:3])
+        one.rss = max(one.rss, resident * _PAGE)
+        anonymous = (resident - shared) * _PAGE
+        one.anonymous = max(one.anonymous, anonymous)
+        if one.has is None:
+            self._find(one)
+        if one.has and anonymous > max(OTHER_BYTES, one.beside[0]):
+            given = one.given.read(pid, anonymous)
+            one.beside = one.beside if given is None else (anonymous, given)
+        return True
+
+    def _name_of(self, pid: int) -> str:
+        return next((programs[-1].name for (other, _), programs in self._seen.items() if other == pid), "")
+
+    def _find(self, one: _Seen) -> None:
+        """Whether the program has the library in effect, as soon as that is known, and why not."""
+        try:
+            maps = Path(f"/proc/{one.pid}/maps").read_bytes()
+        except PermissionError:
+            one.has, one.why = _unreadable(one.pid)
+            return
+        if not maps:
+            return
+        if self._is_in(maps):
+            if image := _image(one.pid):
+                one.has, one.why = not image.malloc, OWN_MALLOC if image.malloc else ""
+        elif b"/libc.so" in maps or b"/libc-2" in maps or one.cpu_s - one.first_s > SURE_S:
+            one.has, one.why = False, self._why(one)
+        elif reason := _why_file(one.pid):
+            one.has, one.why = False, reason
+
+    def _is_in(self, maps: bytes) -> bool:
+        """Whether the library is mapped; seen from another root its folder is another."""
+        name = self._path.rpartition(b"/")[2]
+        return any(self._number in line or line.endswith(self._path) for line in maps.splitlines() if name in line)
+
+    def _why(self, one: _Seen) -> str:
+        """Why a program that runs now was started without the library."""
+        if reason := _why_file(one.pid):
+            return reason
+        if _is_secure(one.pid):
+            return OTHER_RIGHTS
+        entries = Path(f"/proc/{one.pid}/environ").read_bytes().split(b"\0")
+        value = next((entry for entry in entries if entry.startswith(b"LD_PRELOAD=")), None)
+        if value is None or self._preloaded not in value:
+            return f"{CHANGED} {'without LD_PRELOAD' if value is None else 'with another LD_PRELOAD'} by {one.by}"
+        user = Path(f"/proc/{one.pid}").stat().st_uid
+        return f"{NOT_LOADED}, {f'as user {user}' if user != os.geteuid() else 'perhaps from another root'}"
+
+
+def _facts(pid: int) -> _Facts:
+    head, _, rest = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")
+    words, name = rest.split(), head.partition(b"(")[2].decode(errors="replace")
+    ticks = (int(words[11]) + int(words[12])) * _TICK_S
+    finer = 0.0
+    with suppress(OSError):  # not in every kernel; of the first thread alone
+        finer = int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[0]) / 1e9
+    return _Facts(words[0] in (b"Z", b"X"), int(words[1]), int(words[19]), int(words[25]), max(ticks, finer), name)
+
+
+def _own_pid(pid: int) -> int:
+    """The process id by which the process knows itself."""
+    lines = Path(f"/proc/{pid}/status").read_bytes().splitlines()
+    seen_from = next((line for line in lines if line.startswith(b"NSpid:")), b"")
+    return int(seen_from.split()[-1]) if seen_from else pid  # the innermost namespace is last
+
+
+def _link(pid: int, name: str) -> str:
+    try:
+        return os.readlink(f"/proc/{pid}/{name}")
+    except OSError:
+        return ""
+
+
+def _why_file(pid: int) -> str | None:
+    if image := _image(pid):
+        reason = why_image(image) or why_musl(image)
+        return f"it is {reason}" if reason else OWN_MALLOC if image.malloc else None
+    return None
+
+
+def _image(pid: int) -> elf.Image | None:
+    return elf.image_of(Path(f"/proc/{pid}/exe"))
+
+
+def _is_secure(pid: int) -> bool:
+    """Whether the loader is in secure-execution mode (AT_SECURE of getauxval(3))."""
+    with suppress(OSError):
+        vector = array("L", Path(f"/proc/{pid}/auxv").read_bytes())
+        return (_AT_SECURE, 1) in zip(vector[::2], vector[1::2], strict=False)
+    return False
+
+
+def _unreadable(pid: int) -> tuple[bool | None, str]:
+    """What is known of a process that this user may not look into."""
+    with suppress(OSError):
+        if Path(f"/proc/{pid}").stat().st_uid != os.geteuid():
+            return False, OTHER_RIGHTS
+    return None, ""
+
+
+@contextmanager
+def watching(watch: Watch | None, root: int, *, with_root: bool) -> Iterator[None]:
+    """Look at the processes below `root`, and at `root` too if that is the program, until the block ends."""
+    if watch is None:
+        yield
+        return
+    watch.look(root, with_root=with_root)
+    ends = threading.Event()
+    thread = threading.Thread(target=_looks, args=(watch, root, with_root, ends), daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ends.set()
+        thread.join()
+
+
+def _looks(watch: Watch, root: int, with_root: bool, ends: threading.Event) -> None:
+    """Look often after each new program, as long as the looks have taken little time."""
+    begun, wait_s = time.monotonic(), FIRST_S
+    while not ends.wait(wait_s):
+        is_new = watch.look(root, with_root=with_root)
+        allowed_s = FREE_S + SHARE_OF_TIME * (time.monotonic() - begun)
+        wait_s = FIRST_S if is_new else min(LONGEST_S, wait_s * GROWTH)
+        if time.thread_time() > allowed_s:
+            wait_s = LONGEST_S

@@ -1,0 +1,1 @@
+"""The runs of a program under several mallocs, measured side by side."""

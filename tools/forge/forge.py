@@ -1,0 +1,229 @@
+"""The forge: makes a library for a command, verifies it, and measures it against other mallocs."""
+
+import re
+import shlex
+import signal
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.codegen.build import build_emitted
+from heapsmith.codegen.built import library_of
+from heapsmith.codegen.ship import ship
+from heapsmith.codegen.verify import VerifyReport, verify
+from heapsmith.model.design.design import Design
+from heapsmith.model.design.toml import write_design
+from heapsmith.model.errors import CheckFailed, printable
+from heapsmith.model.files import write_json, write_text
+from heapsmith.model.memory.hardware import here
+from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.search.tune import Asked, check_arguments, tune
+from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.common.ratios import LEAST_ROUNDS
+from heapsmith.tools.common.rounds import Progress, Stop
+from heapsmith.tools.common.served_share import did_the_work, sentences
+from heapsmith.tools.compare.measure import limit_of, measure
+from heapsmith.tools.forge.page import forged
+from heapsmith.tools.forge.report import ForgeReport, Found, Unfinished, markdown, unfinished_markdown
+from heapsmith.tools.forge.share import malloc_share
+from heapsmith.tools.forge.verdict import verdict
+from heapsmith.tools.page.page import write_page
+from heapsmith.tools.peers.peers import GLIBC, Library, why_no_malloc
+from heapsmith.tools.record.record import Processes, RecordResult, record
+from heapsmith.tools.record.shares import Shares, name_of, shares
+from heapsmith.tools.replay.replay import replay
+
+STEPS = 9
+
+RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
+"""The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
+
+RECORD_S = 3600.0
+"""The limit of the run that is recorded. That of the other runs, and of a replay, follows from its time."""
+
+LONGEST_NAME = 80
+"""Characters of a program's name in the name of its trace."""
+
+Say = Callable[[int, str], None]
+"""Called with the number of the step that begins, from 1 to STEPS, and its description."""
+
+
+def forge(
+    command: list[str],
+    out: Path,
+    *,
+    base: Design,
+    name: str,
+    asked: Asked,
+    stop: Stop,
+    say: Say,
+    progress: Progress,
+) -> ForgeReport:
+    """Run all steps for `command`: trace, design, C, library, proof, times, in the folder `out`.
+
+    The command's input is /dev/null; its output is dropped, except for errors during recording.
+    Each file appears whole or not at all, report.json last. An interrupt leaves report.md and
+    report.json of what is done (Unfinished). Raises the errors of the steps, and CheckFailed if the
+    command is killed, exceeds a limit, or library and model differ. The time of `stop` is divided
+    (RUNS, REPLAYS, SHARE), but the command and the replays have LEAST_ROUNDS rounds in any case.
+    """
+    check_arguments(base, asked, name)
+    for kind in ("md", "html", "json"):
+        (out / f"report.{kind}").unlink(missing_ok=True)
+    work = _Work(command, out, base, name, asked, stop, progress, Found(), [])
+    begun: list[str] = []
+
+    def begin(step: int, what: str) -> None:
+        begun.append(f"{step} of {STEPS}, {what}")
+        say(step, what)
+
+    try:
+        return _steps(work, begin)
+    except (KeyboardInterrupt, SystemExit):
+        if begun:
+            _leave(work, begun[-1])
+            say(len(begun), f"interrupted: {out / 'report.md'} says what is done")
+        raise
+
+
+class _Work(NamedTuple):
+    """What a forge is to do, what it has found, and the files that it has written."""
+
+    command: list[str]
+    out: Path
+    base: Design
+    name: str
+    asked: Asked
+    stop: Stop
+    progress: Progress
+    found: Found
+    files: list[str]
+
+
+def _leave(work: _Work, step: str) -> None:
+    """Write what was found, to report.md and report.json."""
+    reports = [work.out / "report.md", work.out / "report.json"]
+    files = [*work.files, *map(str, reports)]
+    found = work.found
+    report = Unfinished(work.command, work.name, work.base.name, step, found.missing(), found, files)
+    write_text(reports[0], unfinished_markdown(report))
+    write_json(reports[1], report)
+
+
+def _steps(work: _Work, say: Say) -> ForgeReport:
+    command, out, base, name, asked, stop, progress, found, files = work
+    trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
+    say(1, f"record {shlex.join(command)}")
+    recorded, traces = _record(command, trace, progress)
+    found.exit_status = recorded.exit_status
+    found.other_memory = [one for one in recorded.other_memory if one.pid == recorded.traces[0].pid]
+    files += [str(path) for path, _ in traces]
+    say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings()]))
+    found.trace = info = trace_info(trace, progress=progress)
+    say(3, f"tune {name} from {base.name}")
+    found.tuned = tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+    write_design(toml, tuned.design, tuned.reasons)
+    files.append(str(toml))
+    say(4, f"simulate {base.name} and {name}")
+    found.simulated = simulated = simulate(trace, [base, tuned.design], progress=progress)
+    say(5, f"generate the C in {emitted}")
+    ship(tuned.design, emitted)
+    files.append(str(emitted))
+    say(6, f"build {library}")
+    build_emitted(emitted, library, own=tuned.design.compile_flags)
+    files.append(str(library))
+    say(7, "verify: audit the C, hold the library against the model")
+    found.verified = verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)
+    _require(verified)
+    libraries = [GLIBC, str(library_of(base)), str(library)]
+    say(8, f"run the command under glibc, {base.name} and {name}")
+    stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
+    found.measured = measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
+    found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
+    found.verdict = decided = verdict(measured, kept_base=tuned.kept_base)
+    say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")
+    # The command's malloc may need the command's libraries, which a replay lacks.
+    own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
+    beside = [GLIBC, *own, *libraries[1:]]
+    found.replayed = replayed = replay(
+        trace, beside, stop=_part(stop, REPLAYS), latency=True, count_bytes=True, progress=progress
+    )
+    to_glibc = measured.rows[-2].ratios.cpu
+    once = _part(stop, SHARE)._replace(least=1)
+    found.share = share = malloc_share(command, library_of(base), to_glibc, once, progress)
+    files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
+    results = (info, tuned, simulated, verified, measured, replayed, share, decided, files, found.other_memory)
+    report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
+    write_text(out / "report.md", markdown(report))
+    # The model that counts reuse is compiled in half a minute: `heapsmith report` of the folder adds it.
+    write_page(out / "report.html", forged(report, with_reuse=False, progress=progress))
+    write_json(out / "report.json", report)
+    return report
+
+
+def _part(stop: Stop, part: float) -> Stop:
+    """The same rounds in a part of the time, and enough for a verdict."""
+    return stop if stop.limit_s is None else stop._replace(limit_s=part * stop.limit_s, least=LEAST_ROUNDS)
+
+
+def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:
+    """Record the command; its busiest process must have lost no event."""
+    void = subprocess.DEVNULL
+    result = record(command, trace, processes=Processes(limit_s=RECORD_S), stdin=void, stdout=void, progress=progress)
+    if did_the_work(result.apart):
+        raise CheckFailed(f"nothing to forge for: the recorder did not see {sentences(result.apart)}")
+    traces = _kept(result, shares(result), trace.with_name("trace.programs"))
+    killed = result.exit_status - 128
+    if killed == signal.SIGINT or result.interrupted:  # a command that ends in order on Ctrl-C has done half its work
+        raise KeyboardInterrupt
+    if result.wall_ns > RECORD_S * 1e9:
+        raise CheckFailed(
+            f"{command[0]}: had not ended after {RECORD_S:g} s while it was recorded; {trace} has its events"
+        )
+    if killed > 0:
+        raise CheckFailed(f"{command[0]}: ended by {signal.strsignal(killed) or killed} while it was recorded")
+    if drops := result.traces[0].drops:
+        raise CheckFailed(f"{trace}: {drops} events were dropped while recording; free some room there")
+    return result, traces
+
+
+def _kept(result: RecordResult, traces: Shares, folder: Path) -> Shares:
+    """Move the traces that count, but the first, to `folder` under their programs' names; remove the others.
+
+    Traces of an earlier forge in the folder are removed.
+    """
+    for older in folder.glob("*.hst"):
+        older.unlink()
+    counted, kept = dict(traces), traces[:1]
+    for one in result.traces[1:]:
+        path = Path(one.path)
+        if path not in counted:
+            path.unlink()
+            continue
+        folder.mkdir(exist_ok=True)
+        name = re.sub(r"[^a-zA-Z0-9_.+-]", "-", name_of(one))[:LONGEST_NAME].strip(".") or "unnamed"
+        place = folder / f"{name}.hst"
+        while place.exists():
+            place = place.with_name(f"{len(kept)}-{place.name}")
+        kept.append((path.replace(place), counted[path]))
+    return kept
+
+
+def _programs(recorded: RecordResult, traces: Shares) -> str:
+    """The events of the first trace, and what each program counts if they are several."""
+    first = recorded.traces[0]
+    name = printable(name_of(first))
+    parts = [f"{name if path == traces[0][0] else path.stem} {share:.0%}" for path, share in traces]
+    several = f"; what the programs count: {', '.join(parts)}" if len(parts) > 1 else ""
+    return f"{first.events:,} events of {name}{several}"
+
+
+def _require(verified: VerifyReport) -> None:
+    """Raise CheckFailed with the first difference, if any."""
+    if verified.ok:
+        return
+    differences = [f"{run.trace}, {run.build} build: {run.difference}" for run in verified.runs if run.difference]
+    failed = verified.audit.failed() if verified.audit else []
+    claims = [f"{row.name}: claimed {row.claim}, found {row.found}" for row in failed]
+    raise CheckFailed(f"{verified.design}: {(differences or claims)[0]}")

@@ -1,0 +1,116 @@
+"""The forge's verdict: which malloc to use, by intervals that part."""
+
+from typing import Literal, NamedTuple
+
+import msgspec
+
+from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
+from heapsmith.tools.compare.measure import MeasureRow, MeasureTable, Ratios, ratios
+from heapsmith.tools.report.measurements import against
+
+NOTHING = 0.01
+"""A difference of less than this is no reason to change a malloc."""
+
+Judgement = Literal["better", "worse", "mixed", "same"]
+
+
+class Verdict(msgspec.Struct, frozen=True):
+    """The row of the measurement to use (None: the measurement does not say), and why.
+
+    `to_base`: the forged library to the base design, round by round. The rows of the measurement
+    hold the ratios to glibc.
+    """
+
+    use: str | None
+    why: list[str]
+    to_base: Ratios
+
+
+class Rows(NamedTuple):
+    """The three rows that a verdict compares, and whether the search found another design at all.
+
+    `reference`: the row of the malloc to beat; `base_to` and `tuned_to` are the ratios to it.
+    """
+
+    reference: MeasureRow
+    base: MeasureRow
+    tuned: MeasureRow
+    base_to: Ratios
+    tuned_to: Ratios
+    kept_base: bool
+
+
+def judged(found: Ratios) -> Judgement:
+    """CPU time, peak and average RSS together; differences below NOTHING do not count."""
+    better, worse = _less(found), _more(found)
+    if better and worse:
+        return "mixed"
+    return "better" if better else "worse" if worse else "same"
+
+
+def _judging(found: Ratios) -> list[tuple[str, Ratio]]:
+    """The quantities that decide: time is left out, since other programs stretch it."""
+    return [(name, one) for name, one in found.items() if one is not found.wall]
+
+
+def _less(found: Ratios) -> list[str]:
+    return [name for name, one in _judging(found) if one.is_less() and one.median <= 1 - NOTHING]
+
+
+def _more(found: Ratios) -> list[str]:
+    return [name for name, one in _judging(found) if one.is_more() and one.median >= 1 + NOTHING]
+
+
+def verdict(table: MeasureTable, *, kept_base: bool) -> Verdict:
+    """The verdict on a measurement whose last two rows are the base and the forged library."""
+    reference, base, tuned = _reference(table), table.rows[-2], table.rows[-1]
+    base_to, tuned_to = (ratios(row.runs, reference.runs) for row in (base, tuned))
+    rows = Rows(reference, base, tuned, base_to, tuned_to, kept_base)
+    to_base = ratios(rows.tuned.runs, rows.base.runs)
+    use, first = _decided(rows, to_base, table.output_of)
+    why = [first, against(rows.tuned.library, rows.base.library, to_base)]
+    why.append(against(rows.tuned.library, rows.reference.library, rows.tuned_to))
+    if rows.tuned.same_output is None:
+        why.append(f"The output is not comparable: it varies from run to run under {table.output_of} itself.")
+    wide = [name for name, one in _judging(to_base) if one.bounds() and not one.is_narrow()]
+    if wide:
+        why.append(f"The interval of {_and(wide)} is still wide: measure longer (--time), or in quieter hours.")
+    return Verdict(use, why, to_base)
+
+
+def _reference(table: MeasureTable) -> MeasureRow:
+    """The program's own malloc if it has one, else glibc; glibc too where it is better than the own."""
+    glibc, own = table.rows[0], next(row for row in table.rows if row.library == table.output_of)
+    better = glibc.same_output is not False and judged(ratios(glibc.runs, own.runs)) == "better"
+    return glibc if better else own
+
+
+def _decided(rows: Rows, to_base: Ratios, output_of: str) -> tuple[str | None, str]:
+    """The library to use, and the sentence that says so."""
+    reference, base, tuned = rows.reference.library, rows.base.library, rows.tuned.library
+    if rows.tuned.same_output is False:
+        use = reference if rows.base.same_output is False else _second(rows)
+        return use, f"Do not use {tuned}: the program does NOT behave as under {output_of}."
+    if (rounds := len(rows.tuned.runs)) < LEAST_ROUNDS:
+        counted = "one round gives no interval" if rounds == 1 else f"{rounds} rounds are too few"
+        return None, f"Nothing is decided: {counted}. Measure longer (--time), or in {LEAST_ROUNDS} rounds or more."
+    to_default, to_reference = judged(to_base), judged(rows.tuned_to)
+    if rows.kept_base:
+        return _second(rows), f"The search kept {base}'s design: use {_second(rows)}."
+    if to_default == "better" and to_reference in ("better", "mixed"):
+        return tuned, f"Use {tuned}: it takes less {_and(_less(to_base))} than {base}."
+    if to_default == "mixed" and to_reference in ("better", "mixed"):
+        less, more = _and(_less(to_base)), _and(_more(to_base))
+        return None, f"{tuned} takes less {less} and more {more} than {base}: choose by what you lack."
+    return _second(rows), f"{tuned} is not worth it: use {_second(rows)}."
+
+
+def _and(words: list[str]) -> str:
+    """Words as a list in a sentence."""
+    return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
+
+
+def _second(rows: Rows) -> str:
+    """The base, unless it is no better than the reference."""
+    better = judged(rows.base_to) in ("better", "mixed") and rows.base.same_output is not False
+    return rows.base.library if better else rows.reference.library

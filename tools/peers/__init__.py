@@ -1,0 +1,1 @@
+"""The mallocs to compare with: found by name, and preloaded."""

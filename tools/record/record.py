@@ -1,0 +1,371 @@
+"""Records a command and converts its spools to traces, one per process image (docs/recorder.md)."""
+
+import ctypes
+import os
+import re
+import shutil
+import signal
+import tempfile
+from collections.abc import Callable
+from contextlib import suppress
+from mmap import ACCESS_READ, mmap
+from pathlib import Path
+from typing import IO, Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from heapsmith.codegen.layers import HEAP, RUNTIME
+from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.trace.reader import TraceReader, TraceWriter
+from heapsmith.tools.common.foreground import run_foreground
+from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.other_memory import OtherMemory, largest
+from heapsmith.tools.common.perf_map import generated_code
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload_everywhere import preloading
+from heapsmith.tools.common.process_watch import Watch
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.rounds import Progress, quiet
+from heapsmith.tools.common.served_share import HELP, Apart, apart, helps, sentences
+from heapsmith.tools.record.spool import FIRST_BYTES, Spool
+from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
+
+SOURCE = "recorder"
+"""What a trace of the recorder names as its origin."""
+
+SPOOL_VARIABLE = "HEAPSMITH_RECORD"  # names the directory for spools to the recorder
+HEADER_WORD = b"\0hs_heap_"
+_LIBRARY_FLAGS = (
+    *("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread"),
+    "-Wl,-z,now",  # no call of the dynamic linker from within malloc
+)
+_OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
+_NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
+_CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A process that is still running."""
+
+    pid: int
+    name: str  # as ps(1) shows it
+
+
+class RecordResult(msgspec.Struct, frozen=True):
+    """The result of a run under the recorder."""
+
+    exit_status: int  # 128 + the signal's number after a death by signal
+    wall_ns: int
+    record_ns: float  # cost of the hot path per record, measured on this machine
+    traces: list[RecordedTrace]  # the trace at the requested path first, then by descending events
+    inlines: bool  # CMD contains heapsmith.h or an archive, whose blocks are not in the trace
+    running: list[Running]  # processes that ran on after CMD's end; later events are in no trace
+    unwritten: list[int]  # pids of images without a trace: no spool could be created
+    interrupted: bool  # Ctrl-C came while it ran, whatever CMD made of it
+    apart: list[Apart] = []  # processes that did a part of the work and that the recorder did not see
+    other_memory: list[OtherMemory] = []  # processes with memory that malloc did not give them
+
+    def warnings(self) -> list[str]:
+        """One line for each part of the run that the traces lack."""
+        found = []
+        if self.inlines:
+            found.append(
+                "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
+                "what that serves is not in the trace (docs/header.md)"
+            )
+        if self.exit_status == 128 + signal.SIGSYS:
+            found.append(
+                "the command ended by SIGSYS: a sandbox (seccomp) may forbid it to open files, as the recorder does"
+            )
+        found += [f"in no trace is {one.sentence()}" for one in self.apart]
+        if helps(self.apart):
+            found.append(HELP)
+        found += [one.sentence() for one in largest(self.other_memory)]
+        found += [
+            f"process {process.pid} ({process.name}) went on after the command's end: "
+            "what it did from then on is in no trace"
+            for process in self.running
+        ]
+        return found + [f"process {pid} is in no trace: there was no room for its events" for pid in self.unwritten]
+
+
+class Processes(NamedTuple):
+    """Which processes of a command become traces, and how long it may run.
+
+    all: not only the busiest. everywhere: also those of programs that it starts with another environment. limit_s:
+    then the command gets SIGTERM, and SIGKILL if it goes on.
+    """
+
+    all: bool = True
+    everywhere: bool = False
+    limit_s: float | None = None
+
+
+ALL = Processes()
+
+
+class _Moment(NamedTuple):
+    stamp: int  # TSC
+    ns: int  # CLOCK_MONOTONIC
+
+
+def _now(recorder: ctypes.CDLL) -> _Moment:
+    """The clock of the recorder's stamps."""
+    pair = (ctypes.c_uint64 * 2)()
+    recorder.heapsmith_clock(pair)
+    return _Moment(*pair)
+
+
+def _tells_processors(recorder: ctypes.CDLL) -> bool:
+    """Whether the recorder tells processors as Linux numbers them: not on each virtual machine."""
+    allowed = os.sched_getaffinity(0)
+    try:
+        for processor in sorted(allowed)[:_CHECKED_PROCESSORS]:
+            os.sched_setaffinity(0, {processor})
+            if recorder.heapsmith_processor() != processor:
+                return False
+    except OSError:  # a sandbox
+        return False
+    finally:
+        os.sched_setaffinity(0, allowed)
+    return True
+
+
+def build_recorder(stacks: int = 0) -> Path:
+    """Build the recorder's shared library from runtime/recorder in the tools' cache.
+
+    stacks: the most frames of a call stack; 0: it records no stacks. Raises Missing without gcc, or
+    if the processor's TSC does not run at a constant rate.
+    """
+    _check_processor()
+    sources = [*sorted((RUNTIME / "recorder").glob("*.c")), HEAP / "1_base/definitions.c"]
+    flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
+    return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), include=[HEAP])
+
+
+def _check_processor() -> None:
+    flags: list[str] = []
+    with suppress(OSError, StopIteration), open("/proc/cpuinfo") as about:
+        flags = next(line for line in about if line.startswith("flags")).split()
+    for flag in _NEEDED_CPU_FLAGS:
+        if os.uname().machine != "x86_64" or flag not in flags:
+            raise Missing(f"the recorder orders events by the x86-64 time stamp counter: /proc/cpuinfo lacks {flag}")
+
+
+def record(
+    command: list[str],
+    out: Path,
+    *,
+    processes: Processes = ALL,
+    stacks: int = 0,
+    stdin: int | IO[Any] | None = None,
+    stdout: int | IO[Any] | None = None,
+    stderr: int | IO[Any] | None = None,
+    progress: Progress = quiet,
+) -> RecordResult:
+    """Run `command` under the recorder; the image with the most records becomes the trace `out`.
+
+    With `processes.all`, the other images (of children, and before and after an exec) become `<out's
+    stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
+    has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
+    default this process's own. Signals go to the command, and SIGTERM after `processes.limit_s`. Background children
+    are not waited for. Raises BadInput (no such command, or one that cannot be recorded; `out` cannot be written),
+    Missing (a program of musl; see build_recorder; the disk was full before the first event) or CheckFailed (the
+    command never loaded the recorder).
+    """
+    program = find_program(command, everywhere=processes.everywhere)
+    if out.is_dir():
+        raise BadInput(f"{out}: cannot write the trace: it is a directory")
+    recorder = preloadable(build_recorder(stacks))
+    spool = _make_spool(out)
+    if processes.everywhere:
+        spool.chmod(0o1777)  # also for programs of other users
+    started = spool.stat().st_mtime
+    try:
+        loaded = ctypes.CDLL(recorder)
+        loaded.heapsmith_record_ticks.restype = ctypes.c_double
+        record_ticks: float = loaded.heapsmith_record_ticks()
+        processors = _tells_processors(loaded)
+        start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
+        with preloading(start, [recorder], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
+            watch = Watch(Path(seen), command[0])
+            began = _now(loaded)
+            pid, status, interrupted = run_foreground(
+                whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=processes.limit_s, watch=watch
+            )
+            ended = _now(loaded)
+        wall_ns = ended.ns - began.ns
+        ns_per_tick = wall_ns / (ended.stamp - began.stamp)
+        record_ns = round(record_ticks * ns_per_tick, 2)
+        run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
+        running = _still_running(spool)
+        records, unwritten = _count_records(spool)
+        images = only_recorded(watch.images(), {_image(path)[0] for path in records} | set(unwritten))
+        traces = _convert_all(records, out, run, processes.all, progress)
+    finally:
+        shutil.rmtree(spool, ignore_errors=True)
+    if unwritten and not traces:
+        raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
+    if not traces:
+        reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
+        raise CheckFailed(f"nothing was recorded: {program}: {reason}")
+    _remove_older(out, {trace.path for trace in traces})
+    lacks = (_inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
+    return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
+
+
+def _inlines(program: Path) -> bool:
+    """Whether the program contains the variable of heapsmith.h and of archives."""
+    try:
+        with program.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:
+            return content.find(HEADER_WORD) >= 0
+    except (OSError, ValueError):  # it cannot be read, or is empty
+        return False
+
+
+class _Run(NamedTuple):
+    """The facts of the whole run. started: by the clock of files, in seconds. processors: records tell them."""
+
+    pid: int
+    status: int
+    start_stamp: int
+    wall_ns: int
+    ns_per_tick: float
+    record_ns: float
+    started: float
+    processors: bool
+
+
+def _make_spool(out: Path) -> Path:
+    """Make a directory beside `out`: spools are large, and their file system is the trace's."""
+    folder = out.absolute().parent
+    try:
+        with tempfile.TemporaryFile(dir=folder) as room:
+            room.write(bytes(FIRST_BYTES))
+        return Path(tempfile.mkdtemp(prefix=f".{out.name}.", suffix=".spool", dir=folder))
+    except OSError as error:
+        raise BadInput(f"{out}: cannot write the trace: {folder}: {error.strerror}") from None
+
+
+def _still_running(spool: Path) -> list[Running]:
+    """The processes that have a spool mapped."""
+    mapped = os.fsencode(spool).replace(b"\n", rb"\012") + b"/"  # proc_pid_maps(5)
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):  # the process ended or is another user's
+            if mapped in (process / "maps").read_bytes():
+                found.append(Running(int(process.name), (process / "comm").read_text(errors="replace").strip()))
+    return found
+
+
+def _convert_all(
+    records: dict[Path, int], out: Path, run: _Run, all_processes: bool, progress: Progress
+) -> list[RecordedTrace]:
+    """The traces of all spools, or only of the spool with the most records.
+
+    records: the number of records of each spool.
+    """
+    heaviest_first = sorted(records, key=lambda path: -records[path])[: None if all_processes else 1]
+    done, total = 0, sum(records[path] for path in heaviest_first)
+
+    def advance(events: int) -> None:  # foreign frees are records but no events, so it may end early
+        nonlocal done
+        done = min(done + events, total)
+        progress("ordering events", done, total)
+
+    last_of_command = max((path for path in records if _image(path)[0] == run.pid), key=_image, default=None)
+    traces: list[RecordedTrace] = []
+    for path in heaviest_first:
+        pid, sequence = _image(path)
+        to = out.with_name(f"{out.stem}.{pid}.{sequence}.hst") if traces else out
+        traces.append(_convert(path, to, run, run.status if path == last_of_command else None, advance))
+    return traces
+
+
+def _remove_older(out: Path, written: set[str]) -> None:
+    """Remove the traces that an earlier run left beside `out`: files of their names that say so themselves."""
+    name = re.compile(re.escape(out.stem) + r"\.([0-9]+)\.([0-9]+)\.hst")
+    with suppress(OSError):  # they are no part of this run
+        for path in out.parent.iterdir():
+            named = name.fullmatch(path.name)
+            if named and str(path) not in written and _is_of(path, *map(int, named.groups())):
+                path.unlink()
+
+
+def _is_of(path: Path, pid: int, sequence: int) -> bool:
+    """Whether a file is the recorder's trace of this process image."""
+    try:
+        with TraceReader(path) as reader:
+            about = reader.footer.extra
+            return reader.header.source == SOURCE and (about.get("pid"), about.get("sequence")) == (pid, sequence)
+    except BadInput:
+        return False
+
+
+def _image(path: Path) -> tuple[int, int]:
+    """The pid and the sequence in a spool's name."""
+    pid, sequence, _ = path.name.split(".")
+    return int(pid), int(sequence)
+
+
+def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
+    """Records of each spool, and the pids of spools without a header, which are empty."""
+    records, unwritten = {}, []
+    for path in sorted(directory.glob("*.spool"), key=_image):
+        try:
+            with Spool(path) as spool:
+                records[path] = spool.count_records()
+        except BadInput:
+            unwritten.append(_image(path)[0])
+    return records, unwritten
+
+
+def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: Callable[[int], None]) -> RecordedTrace:
+    with Spool(path) as spool:
+        sites = spool.tree is not None
+        about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
+        with TraceWriter(to, source=SOURCE, **about) as writer:
+            for chunk, site in spool.chunks(run.ns_per_tick):
+                writer.append(chunk, site)
+                advance(chunk.op.size)
+            extra = _extra(spool, run, exit_status)
+            footer = writer.close(extra)
+        stacks = footer.stacks.stacks if footer.stacks else 0
+        own = {"path": str(to), "program": spool.header.argv, "events": footer.events, "max_blocks": footer.max_blocks}
+    return msgspec.convert(extra | own | {"stacks": stacks}, RecordedTrace)
+
+
+def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
+    """The metadata for the trace's footer (docs/recorder.md, section 5)."""
+    head, totals = spool.header, spool.totals
+    spool_ns = round(head.spool_ticks * run.ns_per_tick)
+    return {
+        "drops": head.drops,
+        "foreign_frees": totals.foreign_frees,
+        "lost_frees": totals.lost_frees,
+        "backsteps": totals.backsteps,
+        "nested": head.nested,
+        "pid": head.pid,
+        "parent_pid": head.parent_pid,
+        "sequence": head.sequence,
+        "forked": head.forked,
+        "start_ns": round((head.start_stamp - run.start_stamp) * run.ns_per_tick),
+        "run_wall_ns": run.wall_ns,
+        "exit_status": exit_status,
+        "samples": spool.samples,
+        "stacks": spool.tree.packed() if spool.tree else None,
+        "sites_checked": head.checked,
+        "sites_wrong": head.wrong,
+        "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
+    } | _generated(spool, run)
+
+
+def _generated(spool: Spool, run: _Run) -> dict[str, Any]:
+    """What the process's map says of the generated code in its stacks."""
+    if spool.tree is None:
+        return {}
+    addresses = np.unique(spool.tree.offset[spool.tree.module < 0]).tolist()
+    found = generated_code(spool.header.pid, addresses, run.started) if addresses else []
+    return {"perf_map": found} if found else {}

@@ -1,0 +1,54 @@
+"""What a recording lacks: processes that the recorder did not serve, and memory that malloc did not give."""
+
+from collections import defaultdict
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.model.trace.stats import trace_info
+from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory, is_other
+from heapsmith.tools.common.served_share import NO_EVENT, Image
+
+OTHER_EVENTS = 20_000_000
+"""The live bytes of a larger trace are not looked for."""
+
+
+class RecordedTrace(msgspec.Struct, frozen=True):
+    """One process image: its trace, and the losses of its recording."""
+
+    path: str
+    pid: int
+    parent_pid: int
+    sequence: int  # number of the image in its process: 0, then 1 more with each exec
+    program: list[str]
+    events: int
+    max_blocks: int
+    drops: int  # events lost because the spool could not grow
+    foreign_frees: int  # frees of blocks with no recorded allocation: a parent's blocks
+    lost_frees: int  # blocks with no recorded free; freed when their address is reused
+    nested: int  # calls inside another call of the same thread; they are not recorded
+    stacks: int  # distinct call stacks
+    sites_checked: int  # sites found without unwinding that were unwound as well
+    sites_wrong: int  # of these, where that found another stack
+
+
+def only_recorded(images: list[Image], pids: set[int]) -> list[Image]:
+    """What was seen, where a process without a file of events is one that the recorder did not serve."""
+    return [one._replace(has=False, why=NO_EVENT) if one.has and one.own_pid not in pids else one for one in images]
+
+
+def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[OtherMemory]:
+    """The processes whose memory is not that of their blocks, of all programs that they became by exec(2)."""
+    of: dict[int, list[RecordedTrace]] = defaultdict(list)
+    for trace in traces:
+        of[trace.pid].append(trace)
+    found = []
+    for pid, its in of.items():
+        seen = [one for one in images if one.own_pid == pid and one.has]
+        most = max(seen, key=lambda one: one.anonymous, default=None)
+        if most is None or most.anonymous < OTHER_BYTES or any(trace.events > OTHER_EVENTS for trace in its):
+            continue
+        live = max(trace_info(Path(trace.path)).peak_live_bytes for trace in its)
+        if is_other(most.anonymous, live):
+            found.append(OtherMemory(pid, most.name, most.anonymous, live))
+    return found

@@ -1,0 +1,146 @@
+"""Groups of a trace's sites by site, path, function or module, with names for people."""
+
+import re
+from collections.abc import Collection, Sequence
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+import numpy as np
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.predict.pins_at_moments import Grouped
+from heapsmith.model.trace.reader import TraceReader
+from heapsmith.model.trace.site_lives import call_tree
+from heapsmith.tools.common.perf_map import covering, of_footer
+from heapsmith.tools.common.symbols import frame_names
+from heapsmith.tools.sites.functions import WRAPPERS, plain
+
+By = Literal["site", "path", "function", "module"]
+
+
+class Spot(msgspec.Struct, frozen=True):
+    """A place in a function. `line` is file:line, or module+offset without debug information."""
+
+    function: str
+    line: str
+    module: str
+
+    @property
+    def name(self) -> str:
+        """The spot for people."""
+        return self.function if self.function == self.line else f"{self.function} ({self.line})"
+
+
+GENERATED = "generated code"
+"""The module of functions that a program generated."""
+
+PYTHON = "py::"
+"""How CPython's names begin."""
+
+UNKNOWN = Spot("unknown", "unknown", "")
+"""The spot of events without a site."""
+
+
+class Groups(msgspec.Struct, frozen=True):
+    """The sites of a trace in groups. stacks: how many stacks each group has. reasons: why names are missing."""
+
+    by: By
+    grouped: Grouped
+    paths: list[tuple[Spot, ...]]  # of each group, the innermost spot first
+    stacks: list[int]
+    reasons: list[str]
+
+    def name(self, group: int) -> str:
+        """The group for people."""
+        return " < ".join(_shown(self.by, spot) for spot in self.paths[group])
+
+
+def _shown(by: By, spot: Spot) -> str:
+    if spot == UNKNOWN:
+        return "unknown"
+    return {"function": spot.function, "module": spot.module}.get(by, spot.name)
+
+
+def group_sites(trace: Path, by: By = "site", depth: int = 1, skip: Sequence[str] = ()) -> Groups:
+    """Group the sites of a trace; BadInput if it has no stacks, or for a `skip` that is no regular expression.
+
+    depth: the frames of a stack that tell groups apart, behind the functions that allocate for
+    their caller; 0: all. skip: more such functions.
+    """
+    skipped = [WRAPPERS, *map(_pattern, skip)]
+    with TraceReader(trace) as reader:
+        tree = call_tree(reader)
+    spots, library, reasons = spots_of(trace)
+    numbers: dict[tuple[Spot, ...], int] = {(UNKNOWN,): 0}
+    group_of_site = np.zeros(tree.innermost.size + 1, np.int64)
+    stacks = [0]
+    for site in range(1, tree.innermost.size + 1):
+        path = [spot for frame in tree.path(site) for spot in spots[frame]]
+        key = tuple(_key(by, spot) for spot in callers(path, skipped, library)[: depth or None])
+        group = numbers.setdefault(key or (UNKNOWN,), len(numbers))
+        stacks += [0] * (group == len(stacks))
+        stacks[group] += 1
+        group_of_site[site] = group
+    return Groups(by, Grouped(trace, group_of_site, len(numbers)), list(numbers), stacks, reasons)
+
+
+def _pattern(text: str) -> "re.Pattern[str]":
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise BadInput(f"--skip {text}: no regular expression: {error}") from None
+
+
+def spots_of(trace: Path) -> tuple[list[list[Spot]], set[Spot], list[str]]:
+    """The spots of each frame of a trace, the innermost inlined function first; those of the compiler's libraries; and
+    why names are missing.
+
+    Raises BadInput if the trace has no stacks.
+    """
+    with TraceReader(trace) as reader:
+        tree = call_tree(reader)
+        generated = of_footer(reader.footer.extra.get("perf_map", []))
+    found, reasons = frame_names(tree)
+    modules = [Path(one.path).name or "?" for one in tree.modules]
+    spots, library = [], set[Spot]()
+    for places, number, offset in zip(found, tree.module.tolist(), tree.offset.tolist(), strict=True):
+        made = covering(generated, offset) if number < 0 else None
+        if made:
+            spots.append([_generated_spot(made.name)])
+            continue
+        module = modules[number] if number >= 0 else "?"
+        line = f"{module}+{offset:#x}"
+        row = [Spot(plain(one.function), one.line or line, module) for one in places]
+        library |= {spot for spot, one in zip(row, places, strict=True) if one.is_of_compiler}
+        if places[-1].is_of_compiler and not WRAPPERS.fullmatch(row[-1].function):
+            # a function of the program, of whose inlined functions DWARF does not tell: the line is of one of these
+            row[-1] = Spot(row[-1].function, line, module)
+        spots.append(row)
+    return spots, library, reasons
+
+
+def _generated_spot(name: str) -> Spot:
+    """The spot of a function of a map: py::NAME:FILE of CPython, or any other name."""
+    at = name.find(":", len(PYTHON)) if name.startswith(PYTHON) else -1
+    return Spot(name[:at], Path(name[at + 1 :]).name, GENERATED) if at > 0 else Spot(name, name, GENERATED)
+
+
+def callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"], library: Collection[Spot]) -> list[Spot]:
+    """The path without the innermost functions that allocate for their caller; the outermost one stays.
+
+    library: spots of the compiler's libraries, which do so.
+    """
+    first = 0
+    while first < len(path) - 1 and (
+        path[first] in library or any(one.fullmatch(path[first].function) for one in skipped)
+    ):
+        first += 1
+    return path[first:]
+
+
+def _key(by: By, spot: Spot) -> Spot:
+    """What of a spot tells groups apart."""
+    if by == "function":
+        return Spot(spot.function, "", spot.module)
+    return Spot("", "", spot.module) if by == "module" else spot

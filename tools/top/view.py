@@ -1,0 +1,227 @@
+"""A picture of a heap: its counters and what its bytes are for, read by the names in runtime/heap/9_api/view.c."""
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, chain, names, table
+
+MOST_SLABS = 1 << 24
+OF_HITS = ("hit0", "push")
+"""Counters of the hit path, which stay 0 in a library that does not count it."""
+
+Words = NDArray[np.uint64]
+
+
+class Class(NamedTuple):
+    """The small blocks of a class and where they are: with the program, or parked; and its slabs' committed bytes.
+
+    `parked` blocks are neither with the program nor in their slabs; `fronts` of them are in fronts.
+    """
+
+    size: int
+    usable: int
+    counters: dict[str, int]
+    live: int
+    fronts: int
+    parked: int
+    slab_bytes: int
+
+
+class Picture(NamedTuple):
+    """A heap at one moment. Counts are those of HEAPSMITH=stats (docs/api.md); the rest are bytes, or heaps.
+
+    system: of a library that counts everything. counts_hits: whether its `hit0` and `push` count.
+    """
+
+    design: str
+    counts_hits: bool
+    counters: dict[str, int]
+    system: dict[str, int]
+    classes: list[Class]
+    heaps: int
+    abandoned: int
+    empty_slab_bytes: int
+    run_bytes: int
+    cached_run_bytes: int
+    free_run_bytes: int
+
+
+class View:
+    """The view at an address of a process: the names, and what never changes of what they lead to."""
+
+    def __init__(self, memory: Memory, address: int) -> None:
+        self._at = table(memory, address)
+        at = self._at
+        self.design = memory.text(at["design"])
+        self._totals = names(memory, at["heap_counters"], at["HEAP_COUNTERS"])
+        self._counts = names(memory, at["class_counters"], at["CLASS_COUNTERS"])
+        self._shown = [name for name in self._counts if at["COUNTS_HITS"] or name not in OF_HITS]
+        self._system = names(memory, at["system_counters"], at["SYSTEM_COUNTERS"]) if "system_counters" in at else []
+        rows = self._records(memory.read(at["classes"], at["CLASS_COUNT"] * at["class_plan"]), "class_plan")
+        self._usable, self._stride, self._slot = (
+            _column(rows, at[f"class_plan.{name}"], "<u4") for name in ("usable", "stride", "slot")
+        )
+        self._slabs = np.empty(0, np.uint64)
+
+    def picture(self, memory: Memory) -> Picture:
+        """The heap now. Threads run meanwhile, so that sums may be off by what moves; none is below 0."""
+        at = self._at
+        heaps = self._heaps(memory)
+        counts = sum((self._counted(memory, heap) for heap in [at["no_heap"], *heaps]), start=self._nothing())
+        held = sum((self._held(memory, heap) for heap in heaps), start=self._none())
+        slabs = self._slab_records(memory)
+        quarantined = sum((self._quarantined(memory, heap) for heap in heaps), start=self._none())
+        classes = _column(slabs, at["slab.class"], "<u2").astype(np.int64)
+        out = self._by_class(classes, _column(slabs, at["slab.out"], "<u4"))
+        committed = _column(slabs, at["slab.committed"], "<u4").astype(np.int64)
+        pooled = _column(slabs, at["slab.pooled"], "u1") != 0
+        totals = memory.read(at["heap_counts"], 8 * len(self._totals))
+        parked = held + quarantined + self._elsewhere(counts)
+        return Picture(
+            self.design,
+            bool(at["COUNTS_HITS"]),
+            self._named(self._totals, np.frombuffer(totals, "<u8")),
+            self._named(self._system, self._system_counts(memory)),
+            self._classes(
+                counts, np.maximum(out - parked, 0), held, parked, self._by_class(classes, committed * ~pooled)
+            ),
+            len(heaps),
+            self._abandoned(memory),
+            int(committed[pooled].sum()),
+            *self._runs(memory),
+        )
+
+    def _records(self, raw: bytes, kind: str) -> NDArray[np.uint8]:
+        """Records of one kind, one per row."""
+        return np.frombuffer(raw, np.uint8).reshape(-1, self._at[kind])
+
+    def _nothing(self) -> Words:
+        return np.zeros((self._at["CLASS_COUNT"], len(self._counts)), np.uint64)
+
+    def _none(self) -> NDArray[np.int64]:
+        return np.zeros(self._at["CLASS_COUNT"], np.int64)
+
+    @staticmethod
+    def _named(names: list[str], numbers: Words) -> dict[str, int]:
+        return dict(zip(names, map(int, numbers), strict=True))
+
+    def _classes(self, counts: Words, *columns: NDArray[np.int64]) -> list[Class]:
+        """A row per class; columns: its blocks with the program, in fronts, parked; its slabs' bytes."""
+        rows = zip(self._stride, self._usable, counts, *columns, strict=True)
+        return [
+            Class(int(size), int(usable), self._class_counts(row), int(live), int(fronts), int(parked), int(slab_bytes))
+            for size, usable, row, live, fronts, parked, slab_bytes in rows
+        ]
+
+    def _class_counts(self, numbers: Words) -> dict[str, int]:
+        found = self._named(self._counts, numbers)
+        return {name: found[name] for name in self._shown}
+
+    def _by_class(self, classes: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
+        return np.bincount(classes, amounts, self._at["CLASS_COUNT"])[: self._at["CLASS_COUNT"]].astype(np.int64)
+
+    def _heaps(self, memory: Memory) -> list[int]:
+        """Every heap ever made, the newest first."""
+        return chain(memory, memory.word(self._at["newest_heap"]), self._at["heap.earlier"], MOST_HEAPS)
+
+    def _abandoned(self, memory: Memory) -> int:
+        """How many heaps wait for a thread; the list changes as it is read, so it may come out wrong for once."""
+        try:
+            return len(chain(memory, memory.word(self._at["abandoned"]), self._at["heap.next"], MOST_HEAPS))
+        except Gone:
+            return 0
+
+    def _counted(self, memory: Memory, heap: int) -> Words:
+        raw = memory.read(heap + self._at["heap.count"], 8 * self._nothing().size)
+        return np.frombuffer(raw, "<u8").reshape(self._nothing().shape)
+
+    def _held(self, memory: Memory, heap: int) -> NDArray[np.int64]:
+        """Blocks in a heap's fronts, by class: what hs_held of runtime/heap/3_records says, and the second level."""
+        at, count = self._at, self._at["CLASS_COUNT"]
+        tops = np.frombuffer(memory.read(heap + at["heap.top"] + 8, 8 * count), "<u8").astype(np.int64)
+        slots = heap + at["heap.slot"] + 8 * self._slot.astype(np.int64)
+        rows = self._records(memory.read(heap + at["heap.front"], count * at["front"]), "front")
+        listed = _column(rows, at["front.held"], "<u4").astype(np.int64) + _column(rows, at["front.listed"], "<u4")
+        # A stack that is not open has its top below its slots.
+        held: NDArray[np.int64] = np.maximum(tops - slots, 0) // 8
+        return held + listed
+
+    def _elsewhere(self, counts: Words) -> NDArray[np.int64]:
+        """Blocks in the transfer cache and on remote lists."""
+        column = {name: counts[:, index].astype(np.int64) for index, name in enumerate(self._counts)}
+        transfer = column["transfer_in"] - column["transfer_out"] - column["transfer_back"]
+        return transfer + column["remote"] - column["drained"]
+
+    def _quarantined(self, memory: Memory, heap: int) -> NDArray[np.int64]:
+        """Blocks in a heap's quarantine, by the class of their slabs."""
+        at = self._at
+        place, slots = heap + at["heap.quarantine"], at["QUARANTINE_SLOTS"]
+        held = int.from_bytes(memory.read(place + at["quarantine.held"], 4), "little")
+        if held == 0:
+            return self._none()
+        oldest = int.from_bytes(memory.read(place + at["quarantine.oldest"], 4), "little")
+        ring = np.frombuffer(memory.read(place + at["quarantine.block"], 8 * slots), "<u8")
+        blocks = ring[(oldest + np.arange(held)) % slots]
+        span = np.uint64(memory.word(at["span"]))
+        numbers = (blocks - span) // np.uint64(at["SLAB_BYTES"])
+        records = self._slab_records(memory)  # before their numbers: it may find more slabs, which stand in front
+        known = self._slab_numbers(memory)
+        order = np.argsort(known)
+        found = order[np.minimum(np.searchsorted(known, numbers, sorter=order), len(order) - 1)]
+        ours = records[found[known[found] == numbers]]
+        classes = _column(ours, at["slab.class"], "<u2").astype(np.int64)
+        return self._by_class(classes, np.ones(len(classes), np.int64))
+
+    def _slab_numbers(self, memory: Memory) -> Words:
+        """The places in the span of the slabs known."""
+        at, span = self._at, np.uint64(memory.word(self._at["span"]))
+        each, slab = np.uint64(at["slab"]), np.uint64(at["SLAB_BYTES"])
+        if not at["HEAD_BYTES"]:
+            return (self._slabs - np.uint64(memory.word(at["records"]))) // each
+        inside = self._slabs % np.uint64(at["SUPERSLAB_BYTES"])
+        return (self._slabs - inside - span) // slab + inside // each
+
+    def _slab_records(self, memory: Memory) -> NDArray[np.uint8]:
+        """The records of all slabs ever handed out. New ones stand before those known, which stay."""
+        first = int(self._slabs[0]) if len(self._slabs) else 0
+        fresh = chain(memory, memory.word(self._at["last_slab"]), self._at["slab.earlier"], MOST_SLABS, first)
+        self._slabs = np.concatenate([np.array(fresh, np.uint64), self._slabs])
+        order = np.argsort(self._slabs)
+        ordered, each = self._slabs[order], self._at["slab"]
+        cuts = np.flatnonzero(np.diff(ordered) != each) + 1
+        rows = np.empty((len(ordered), each), np.uint8)
+        begin = 0
+        for end in [*cuts.tolist(), len(ordered)] if len(ordered) else []:
+            raw = memory.read(int(ordered[begin]), (end - begin) * each)
+            rows[order[begin:end]] = self._records(raw, "slab")
+            begin = end
+        return rows
+
+    def _system_counts(self, memory: Memory) -> Words:
+        return np.frombuffer(
+            memory.read(self._at["system_counts"], 8 * len(self._system)) if self._system else b"", "<u8"
+        )
+
+    def _runs(self, memory: Memory) -> tuple[int, int, int]:
+        """Bytes of runs with the program, in run caches, and the committed ones of free runs."""
+        at = self._at
+        top = int.from_bytes(memory.read(at["runs"] + at["run_span.top"], 4), "little")
+        table = memory.word(at["runs"] + at["run_span.page"])
+        pages = self._records(memory.read(table, top * at["page"]) if top else b"", "page")
+        state = _column(pages, at["page.state"], "u1")
+        length, dirty = (_column(pages, at[f"page.{name}"], "<u4").astype(np.int64) for name in ("length", "dirty"))
+        sums = [
+            length[state == at["RUN_USED"]].sum(),
+            length[state == at["RUN_GONE"]].sum(),
+            dirty[state == at["RUN_FREE"]].sum(),
+        ]
+        used, gone, free = (int(pages) * at["PAGE_BYTES"] for pages in sums)
+        return used, gone, free
+
+
+def _column(rows: NDArray[np.uint8], offset: int, kind: str) -> NDArray[np.int64]:
+    """A field of all records; the kind is a little-endian numpy type."""
+    width = np.dtype(kind).itemsize
+    return np.ascontiguousarray(rows[:, offset : offset + width]).view(kind).reshape(-1)
