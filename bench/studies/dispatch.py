@@ -33,7 +33,7 @@ DESIGNS = {
 
 OPERATIONS = 20_000
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "dispatch.md"
-TABLE = re.compile(r"(?<=<!-- by python -m heapsmith\.bench\.gates\.dispatch -->\n\n).*?(?=\n\n)", re.DOTALL)
+TABLE = re.compile(r"(?<=<!-- by python -m heapsmith\.bench\.studies\.dispatch -->\n\n).*?(?=\n\n)", re.DOTALL)
 
 
 class Cost(NamedTuple):
