@@ -114,23 +114,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [row for row in self.classes if not row.group]
 
     @property
-    def straight(self) -> list[ClassPlan]:
-        """The classes with functions of their own in the emitted C.
-
-        By row those whose front has hit paths, but for array stacks; by class all, unless no front has.
-        """
-        own = [row for row in self.classes if policy.row("front", row.front.kind).CODE.has_hits]
-        return [row for row in own if not row.stack] if self.dispatch != "table" else self.classes if own else []
-
-    @property
-    def has_stacks(self) -> bool:
-        """Whether a class has an array stack that threads pop and push."""
-        return self.dispatch != "restartable" and any(row.stack for row in self.classes)
-
-    @property
     def by_table(self) -> bool:
-        """Whether a table says what a class does, since classes differ in it."""
-        return bool(self.straight) or len({row.front.kind for row in self.classes}) > 1
+        """Whether a table says what the C does for a class, since classes differ in it."""
+        kinds = {row.front.kind for row in self.classes}
+        has_hits = any(policy.row("front", kind).CODE.has_hits for kind in kinds)
+        return len(kinds) > 1 or (self.dispatch == "table" and has_hits)
 
     @property
     def group_classes(self) -> list[list[int]]:
