@@ -30,12 +30,12 @@ needs_tools = pytest.mark.skipif(
 
 MUTANTS = {
     "loop": (
-        "6_slabs/store.c",
+        "6_slabs/take.h",
         "    slab->carved += taken;\n",
         "    while (slab->huge)\n        ;\n    slab->carved += taken;\n",
     ),
     "inner loop": (
-        "6_slabs/store.c",
+        "6_slabs/take.h",
         "        BOUND(carved, MOST_REFILL);\n",
         "        BOUND(carved, MOST_REFILL);\n"
         "        while (__atomic_load_n(&slab->freed, __ATOMIC_RELAXED) > SLAB_BYTES)\n            ;\n",

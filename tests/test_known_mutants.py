@@ -67,6 +67,7 @@ BUDGETED = changed(
 MODEL_OF_BUDGETED, BY_PROGRAMS = AgainstModel(BUDGETED), ByPrograms(PROGRAMS)
 DRAINS = next(design for design in DESIGNS if "drain_most" in make_plan(design).numbers)
 AGAINST_DRAINS, QUEUES = AgainstModel(DRAINS), "5_slab_policies/remote/owner_queue.c"
+EACH_QUEUE = "5_slab_policies/remote/queue_each.h"
 HAS_TURN = "*turn == class || !drain_chain(heap, queue_of(heap, (unsigned)*turn))"
 GOES_ON = "*turn = *turn + 1 < CLASS_COUNT ? *turn + 1 : 0;"
 DETACHES = "pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);"
@@ -113,11 +114,11 @@ ONCE_UNNOTICED = [
     Known(BACKGROUND, by_help, "8_threads/background/refill.c", DETACHES, ";", "without"),
     Known(BACKGROUND, by_help, "8_threads/background/refill.c", "background_reset();", ";", "without"),
     Known(BACKGROUND, by_help, "8_threads/background/refill.c", "futex_on_helper(FUTEX_WAKE, 1, NULL);", ";", "works"),
-    Known(BACKGROUND, by_help, "8_threads/background/refill.c", "background_end();", ";", "performs"),
+    Known(BACKGROUND, by_help, "8_threads/background/refill.c", "background_inspection();", ";", "performs"),
     Known(DRAINS, AGAINST_DRAINS, QUEUES, "HAS_DRAIN_MOST ? class : 0", "0", "a"),
-    Known(DRAINS, AGAINST_DRAINS, QUEUES, HAS_TURN, "*turn == class", "a"),
-    Known(DRAINS, AGAINST_DRAINS, QUEUES, GOES_ON, ";", "a"),
-    Known(DRAINS, AGAINST_DRAINS, "8_threads/thread.c", "else if (!is_new)", "else if (false)", "a"),
+    Known(DRAINS, AGAINST_DRAINS, EACH_QUEUE, HAS_TURN, "*turn == class", "a"),
+    Known(DRAINS, AGAINST_DRAINS, EACH_QUEUE, GOES_ON, ";", "a"),
+    Known(DRAINS, AGAINST_DRAINS, EACH_QUEUE, "    remote_drain(heap);\n", "    ;\n", "a"),
     Known(GROWS, OF_GROWS, "2_system/populate/growing.c", ADDS, ";", "calls"),
     Known(GROWS, OF_GROWS, "2_system/populate/growing.c", "return PAGE_BYTES;", ";", "calls"),
     Known(GROWS, OF_GROWS, "2_system/populate/growing.c", POPULATES, ";", "calls"),

@@ -245,7 +245,8 @@ BEHAVIOURS = {
     "4_blocks/hardening/guards.c": ("limit_aligned", "memory_"),
     "9_api/glibc.c": ("mall", "errno_extras"),
     "9_api/operators.c": ("new_", "delete_"),
-    "8_threads/thread.c": ("thread_", "exit_", "memory_"),
+    "8_threads/life.c": ("thread_", "exit_", "memory_"),
+    "8_threads/heaps/thread.c": ("thread_", "exit_", "memory_"),
     "2_system/locks.c": ("fork_",),
 }
 """Files of which programs of tests/behaviours show what no trace does, and how the names of those begin."""

@@ -24,6 +24,13 @@ instructions of libraries that GCC 12 builds at -O2 for x86-64, by the kind of e
 (model/predict/cost.py), counted by `heapsmith calibrate` unless a comment says otherwise; a machine's
 own counts go before. The place of a row in
 its table is its code in the state.
+
+Its C: a file of the runtime takes in the header of a room's row by `#include ROOM_ROW`; plan.h says
+which that is. A row with `files(design)`, a dict of headers by role, also answers `#include ROOM_ROLE`.
+WITH names files of other rooms that it needs. MOMENTS, or `moments(design)`, are the moments of the
+machine that the row answers (templates/moments.h.j2), each by a function of the room's name and the
+moment's, which the row's header declares, or that of the role `moments`. `heap_fields(design)` is
+what it adds to struct heap, `locks(design)` how many numbered locks it has.
 """
 
 from collections.abc import Iterable, Mapping

@@ -24,7 +24,7 @@ bool remote_drain(struct heap *heap)
 /* What waits of classes that the program asks for no more goes as others come. */
 void remote_before_take(struct heap *heap, unsigned class)
 {
-    size_t *turn = &((struct queues *)heap->rooms.remote_part)->turn;
+    size_t *turn = ((struct queues *)heap->rooms.remote_part)->turn;
     if (*turn == class || !drain_chain(heap, queue_of(heap, (unsigned)*turn)))
         *turn = *turn + 1 < CLASS_COUNT ? *turn + 1 : 0;
 }
