@@ -3,7 +3,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := out/demo
-GENERATED := default lean owner two-level
+GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
 .PHONY: help venv dev dev-all demo quick test bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean

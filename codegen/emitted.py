@@ -58,7 +58,8 @@ def parse(emitted: Path, runtime: Path) -> Unit:
     for node in tree.ext:
         ours = node.coord is not None and Path(node.coord.file).parent == emitted
         if isinstance(node, c_ast.FuncDef):
-            (unit.functions if ours else unit.inline)[node.decl.name] = node
+            own = ours and not node.coord.file.endswith(".h")  # moments.h calls what the runtime's headers do
+            (unit.functions if own else unit.inline)[node.decl.name] = node
         elif isinstance(node, c_ast.Decl) and ours and isinstance(node.type, c_ast.Enum):
             following = 0
             for enumerator in node.type.values.enumerators:

@@ -5,7 +5,8 @@ from typing import Any
 from heapsmith.codegen.claims import Row, entries, judged
 from heapsmith.codegen.emitted import Numbers, Unit
 from heapsmith.model import policy
-from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.design.class_plan import ClassPlan
+from heapsmith.model.design.plan import Plan
 
 ENUMERATORS = {
     field.upper(): field

@@ -12,7 +12,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
 from heapsmith.codegen import rooms
-from heapsmith.codegen.claims import dispatches, entries, header_sentence, sentences, struct_bytes, struct_fields
+from heapsmith.codegen.claims import (
+    dispatches,
+    entries,
+    has_stacks,
+    header_sentence,
+    sentences,
+    straight,
+    struct_bytes,
+    struct_fields,
+)
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.purposes import purposes
 from heapsmith.model import policy
@@ -73,6 +82,8 @@ def render(plan: Plan) -> dict[str, str]:
         **_sites(plan),
         "struct_fields": struct_fields(plan),
         "struct_bytes": struct_bytes(plan),
+        "straight": straight(plan),
+        "has_stacks": has_stacks(plan),
         "entries": entries(plan),
         "slow": {row.NAME: row.CODE for row in policy.TABLES["front"]},
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},

@@ -31,6 +31,7 @@ TABLES = {
     "idle": layout.IDLE,
     "wanted": layout.WANTED,
     "slabs_held": layout.SLABS_HELD,
+    "superslabs_hot": layout.SUPERSLABS_HOT,
     "hs_background_low": layout.BACKGROUND_LOW,
     "hs_background_full": layout.BACKGROUND_FULL,
     "bin": layout.BINS,

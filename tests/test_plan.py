@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, reciprocal
 from heapsmith.model.design.design import Design, builtin_names, load
-from heapsmith.model.design.plan import RECIPROCAL_SHIFT, make_plan, reciprocal
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import checks as hardening_checks
 from heapsmith.model.policy.hardening import full as hardening_full

@@ -9,4 +9,5 @@ enum { COMMIT_STEP = PAGE_BYTES }; /* by which the committed bytes of a slab and
 
 static inline void populate(void *start, size_t bytes)
 {
+    (void)start, (void)bytes;
 }
