@@ -7,12 +7,14 @@ enum { SHARD_TRANSFERS = SHARDS, NO_SHARD = SHARDS };
 
 static inline unsigned shard_of(const struct heap *heap, unsigned class)
 {
+    (void)class;
     return (unsigned)heap->rooms.shard;
 }
 
 /* Without a lock: the shard was written before a block of the slab was handed out. */
 static inline unsigned shard_to(const struct slab *slab, unsigned class)
 {
+    (void)class;
     return (unsigned)slab->shard;
 }
 
@@ -25,6 +27,7 @@ static inline void shard_own(struct slab *slab, const struct heap *heap)
 /* A give locks the shard of its first block when it comes to it. */
 static inline unsigned shard_give_begin(unsigned class)
 {
+    (void)class;
     return NO_SHARD;
 }
 
