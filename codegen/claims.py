@@ -179,8 +179,9 @@ def _leave(plan: Plan) -> Hit:
     """The loads by which free finds the class and the owner."""
     classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote")
     both = total(classifier.hit, remote.CODE.hit)
-    if remote.OWNED and plan.design.row("ownership").IN_RECORD and not plan.design.row("slab_record").TABLE:
-        both = both._replace(loads=both.loads - 1)
+    by_record = classifier.by_record + (remote.OWNED and plan.design.row("ownership").IN_RECORD)
+    tables = int(plan.design.row("slab_record").TABLE)  # whose address is loaded once, or there is none
+    both = both._replace(loads=both.loads - max(0, by_record - tables))
     if not plan.design.row("foreign").TRUSTS:
         return both
     return both._replace(loads=both.loads - (1 if remote.OWNED else classifier.ranged))

@@ -64,15 +64,16 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     by_class = (to_alloc, "size_to_class", *guard.born_any)
     free_class = _plain(("hs_free_large",), ("== 0",), {to_free})
     in_span = (*foreign.tests, *(("< QUARANTINE",) if plan.quarantine else ()))
-    own = classifier.tests + remote.tests
     finds = plan.design.row("ownership").CALLS if remote.tests else frozenset()
     beyond = ">=" if plan.live_map else ">"
     small, direct = f"{beyond} SMALL_LIMIT", f"{beyond} DIRECT_LIMIT"
     table = {
         "free": _plain(leaves["free"], in_span, {"free_small", *foreign.calls, *guard.dies}),
         "hs_free_small": _plain(("free_small",), ()),
-        "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | finds),
     }
+    for name, asks in (("free_small", classifier), *classifier.goes_on):
+        slow, tests = (*asks.leaves, *remote.leaves), asks.tests + remote.tests
+        table[name] = _plain(slow or ("push",), tests, {"push", *asks.calls} | finds)
     table |= {name: _plain((calls,), ()) for name, calls in remote.emits if not plan.quarantine}
     if plan.dispatch == "table":
         table |= {"malloc": _plain(leaves["malloc"], (small,), by_class)}
