@@ -1,4 +1,4 @@
-"""Never: freed blocks are counted and not kept, so no block serves twice before its slab was empty.
+"""Discarded: freed blocks are counted and not kept, so no block serves twice before its slab was empty.
 
 A take only carves: neighbours in time are neighbours in memory, and nothing looks for freed blocks. A
 slab whose blocks live long beside short ones stays until the last of them is freed.
@@ -11,7 +11,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.freed_blocks.common import record_lines
 
-NAME = "never"
+NAME = "discarded"
 RARE = True
 MARKS = False
 UNPRICED = True
