@@ -211,7 +211,7 @@ def not_learned(plan: Plan) -> set[str]:
     quick = plan.numbers.get("learn_often") == 1 and plan.quarantine == 0
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
-    found |= {"reuse"} if plan.design.freed_blocks == "no_reuse" else set()
+    found |= {"reuse"} if plan.design.freed_blocks == "discarded" else set()
     empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
     used_up = "prewarm_superslabs" in plan.numbers and plan.slabs_per_superslab <= 8
     found |= set() if used_up else {"superslabs_late"}

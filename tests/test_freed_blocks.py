@@ -43,7 +43,7 @@ def test_a_slab_that_comes_back_has_an_empty_list(compiled: bool) -> None:
 
 
 def test_a_freed_block_never_serves_again(compiled: bool) -> None:
-    program = Program(compiled, [1024], freed_blocks="no_reuse")  # four blocks a slab
+    program = Program(compiled, [1024], freed_blocks="discarded")  # four blocks a slab
     program.malloc("a b c", 1024)
     program.free("a b")
     assert program.malloc("d e", 1024) == [3072, 4096]  # the last fresh block, and a slab more
@@ -56,13 +56,13 @@ def test_a_freed_block_never_serves_again(compiled: bool) -> None:
 
 
 def test_a_full_slab_of_which_no_block_serves_is_retired_unasked(compiled: bool) -> None:
-    program = Program(compiled, [1024], freed_blocks="no_reuse", slab_choice="scan")
+    program = Program(compiled, [1024], freed_blocks="discarded", slab_choice="scan")
     program.malloc("a b c d", 1024)  # slab 0 is full, and served last
     program.free("a b c")
     assert program.counts(0, "retire") == (0,)
     program.free("d")
     assert program.counts(0, "acquire", "retire") == (1, 1)
-    program = Program(compiled, [1024], freed_blocks="no_reuse", slab_choice="address_ordered")
+    program = Program(compiled, [1024], freed_blocks="discarded", slab_choice="address_ordered")
     program.malloc("a b c d e f g h i", 1024)  # two full slabs, and slab 2
     program.free("g h e f i")  # no slab leaves slab choice for those of slab 1
     assert program.counts(0, "acquire", "retire") == (3, 1)
@@ -70,7 +70,7 @@ def test_a_full_slab_of_which_no_block_serves_is_retired_unasked(compiled: bool)
 
 
 def test_no_place_serves_twice_where_slabs_serve_once(compiled: bool) -> None:
-    program = Program(compiled, [1024, 2048], freed_blocks="no_reuse", empties="once")
+    program = Program(compiled, [1024, 2048], freed_blocks="discarded", empties="once")
     found: list[int] = []
     for turn in range(12):
         names = f"a{turn} b{turn} c{turn}"
@@ -83,7 +83,7 @@ def test_no_place_serves_twice_where_slabs_serve_once(compiled: bool) -> None:
 
 def test_blocks_of_a_front_serve_again_before_they_are_back(compiled: bool) -> None:
     front = array_stack.Params(capacity=2, refill=1, flush=1)
-    program = Program(compiled, [1024], front, freed_blocks="no_reuse")
+    program = Program(compiled, [1024], front, freed_blocks="discarded")
     program.malloc("a b c", 1024)
     program.free("a b")
     assert program.malloc("d e", 1024) == [1024, 0]

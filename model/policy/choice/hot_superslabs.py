@@ -27,7 +27,7 @@ STATE = {
 REPORTED = ("superslabs_hot", "superslabs_heated")
 HEAT_BYTES = 8
 COSTS = {
-    f"take.visit.{NAME}": 95.00,
+    f"take.visit.{NAME}": 102.00,
     f"slab.add.{NAME}": 0.00,
     f"slab.remove.{NAME}": 14.90,
 }  # estimates, counted in the disassembly

@@ -1,4 +1,4 @@
-"""No reuse: freed blocks are counted and not kept, so no block serves twice before its slab was empty.
+"""Discarded: freed blocks are counted and not kept, so no block serves twice before its slab was empty.
 
 A take only carves: neighbours in time are neighbours in memory, and nothing looks for freed blocks. A
 slab whose blocks live long beside short ones stays until the last of them is freed.
@@ -11,15 +11,15 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.freed_blocks.common import record_lines
 
-NAME = "no_reuse"
+NAME = "discarded"
 RARE = True
 MARKS = False
 UNPRICED = True
 """The price has no figure for address space, which a run longer than the trace goes on to use up."""
 COSTS = {
     f"take.reuse.{NAME}": 0.00,
-    f"give.block.{NAME}": 3.00,
-    f"give.slab.{NAME}": 25.00,
+    f"give.block.{NAME}": 8.00,
+    f"give.slab.{NAME}": 35.00,
 }  # estimates, counted in the disassembly
 
 
@@ -43,7 +43,7 @@ def take(state: State, slab: int, cls: int, at: int, count: int) -> None:
 def give(state: State, slab: int, block: int, freed: int) -> None:
     """Touch what a look at the slab's fresh blocks reads; the store counts the block."""
     record_lines(state, slab)
-    if state.record_class_bytes == 0:
+    if state.record_counts_at == 0:
         touch(state.listener, class_at(block & layout.CLASS_MASK) + layout.CLASS_FIRST, 0)
 
 

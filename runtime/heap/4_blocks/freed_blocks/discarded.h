@@ -1,4 +1,4 @@
-/* Freed blocks "no_reuse": the store counts them, and no take has them. */
+/* Freed blocks "discarded": the store counts them, and no take has them. */
 #pragma once
 
 #include "1_base/bound.h"
