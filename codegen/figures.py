@@ -81,6 +81,7 @@ def _enumerators(plan: Plan) -> Numbers:
     if plan.size_table:
         table["SIZE_CLASS_COUNT"] = len(plan.size_table)
     table |= {name.upper(): number for name, number in (plan.numbers | plan.bounds).items()}
+    table |= {f"{room.upper()}_FIRST_LOCK": first for room, first in plan.first_locks.items()}
     table |= {f"CLASS_{row.name}": row.index for row in plan.classes}
     return table | {f"SLOT_{row.name}": row.slot_base for row in plan.classes}
 
