@@ -32,6 +32,8 @@ ENUMERATORS = {
             "region_bytes",
             "region_shift",
             "slab_classes_bytes",
+            "class_map_bytes",
+            "numbered_locks",
             "live_map",
             "run_span_pages",
             "run_step_pages",
