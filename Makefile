@@ -3,17 +3,19 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := out/demo
-GENERATED := default lean owner two-level
+GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev demo test bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev dev-all demo quick test bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 venv: .venv/.heapsmith ## a virtual environment with heapsmith in it
 
-dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
+dev: .venv/.heapsmith-dev ## the same, with what a change of the source needs; tests of other packages are skipped
+
+dev-all: .venv/.heapsmith-dev-all ## the same, with browsers, clusters, sphinx and all else that a test or the site uses
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
@@ -30,14 +32,21 @@ dev: .venv/.heapsmith-dev ## the same, with what the tests and checks need
 	$(BIN)/python -m pip install --quiet -e '.[dev]'
 	@touch $@ .venv/.heapsmith
 
+.venv/.heapsmith-dev-all: pyproject.toml | .venv/bin/python
+	$(BIN)/python -m pip install --quiet -e '.[dev-all]'
+	@touch $@ .venv/.heapsmith-dev .venv/.heapsmith
+
 demo: venv ## forge an allocator for a perl program, say whether it pays, and what to do next
 	$(BIN)/python -m heapsmith forge --budget 15s --time 20s -o $(DEMO) -- perl bench/programs/demo_job.pl
 	@printf '\nThe command heapsmith is in the virtual environment: . $(BIN)/activate\n'
 
-test: dev ## the test suite
+quick: dev ## after each change: units, tables, layout and the plain model, in 20 seconds; compiles nothing
+	$(BIN)/python -m pytest -q -m quick -n 2 --dist worksteal
+
+test: dev-all ## before a commit that others get: the test suite, in about 10 minutes
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
-bigcheck: dev ## the test suite with its long forms (some hours); goes on where it was interrupted
+bigcheck: dev-all ## after a change of the heap's C or of the machine: the test suite with its long forms (some hours); goes on where it was interrupted
 	$(BIN)/python -m heapsmith.bench.gates.bigcheck
 	$(BIN)/python -m heapsmith.bench.soak.ageing
 
@@ -53,10 +62,10 @@ conformance: dev ## library against model: every built-in design on real program
 compilers: dev ## all C with every gcc and clang here, warnings as errors, its libraries against the model
 	$(BIN)/python -m heapsmith.bench.gates.compilers $(DESIGNS)
 
-imports: dev ## speed and memory of imports of files of 100 MB and 1 GB: make imports FORMATS="csv heaptrack"
+imports: dev-all ## speed and memory of imports of files of 100 MB and 1 GB: make imports FORMATS="csv heaptrack"
 	$(BIN)/python -m heapsmith.bench.gates.imports $(FORMATS)
 
-public-traces: dev ## traces of other tools from import to measurement: make public-traces TRACES=FOLDER
+public-traces: dev-all ## traces of other tools from import to measurement: make public-traces TRACES=FOLDER
 	$(BIN)/python -m heapsmith.bench.gates.public_traces $(TRACES)
 
 everyday: dev ## programs of a Linux machine and their jobs, recorded and under two designs: make everyday PROGRAMS="curl git"
@@ -94,13 +103,13 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 
-check: lint ## lint, types, import law, the picture of the architecture, and generated/ byte for byte
+check: lint ## before each commit: lint, types, import law, the picture of the architecture, and generated/ byte for byte
 	$(BIN)/python -m heapsmith.codegen.committed --check $(GENERATED)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m heapsmith.bench.gates.architecture --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
-site: dev ## the pages and the Python reference as a web site in out/site (NOTEBOOK=force: run the notebook for it)
+site: dev-all ## the pages and the Python reference as a web site in out/site (NOTEBOOK=force: run the notebook for it)
 	$(BIN)/python -m sphinx -q -b html -W --keep-going docs out/site
 
 man: venv ## write the manual pages to out/man, from the help of the commands

@@ -7,7 +7,8 @@ counts hold for GCC 12; under another compiler the audit reports the counts that
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.design.class_plan import ClassPlan
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.memory import layout
 from heapsmith.model.policy.emitted import NOTHING, SELF, Function, Hit, total
 
@@ -56,10 +57,23 @@ UNCOUNTED = "Hardened: what the checks cost is measured (docs/hardening.md), not
 PROBED = "Each free asks the system about the block's page (docs/api.md): not counted here."
 
 
+def straight(plan: Plan) -> list[ClassPlan]:
+    """The classes with functions of their own: by class all, if one has hit paths; by row those of lists and rings."""
+    own = [row for row in plan.classes if policy.row("front", row.front.kind).CODE.has_hits]
+    if plan.dispatch == "table":
+        return plan.classes if own else []
+    return [row for row in own if not row.stack]
+
+
+def has_stacks(plan: Plan) -> bool:
+    """Whether a class has an array stack that threads pop and push."""
+    return plan.dispatch != "restartable" and any(row.stack for row in plan.classes)
+
+
 def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
     """The functions of classes by name: the class and the expected content."""
     found: dict[str, tuple[ClassPlan, Function]] = {}
-    for row in plan.straight:
+    for row in straight(plan):
         front = policy.row("front", row.front.kind).CODE
         found |= {f"alloc_{row.name}": (row, front.allocate), f"free_{row.name}": (row, front.free)}
     return found
@@ -67,7 +81,7 @@ def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
 
 def entries(plan: Plan) -> list[tuple[str, str]]:
     """The functions of each class: its own, or else the slow paths of its front."""
-    own = [row.index for row in plan.straight]
+    own = [row.index for row in straight(plan)]
     return [
         (f"alloc_{row.name}", f"free_{row.name}") if row.index in own else (front.allocate.leaves, front.free.leaves)
         for row in plan.classes
@@ -101,7 +115,7 @@ def sentences(plan: Plan) -> dict[int, str]:
     """By class, the sentence about the hit paths in the comment above alloc and free."""
     return {
         row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.name}") else UNCOUNTED
-        for row in plan.straight
+        for row in straight(plan)
         if (both := hits(plan, row))
     }
 
@@ -165,8 +179,9 @@ def _leave(plan: Plan) -> Hit:
     """The loads by which free finds the class and the owner."""
     classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote")
     both = total(classifier.hit, remote.CODE.hit)
-    if remote.OWNED and plan.design.row("ownership").IN_RECORD and not plan.design.row("slab_record").TABLE:
-        both = both._replace(loads=both.loads - 1)
+    by_record = classifier.by_record + (remote.OWNED and plan.design.row("ownership").IN_RECORD)
+    tables = int(plan.design.row("slab_record").TABLE)  # whose address is loaded once, or there is none
+    both = both._replace(loads=both.loads - max(0, by_record - tables))
     if not plan.design.row("foreign").TRUSTS:
         return both
     return both._replace(loads=both.loads - (1 if remote.OWNED else classifier.ranged))

@@ -1,12 +1,13 @@
 """generated/: the C of some designs, without the runtime's, to read.
 
-python -m heapsmith.codegen.committed [--check] NAME... writes it, or compares it.
+python -m heapsmith.codegen.committed [--check] DESIGN... writes it, or compares it. A design is a built-in one, or the
+design.toml of its folder, which keeps what `tune` wrote about its choices.
 """
 
 import sys
 from pathlib import Path
 
-from heapsmith.codegen.generate import generate
+from heapsmith.codegen.generate import contents, written
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed
 
@@ -18,7 +19,9 @@ def main(words: list[str]) -> int:
     names = [word for word in words if word != "--check"]
     try:
         for name in names:
-            generate(load(name), FOLDER / name, check=len(names) < len(words))
+            design = load(name)
+            files = {file: content for file, content in contents(design).items() if not name.endswith(f"/{file}")}
+            written(design, files, FOLDER / design.name, check=len(names) < len(words))
     except CheckFailed as error:
         sys.stderr.write(f"{error} (make generated)\n")
         return 1

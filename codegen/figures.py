@@ -5,12 +5,22 @@ from typing import Any
 from heapsmith.codegen.claims import Row, entries, judged
 from heapsmith.codegen.emitted import Numbers, Unit
 from heapsmith.model import policy
-from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.design.class_plan import ClassPlan
+from heapsmith.model.design.plan import Plan
 
 ENUMERATORS = {
     field.upper(): field
     for field in (
-        *("class_count", "grain", "small_limit", "direct_limit", "huge_bytes", "page_bytes", "slab_bytes"),
+        *(
+            "class_map_bytes",
+            "class_count",
+            "grain",
+            "small_limit",
+            "direct_limit",
+            "huge_bytes",
+            "page_bytes",
+            "slab_bytes",
+        ),
         *("slab_shift", "superslab_bytes", "bitmap_words", "reciprocal_shift", "run_bins", "run_best_of"),
         *("run_cache_slots", "run_cache_bytes", "slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
         *("share_percent", "share_slab_bytes", "share_run_bytes", "remap_bytes", "room_share"),

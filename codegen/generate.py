@@ -12,7 +12,16 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 import heapsmith
 from heapsmith.codegen import rooms
-from heapsmith.codegen.claims import dispatches, entries, header_sentence, sentences, struct_bytes, struct_fields
+from heapsmith.codegen.claims import (
+    dispatches,
+    entries,
+    has_stacks,
+    header_sentence,
+    sentences,
+    straight,
+    struct_bytes,
+    struct_fields,
+)
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.purposes import purposes
 from heapsmith.model import policy
@@ -73,6 +82,8 @@ def render(plan: Plan) -> dict[str, str]:
         **_sites(plan),
         "struct_fields": struct_fields(plan),
         "struct_bytes": struct_bytes(plan),
+        "straight": straight(plan),
+        "has_stacks": has_stacks(plan),
         "entries": entries(plan),
         "slow": {row.NAME: row.CODE for row in policy.TABLES["front"]},
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
@@ -118,7 +129,8 @@ def contents(design: Design) -> dict[str, bytes]:
 
 def pieces(plan: Plan) -> list[Path]:
     """The files of the runtime that a design's C includes, directly or not, sorted."""
-    named = [name for text in render(plan).values() for name in rooms.included_names(text, plan)]
+    given = rooms.headers(plan)
+    named = [name for text in render(plan).values() for name in rooms.included_names(text, given)]
     own = {path for name in named if (path := HEAP / name).is_file()}
     return sorted(own | rooms.included(own, plan))
 

@@ -1,5 +1,6 @@
 """Purposes: the first line of each emitted file, which says what is in it."""
 
+from heapsmith.codegen.claims import straight
 from heapsmith.model.design.plan import Plan
 
 
@@ -20,9 +21,9 @@ def purposes(plan: Plan) -> dict[str, str]:
 
 def _paths(plan: Plan) -> str:
     if plan.dispatch == "table":
-        own = "and a straight-line alloc and free per size class" if plan.straight else "which call the store"
+        own = "and a straight-line alloc and free per size class" if straight(plan) else "which call the store"
         return f"malloc and free, {own}"
-    own = ", and alloc and free of each class with a list or ring" if plan.straight else ""
+    own = ", and alloc and free of each class with a list or ring" if straight(plan) else ""
     return f"malloc and free for array stacks{own}"
 
 

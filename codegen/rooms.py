@@ -6,7 +6,7 @@ a row has several headers, of which a design's numbers choose, `#include ROOM_RO
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -59,6 +59,7 @@ def _given(asked: str, plan: Plan) -> Path | None:
     return None if stem is None else _file(f"{room}/{stem}.h")
 
 
+@cache
 def _file(name: str) -> Path:
     """A file by its room and name, in whichever layer; one that is not there lies in none."""
     return next(HEAP.glob(f"*/{name}"), HEAP / name)
@@ -141,19 +142,18 @@ def interfaces(plan: Plan, room: str) -> list[str]:
     return [_name(file) for file in dict.fromkeys([*own, *more]) if file.exists()]
 
 
-def included_names(text: str, plan: Plan) -> list[str]:
-    """The files that a text of C includes."""
-    given = headers(plan)
+def included_names(text: str, given: Mapping[str, str]) -> list[str]:
+    """The files that a text of C includes; given: what `headers` says."""
     return [*INCLUDED.findall(text), *(given[asked] for asked in ASKED.findall(text))]
 
 
 def included(files: Iterable[Path], plan: Plan) -> set[Path]:
     """The headers of the runtime that these files include, directly or not, and those that the moments call."""
-    others = _of_others(plan)
+    given, others = headers(plan), _of_others(plan)
     found = {HEAP / name for name in answering(plan)}
     waiting = [*files, *found]
     while waiting:
-        named = included_names(waiting.pop().read_text(), plan)
+        named = included_names(waiting.pop().read_text(), given)
         new = {header for name in named if (header := HEAP / name).exists()} - found
         found |= new
         sources_of = {source for header in new if (source := header.with_suffix(".c")).exists()}

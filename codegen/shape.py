@@ -6,10 +6,11 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import Row, entries, exits, functions, judged
+from heapsmith.codegen.claims import Row, entries, exits, functions, has_stacks, judged, straight
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model import policy
-from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.design.class_plan import ClassPlan
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.policy.emitted import Function
 
 HELPERS = frozenset(
@@ -63,15 +64,16 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     by_class = (to_alloc, "size_to_class", *guard.born_any)
     free_class = _plain(("hs_free_large",), ("== 0",), {to_free})
     in_span = (*foreign.tests, *(("< QUARANTINE",) if plan.quarantine else ()))
-    own = classifier.tests + remote.tests
     finds = plan.design.row("ownership").CALLS if remote.tests else frozenset()
     beyond = ">=" if plan.live_map else ">"
     small, direct = f"{beyond} SMALL_LIMIT", f"{beyond} DIRECT_LIMIT"
     table = {
         "free": _plain(leaves["free"], in_span, {"free_small", *foreign.calls, *guard.dies}),
         "hs_free_small": _plain(("free_small",), ()),
-        "free_small": _plain(leaves["free_small"] or ("push",), own, {"push"} | finds),
     }
+    for name, asks in (("free_small", classifier), *classifier.goes_on):
+        slow, tests = (*asks.leaves, *remote.leaves), asks.tests + remote.tests
+        table[name] = _plain(slow or ("push",), tests, {"push", *asks.calls} | finds)
     table |= {name: _plain((calls,), ()) for name, calls in remote.emits if not plan.quarantine}
     if plan.dispatch == "table":
         table |= {"malloc": _plain(leaves["malloc"], (small,), by_class)}
@@ -139,11 +141,11 @@ def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     """The emitted C must hold exactly the hot functions and their helpers."""
     wanted = hot | header_calls(plan) | (set() if plan.design.heaps else {"hs_become"})
-    wanted |= {"hs_stack_popped", "hs_stack_pushed"} if plan.has_stacks else set()
+    wanted |= {"hs_stack_popped", "hs_stack_pushed"} if has_stacks(plan) else set()
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
     others = ", ".join(sorted(name for name in hot if not name.startswith(("alloc_", "free_"))))
-    return judged("shape", "functions", f"alloc and free of {len(plan.straight)} classes, {others}", faults)
+    return judged("shape", "functions", f"alloc and free of {len(straight(plan))} classes, {others}", faults)
 
 
 def _helpers(unit: Unit) -> Row:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+import quick
 
 from heapsmith import __main__ as program
 from heapsmith.bench import __main__ as laboratory
@@ -82,8 +83,22 @@ class Answer(NamedTuple):
     err: str
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Of the quick tests no other file is imported."""
+    return True if quick.is_chosen(config) and not quick.may_hold_quick(collection_path) else None
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, bool | None]:
+    with quick.guarded(item):
+        return (yield)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
     """The files of COMPILED_MODEL first, in the first worker's half of all tests; else as they were."""
+    if quick.is_chosen(config):
+        config.hook.pytest_deselected(items=[item for item in items if not quick.is_quick(item)])
+        items[:] = filter(quick.is_quick, items)
     items.sort(key=lambda item: not item.path.stem.removeprefix("test_").startswith(COMPILED_MODEL))
 
 

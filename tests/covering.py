@@ -211,6 +211,7 @@ def not_learned(plan: Plan) -> set[str]:
     quick = plan.numbers.get("learn_often") == 1 and plan.quarantine == 0
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
+    found |= {"reuse"} if plan.design.freed_blocks == "discarded" else set()
     empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
     used_up = "prewarm_superslabs" in plan.numbers and plan.slabs_per_superslab <= 8
     found |= set() if used_up else {"superslabs_late"}
@@ -282,6 +283,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     own: dict[str, dict[str, Any]] = {
         "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
         "huge_cache": {"delay": (3, 1, 4)[turn % 3]},
+        "slab_choice": {"most": 1 + index % 2},
         "shards": {"count": (2, 5, 3)[turn % 3], "by": ("thread", "class")[index % 2]},
     }
     numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
@@ -306,7 +308,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     needed = ("none", "two_level", *(["array_stack"] if chosen["background"] else []))
     always = [row for row in policy.TABLES["front"] if row.NAME in needed]
     of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}
-    slabs_serve = of["remote"].OWNED and not of["freed_blocks"].MARKS and hasattr(of["slab_choice"], "HAS_HOT")
+    slabs_serve = of["remote"].OWNED and hasattr(of["freed_blocks"], "LINKS") and hasattr(of["slab_choice"], "HAS_HOT")
     slabs_serve = slabs_serve and not (of["classifier"].HEADER_BYTES and of["hardening"].TAIL_BYTES)
     others = [row for row in policy.TABLES["front"] if row not in always]
     others = [row for row in others if slabs_serve or not hasattr(row, "why_not_with")]

@@ -4,7 +4,10 @@ import struct
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-import lz4.block
+import pytest
+
+lz4 = pytest.importorskip("lz4", reason="the files of memray and bytehound are packed with lz4")
+pytest.importorskip("lz4.block")
 
 Record = tuple[Any, ...]
 """A kind and its fields."""

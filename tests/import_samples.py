@@ -11,11 +11,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import import_records
-import lz4.frame
+import pytest
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.reader import verify
+
+lz4 = pytest.importorskip("lz4", reason="the files of memray and bytehound are packed with lz4")
+pytest.importorskip("lz4.frame")
 
 
 class Sample(NamedTuple):

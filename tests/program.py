@@ -63,6 +63,11 @@ class Program:
         self.simulator.check()
         return tuple(self.simulator.counters().classes[name][cls] for name in names)
 
+    def reported(self, *names: str) -> tuple[int, ...]:
+        """Sums over the classes of what the design's policies report."""
+        self.simulator.check()
+        return tuple(sum(self.simulator.counters().classes[name]) for name in names)
+
     def totals(self, *names: str) -> tuple[int, ...]:
         self.simulator.check()
         return tuple(self.simulator.counters().totals[name] for name in names)

@@ -15,6 +15,8 @@ from heapsmith.model.memory.listener import Listener, Touches
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
+pytestmark = pytest.mark.quick
+
 LINE = 64
 
 
@@ -56,6 +58,7 @@ def test_the_table_of_a_replay_was_resident_before(plan: Plan) -> None:
     assert (touched.resident_bytes, touched.faults_4k) == (without.resident_bytes, without.faults_4k)
 
 
+@pytest.mark.slow
 def test_pages_of_a_mapping_go_when_it_shrinks_and_when_it_ends(plan: Plan) -> None:
     simulator, listener = simulator_of(plan, Application("all", "none"))
     simulator.step(Op.MALLOC, 0, 1, 1)
@@ -75,6 +78,7 @@ def test_a_block_that_no_place_is_for_is_refused(plan: Plan) -> None:
         simulator.step(Op.MALLOC, 0, 0, (1 << 33) + 1)
 
 
+@pytest.mark.slow
 def test_a_part_of_a_large_block_is_touched(plan: Plan, tmp_path: Path) -> None:
     """The recorder saw a quarter of the pages of blocks from 512 KiB on; smaller blocks are touched whole."""
     trace = tmp_path / "t.hst"

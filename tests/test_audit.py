@@ -64,7 +64,7 @@ def test_built_in_designs_do_what_they_claim(name: str) -> None:
     counted = [row.name for row in report.rows if row.check == "machine code"]
     named = {"malloc", "free", *(["malloc_above"] if make_plan(design).has_above else [])}
     named |= {"heapsmith.h", "heapsmith.h, alloc", "heapsmith.h, free"}
-    assert len(counted) == 2 * len(make_plan(design).straight) + len(named & {*counted})
+    assert len(counted) == 2 * len(claims.straight(make_plan(design))) + len(named & {*counted})
     claimed = {name for name in named if "heapsmith.h" in name or claims.counted(make_plan(design), name)}
     assert claimed <= {*counted} or design.hardening != hardening_off.Params()
     assert report == msgspec.json.decode(msgspec.json.encode(report), type=AuditReport)

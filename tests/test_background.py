@@ -15,6 +15,8 @@ from heapsmith.model.policy.background import refill as background_refill
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.remote import owner_list as remote_owner_list
 
+pytestmark = pytest.mark.quick
+
 STACK = front_array_stack.Params(capacity=4, refill=2, flush=2)
 FOUR_BATCHES = 4 * 2 * 16
 
@@ -59,6 +61,7 @@ def test_a_class_of_which_threads_only_free_is_not_topped_up(compiled: bool) -> 
 
 
 @plain_and_compiled
+@pytest.mark.slow
 def test_a_batch_that_the_span_has_no_room_for_goes_back(compiled: bool) -> None:
     size, blocks = 1 << 19, 512
     program = Program(
@@ -138,12 +141,14 @@ def wrong_help(library: Path, how: str) -> str | None:
 
 @pytest.mark.parametrize("checked", [False, True], ids=["release", "checked"])
 @pytest.mark.parametrize("how", PROCESSES)
+@pytest.mark.slow
 def test_helper_of_a_program(how: str, checked: bool) -> None:
     """It works in the parent and in a fork's child, a process whose main thread has ended ends, and some have none."""
     design = load("background")
     assert wrong_help(checked_library(design) if checked else unchecked_library(design), how) is None
 
 
+@pytest.mark.slow
 def test_library_has_no_helper_without_the_choice() -> None:
     assert b"heapsmith_background" in unchecked_library(load("background")).read_bytes()
     assert b"heapsmith_background" not in unchecked_library(load("default")).read_bytes()

@@ -7,6 +7,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from heapsmith.codegen import rooms
@@ -15,6 +16,9 @@ from heapsmith.codegen.rooms import ASKED
 from heapsmith.model import policy
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.policy.release.budget import Params as Budget
+
+pytestmark = pytest.mark.quick
 
 PROGRAMS = {"recorder": {"recorder"}, "replay": {"replay"}, "verify": {"verify", "replay"}}
 """The programs of runtime/, and whose files each includes besides those of the heap's lowest layer."""
@@ -233,7 +237,10 @@ def test_each_moment_is_performed_and_each_answer_has_a_moment() -> None:
     """A moment that no file performs, and a row that answers none of them, would be silent."""
     emitted = set(re.findall(r"on_(\w+)\(", (RUNTIME.parent / "templates/moments.h.j2").read_text()))
     performed = {name for path in HEAP.rglob("*.[ch]") for name in re.findall(r"\bon_(\w+)\(", path.read_text())}
-    answered = {moment for name in builtin_names() for moment in rooms.answers(make_plan(load(name)))}
+    limited = msgspec.structs.replace(load("default"), release=Budget(limit_percent=50))
+    near = msgspec.structs.replace(load("processor"), shards=load("nodes").shards)
+    designs = [limited, near, *map(load, builtin_names())]
+    answered = {moment for design in designs for moment in rooms.answers(make_plan(design))}
     assert len(answered) > 15
     assert emitted <= performed
     assert answered == emitted

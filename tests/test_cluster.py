@@ -26,6 +26,9 @@ from heapsmith.tools.sweep.cluster import Cluster
 from heapsmith.tools.sweep.search import ClusterRunner
 from heapsmith.tools.sweep.tasks import Found, Store
 
+for _package in ("distributed", "pyarrow.parquet"):
+    pytest.importorskip(_package, reason="sweeps on a cluster need it")
+
 Call = Callable[..., Answer]
 
 

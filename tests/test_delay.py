@@ -12,7 +12,7 @@ from heapsmith.model.policy.huge_cache import delayed as huge_cache_delayed
 from heapsmith.model.policy.release import delay as release_delay
 from heapsmith.model.trace.reader import Chunk, Op
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 PAGE = 4096
 
 

@@ -12,6 +12,8 @@ from heapsmith.model.design.toml import design_name
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.peers.peers import is_c_library
 
+pytestmark = pytest.mark.quick
+
 WRONG = [
     ("sizes = []", "sizes: 0 classes"),
     ("sizes = [16, 16]", "sizes[1]: 16 repeats"),
@@ -147,6 +149,7 @@ def test_an_unknown_design_suggests_the_nearest() -> None:
 
 
 @given(st.text(max_size=20))
+@pytest.mark.slow
 def test_only_names_that_can_name_files_are_legal(name: str) -> None:
     plain = bool(name) and name[0].isascii() and name[0].isalnum()
     plain = plain and all(letter.isascii() and (letter.isalnum() or letter in "-_") for letter in name)

@@ -21,6 +21,8 @@ from heapsmith.model.policy.hardening import off as hardening_off
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 
+pytestmark = pytest.mark.quick
+
 DEFAULT = load("default")
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
@@ -62,6 +64,7 @@ def designs(draw: st.DrawFn) -> Design:
 
 @settings(max_examples=40, deadline=None)
 @given(designs(), st.dictionaries(st.sampled_from(["design", "sizes", "sizes[0]", "class_front[0]", "name"]), words))
+@pytest.mark.slow
 def test_toml_reads_back_to_an_equal_design(design: Design, whys: dict[str, str]) -> None:
     text = design_text(design, [Reason(field, "", why) for field, why in whys.items()])
     assert parse(text, "text") == design

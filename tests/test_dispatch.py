@@ -6,6 +6,7 @@ import pytest
 from covering import soon
 
 from heapsmith.bench.studies.dispatch import DESIGNS, PAGE, TABLE, code_bytes, cost
+from heapsmith.codegen.claims import straight
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan
 
@@ -43,4 +44,4 @@ def test_a_dispatch_is_the_fronts_unless_it_is_stated() -> None:
     ):
         plan = make_plan(changed(load(name), "stated", {"dispatch": stated}))
         assert plan.dispatch == dispatch, (name, stated)
-        assert len(plan.straight) == (plan.class_count if dispatch == "table" and name != "bare" else 0)
+        assert len(straight(plan)) == (plan.class_count if dispatch == "table" and name != "bare" else 0)

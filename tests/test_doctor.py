@@ -9,6 +9,9 @@ from heapsmith.commands import results
 from heapsmith.tools.report import doctor as examination
 from heapsmith.tools.report.doctor import DoctorReport, doctor
 
+for _package in ("pyarrow", "dask", "lz4", "google.protobuf"):
+    pytest.importorskip(_package, reason="the doctor misses it too")
+
 ESSENTIAL = {
     "kernel",
     "C library",

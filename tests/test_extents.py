@@ -13,6 +13,8 @@ from heapsmith.model.design.design import load
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release.common import Advice
 
+pytestmark = pytest.mark.quick
+
 PAGE = 4096
 HUGE = 512
 """Pages of a huge page."""

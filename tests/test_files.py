@@ -18,6 +18,8 @@ from heapsmith.commands import exits
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import staged, write_whole
 
+pytestmark = pytest.mark.quick
+
 
 def test_a_file_in_a_new_folder_has_the_usual_mode(tmp_path: Path) -> None:
     usual = tmp_path / "usual"
@@ -63,6 +65,7 @@ def test_writers_at_once_do_not_mix(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.slow
 def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None:
     """Files may have 200 bytes: each command says which one it could not write, and never that it was its output."""
     trace = tmp_path / "a.hst"

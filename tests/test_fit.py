@@ -6,6 +6,8 @@ import pytest
 from heapsmith.model.predict.cost import price
 from heapsmith.tools.calibrate.fit import Errors, fit, relative
 
+pytestmark = pytest.mark.quick
+
 COSTS = {"alloc": 11.0, "free": 15.0, "refill": 190.0, "block": 8.5, "unused": 0.0}
 
 

@@ -16,7 +16,7 @@ from heapsmith.model.policy.front import ring_over_list as front_ring_over_list
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.rounding import larger as rounding_larger
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 
 
 FRONTS_OF_ONE: list[Front] = [

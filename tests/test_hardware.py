@@ -19,6 +19,8 @@ from heapsmith.model.memory.hardware import (
 )
 from heapsmith.model.memory.numa_nodes import write_nodes
 
+pytestmark = pytest.mark.quick
+
 SMALLEST = 'name = "x"\nl1 = {bytes = 32768, ways = 8}\nllc = {bytes = 37486592, ways = 11}\n'
 
 

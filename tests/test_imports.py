@@ -9,7 +9,6 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-import lz4.frame
 import pytest
 import zstandard
 from import_records import Memray
@@ -32,6 +31,9 @@ from heapsmith.model.trace.imports import malloc_bench
 from heapsmith.model.trace.imports.formats import FORMATS, import_trace
 from heapsmith.model.trace.reader import TraceReader, print_events, verify
 from heapsmith.model.trace.stats import trace_info
+
+lz4 = pytest.importorskip("lz4", reason="the files of memray and bytehound are packed with lz4")
+pytest.importorskip("lz4.frame")
 
 each_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda sample: sample.name)
 

@@ -1,12 +1,13 @@
 """Large blocks and realloc against docs/machine.md sections 8 and 9, by hand."""
 
+import pytest
 from program import HUGE, RUN, Program, plain_and_compiled
 
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.trace.reader import Op
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 
 
 def test_runs(compiled: bool) -> None:

@@ -8,12 +8,16 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
 
+from heapsmith.bench.gates import architecture
 from heapsmith.model import policy
+
+pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parent.parent
 DATA = {"templates", "runtime", "generated"}
@@ -68,16 +72,12 @@ PYTHON = [path for folder in (*MAY_IMPORT, *DATA, "tests") for path in sorted((R
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
 
 
-def imported(path: Path) -> set[str]:
-    """The modules of heapsmith that a module imports, without the prefix heapsmith; fails on a relative import."""
-    modules: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-        if isinstance(node, ast.ImportFrom):
-            assert node.level == 0, f"{path}: line {node.lineno} is a relative import"
-            names = [f"{node.module}.{alias.name}" for alias in node.names if not alias.name.startswith("__")]
-        modules |= {name.removeprefix("heapsmith.") for name in names if name.startswith("heapsmith.")}
-    return modules
+imported = cache(architecture.imported)
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
@@ -135,7 +135,7 @@ def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """The functions of the product's modules, each with where it stands."""
     for path in PYTHON:
         if path.relative_to(ROOT).parts[0] != "tests":
-            for node in ast.walk(ast.parse(path.read_text())):
+            for node in ast.walk(parsed(path)):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     yield f"{path}:{node.lineno}: {node.name}", node
 
@@ -164,7 +164,7 @@ def test_functions_are_short_and_take_few_values() -> None:
 def test_every_module_says_its_purpose_and_is_short() -> None:
     for path in PYTHON:
         text = path.read_text()
-        purpose = (ast.get_docstring(ast.parse(text)) or "").partition("\n")[0]
+        purpose = (ast.get_docstring(parsed(path)) or "").partition("\n")[0]
         assert len(purpose) > 20, f"{path}: no docstring whose first line says its purpose"
         assert text.count("\n") < 400, f"{path}: 400 lines or more"
     for path in C:
@@ -212,6 +212,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [*(work / "wheel").glob("*.whl"), *(work / "again").glob("*.whl")]
 
 
+@pytest.mark.slow
 def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
     assert len(wheels) == 2
     wanted = {
@@ -241,6 +242,7 @@ for module in pkgutil.walk_packages(heapsmith.__path__, "heapsmith."):
 """
 
 
+@pytest.mark.slow
 def test_what_is_installed_works_without_the_laboratory(wheels: list[Path], tmp_path: Path) -> None:
     """No file of it is in a wheel, and all modules of a wheel can be imported, those of no other place."""
     for wheel in wheels:

@@ -13,6 +13,8 @@ from heapsmith.model.policy.learner import capacities as learner_capacities
 from heapsmith.model.policy.remote import owner_list as remote_owner_list
 from heapsmith.model.policy.rounding import larger as rounding_larger
 
+pytestmark = pytest.mark.quick
+
 STACK, LIST = (kind.Params(capacity=4, refill=1, flush=2) for kind in (front_array_stack, front_linked_list))
 PAIR = pytest.mark.parametrize("front", [STACK, LIST], ids=["array_stack", "linked_list"])
 

@@ -14,7 +14,7 @@ from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.trace.reader import Chunk, Op
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 
 
 # Threads.
@@ -139,6 +139,7 @@ def test_statistics(compiled: bool) -> None:
     assert found.timeline[6][1] == 20 + 2 * 8191
 
 
+@pytest.mark.slow
 def test_timeline_of_many_events(compiled: bool) -> None:
     events = 5000
     zeros = np.zeros(events)

@@ -15,7 +15,7 @@ from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.slab_record import apart as slab_record_apart
 from heapsmith.model.policy.slab_record import head as slab_record_head
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 
 
 def test_a_new_heap_prepares_blocks(compiled: bool) -> None:

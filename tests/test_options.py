@@ -70,6 +70,18 @@ def test_report_has_every_counter_under_the_models_name(checked: bool) -> None:
     assert report["rss_bytes"] <= report["peak_rss_bytes"]  # a child of fork begins with its parent's peak
 
 
+def test_a_report_says_how_many_superslabs_each_class_keeps_hot() -> None:
+    design = load("hot-superslabs")
+    report = json.loads(run("stats", library=library_of(design))[1])
+    found = report["hot_superslabs"]
+    assert [one["size"] for one in found] == design.sizes
+    used = [row["acquire"] > 0 for row in report["classes"]]
+    assert True in used
+    for hot, one in zip(used, found, strict=True):
+        assert hot == (one["superslabs_hot"] > 0) == (one["superslabs_heated"] > 0)
+        assert one["superslabs_hot"] <= min(design.slab_choice.most, one["superslabs_heated"])
+
+
 def test_without_the_variable_nothing_is_printed() -> None:
     assert run("") == ("", "")
 

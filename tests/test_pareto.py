@@ -13,6 +13,8 @@ from heapsmith.model.search.choice import WEIGHTS, Limits, chosen, parse_limits,
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated, spread
 
+pytestmark = pytest.mark.quick
+
 CELLS = 5
 
 

@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, reciprocal
 from heapsmith.model.design.design import Design, builtin_names, load
-from heapsmith.model.design.plan import RECIPROCAL_SHIFT, make_plan, reciprocal
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.policy.hardening import checks as hardening_checks
 from heapsmith.model.policy.hardening import full as hardening_full
@@ -16,6 +17,8 @@ from heapsmith.model.policy.lookup import computed as lookup_computed
 from heapsmith.model.policy.lookup import shared_table as lookup_shared
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
+
+pytestmark = pytest.mark.quick
 
 
 @pytest.mark.parametrize("name", builtin_names())
@@ -118,11 +121,13 @@ def test_release_and_spans() -> None:
 
 @given(st.integers(1, 1 << 18), st.integers(0, (1 << 21) - 1))
 @settings(max_examples=2000)
+@pytest.mark.slow
 def test_the_reciprocal_divides(eighths: int, offset: int) -> None:
     stride = eighths * 8
     assert (offset * reciprocal(stride)) >> RECIPROCAL_SHIFT == offset // stride
 
 
+@pytest.mark.slow
 def test_the_reciprocal_divides_where_it_is_hardest() -> None:
     for stride in range(8, 1 << 16, 8):
         multiplier = reciprocal(stride)

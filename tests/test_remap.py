@@ -1,8 +1,11 @@
 """Runs that become huge blocks, and what waits in proportion to the heap: by hand from docs/machine.md 6, 8 and 9."""
 
+import pytest
 from program import HUGE, NONE, RUN, Program, plain_and_compiled
 
 from heapsmith.model.policy.release.budget import Params
+
+pytestmark = pytest.mark.quick
 
 PAGE = 4096
 KEEPING = Params(slab_budget_bytes=1 << 40, run_budget_bytes=1 << 40, most_budget_bytes=1 << 40)

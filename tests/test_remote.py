@@ -13,7 +13,7 @@ from heapsmith.model.policy.prewarm import resident_slabs as prewarm_resident_sl
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.policy.remote import owner_batch, owner_list, owner_mutex, owner_queue
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 
 
 def test_local_cache(compiled: bool) -> None:

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow.parquet
 import pytest
 from conftest import Answer
 from traces import random_trace
@@ -111,6 +110,7 @@ def test_page_of_ten_million_events_is_small(tmp_path: Path) -> None:
 
 
 def test_command_names_what_it_wrote(tmp_path: Path, call: Callable[..., Answer]) -> None:
+    parquet = pytest.importorskip("pyarrow.parquet", reason="the series is a table of pyarrow")
     trace = planted(tmp_path / "pin.hst")
     series = tmp_path / "lines.parquet"
     asked = ["--design", "lean", "--machine", "default", "--series", series]
@@ -121,7 +121,7 @@ def test_command_names_what_it_wrote(tmp_path: Path, call: Callable[..., Answer]
     told, arrays = unpacked((tmp_path / "a.html").read_text())
     resident = numbers(told["traces"][0]["designs"][0]["resident"], arrays)
     assert max(resident) > 64 * WAVE
-    lines = pyarrow.parquet.read_table(series).to_pydict()
+    lines = parquet.read_table(series).to_pydict()
     assert lines["resident_last"] == resident
     assert lines["committed_high"] == numbers(told["traces"][0]["designs"][0]["committed"]["high"], arrays)
     assert set(lines["design"]) == {"lean"}

@@ -19,6 +19,8 @@ from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Figure, Stop, Taken, interleaved, orders, quiet
 from heapsmith.tools.compare.measure import Launched, Run, is_known, same_output
 
+pytestmark = pytest.mark.quick
+
 KERNEL = tuple(map(int, platform.release().split("-")[0].split(".")[:2]))
 
 

@@ -23,6 +23,8 @@ from heapsmith.model.toml_text import SCHEMA_KINDS, schema_file, schema_line
 from heapsmith.tools.calibrate.calibrate import write_machine
 from heapsmith.tools.sweep.grid import variants
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parent.parent
 PATH = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 TAPLO, TOMBI = (shutil.which(tool, path=PATH) for tool in ("taplo", "tombi"))
@@ -77,6 +79,7 @@ def test_what_heapsmith_writes_is_valid_anywhere(tmp_path: Path) -> None:
     assert heapsmith.Design.load(design) == heapsmith.Design.load("hot")
 
 
+@pytest.mark.slow
 def test_what_must_be_equal_everywhere_names_no_file() -> None:
     """The design beside the C is part of it, byte for byte."""
     assert b"#:schema" not in contents(load("hot"))["design.toml"]

@@ -21,6 +21,8 @@ from heapsmith.model.policy.shards import striped as shards_striped
 from heapsmith.model.predict.clocks import FIRST_SHARD, Clocks
 from heapsmith.model.trace.reader import Chunk, Op
 
+pytestmark = pytest.mark.quick
+
 TWO = shards_striped.Params(count=2, by="thread")
 
 
@@ -85,6 +87,7 @@ def test_an_adopted_heap_keeps_its_shard(compiled: bool) -> None:
 
 
 @pytest.mark.parametrize("by", ["class", "thread"])
+@pytest.mark.slow
 def test_classes_that_take_turns_move_no_block(by: Any) -> None:
     """By thread they do: three shards have slabs of their own."""
     chunk = random_chunk(4000, seed=5, threads=4, cross_thread=0.3, live=400)
@@ -98,6 +101,7 @@ def test_classes_that_take_turns_move_no_block(by: Any) -> None:
     assert (found[0] == found[1]) == (by == "class")
 
 
+@pytest.mark.slow
 def test_shards_have_locks_of_their_own() -> None:
     """Three threads at once, 10 of 10 ns under a store's lock: threads 0 and 1 in shards 0 and 1, thread 2 in 0 too."""
     events: list[Event] = [(Op.THREAD_START, thread, 0, 0, 0) for thread in range(3)]
@@ -115,6 +119,7 @@ def test_shards_have_locks_of_their_own() -> None:
     assert [calendar(clocks, FIRST_SHARD + row) for row in range(4)] == [[], [], [(0, 20)], [(0, 10)]]
 
 
+@pytest.mark.slow
 def test_a_flush_into_two_shards_holds_one_lock_at_a_time() -> None:
     """20 ns in shards 0 and 1 by thread 0, first in shard 0; meanwhile thread 1 has shard 1 for 5."""
     charges = charges_of(np.array([0, 0, 20, 5]), np.zeros(4, np.int64))
@@ -143,6 +148,7 @@ def test_designs_that_cannot_have_shards(fields: dict[str, Any], words: str) -> 
         changed(load("sharded"), "case", fields)
 
 
+@pytest.mark.slow
 def test_forks_under_load_and_in_handlers() -> None:
     assert run([program("run_fork"), "load", 20], library("sharded")) == "done\n"
     assert run([program("run_fork"), "handler", 20], library("sharded")) == "done\n"

@@ -25,6 +25,8 @@ from heapsmith.model.search.space import (
     steps,
 )
 
+pytestmark = pytest.mark.quick
+
 DEFAULT = load("default")
 SOME = ("default", "owner", "two-level", "region")
 
@@ -73,6 +75,7 @@ def test_rows_of_pages_alone_and_together() -> None:
     assert kept == [("delay", "grown"), ("keep", "grown")]
 
 
+@pytest.mark.slow
 def test_a_refusal_is_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has the fields that its words name, the first at their begin."""
     design, seen = load("default"), set[str]()

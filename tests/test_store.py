@@ -10,7 +10,7 @@ from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 
 
 def test_take_prefers_freed_blocks_lowest_first(compiled: bool) -> None:

@@ -21,6 +21,8 @@ from heapsmith.tools.sweep.local import Processes
 from heapsmith.tools.sweep.tasks import Found, Store, machine_hash, model_version, recording
 from heapsmith.tools.sweep.work import Job, run_bytes
 
+pytest.importorskip("pyarrow.parquet", reason="a sweep writes Parquet")
+
 Call = Callable[..., Answer]
 
 

@@ -9,6 +9,8 @@ from hypothesis import strategies as st
 
 from heapsmith.tools.common.tables import Words, text
 
+pytestmark = pytest.mark.quick
+
 WIDE = Words(
     "a title of a few words",
     ("design", "committed peak", "<about", "time to glibc"),
@@ -66,6 +68,7 @@ def tables(draw: st.DrawFn) -> Words:
 
 @settings(deadline=None)
 @given(tables(), st.integers(1, 120))
+@pytest.mark.slow
 def test_what_is_drawn_is_whole_and_fits(words: Words, width: int) -> None:
     lines = text(words, width).splitlines()
     is_text = [index == 0 or name.startswith("<") for index, name in enumerate(words.columns)]
@@ -88,6 +91,7 @@ def test_what_is_drawn_is_whole_and_fits(words: Words, width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
+@pytest.mark.slow
 def test_what_commands_print_fits(call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, width: int) -> None:
     monkeypatch.setenv("COLUMNS", str(width))
     for words in (["designs"], ["design", "show", "default"], ["doctor"]):

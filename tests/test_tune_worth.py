@@ -19,6 +19,8 @@ from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench, Task, measured
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
+pytestmark = pytest.mark.quick
+
 DEFAULT = msgspec.structs.replace(load("default"), run_cache_bytes=1 << 18)
 
 
@@ -98,6 +100,7 @@ def test_a_choice_goes_back_with_those_that_cannot_stay_without_it() -> None:
     assert last[1] == []
 
 
+@pytest.mark.slow
 def test_a_short_trace_does_not_buy_time_with_pages_that_it_keeps(tmp_path: Path) -> None:
     """In 134 calls runs come and go: to keep their pages takes less time, and more bytes on average than allowed."""
     events = [(Op.MALLOC, block, 900_000) for block in range(6)]

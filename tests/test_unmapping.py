@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from program import Program, plain_and_compiled
 
 from heapsmith.model.policy.empties import grouped as empties_grouped
@@ -11,7 +12,7 @@ from heapsmith.model.policy.release import delay as release_delay
 from heapsmith.model.policy.slab_record import head as slab_record_head
 from heapsmith.model.policy.unmapping import superslabs
 
-pytestmark = plain_and_compiled
+pytestmark = [plain_and_compiled, pytest.mark.quick]
 PAGE = 4096
 SUPERSLAB = 4 * PAGE
 COUNTERS = ("superslabs", "slabs", "superslabs_unmapped", "superslabs_reused", "committed")

@@ -13,6 +13,8 @@ from heapsmith.tools.forge.verdict import Verdict, judged, verdict
 from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.report.measurements import change
 
+pytestmark = pytest.mark.quick
+
 ROUNDS = 7
 Figures = tuple[float, float, float]
 NAMES = ("glibc", "libdefault.so", "libjob.so")

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-import nbformat
 import pytest
-from nbclient import NotebookClient
+
+nbformat = pytest.importorskip("nbformat", reason="the walkthrough is a notebook")
+NotebookClient = pytest.importorskip("nbclient", reason="it runs the notebook").NotebookClient
 
 FILE = Path(__file__).resolve().parent.parent / "docs/walkthrough.ipynb"
 

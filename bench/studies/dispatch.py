@@ -1,6 +1,6 @@
 """Dispatch by row and by class: the instructions and mispredictions of a malloc and its free, and their bytes.
 
-python -m heapsmith.bench.gates.dispatch writes the table of docs/dispatch.md.
+python -m heapsmith.bench.studies.dispatch writes the table of docs/dispatch.md.
 """
 
 import re
@@ -33,7 +33,7 @@ DESIGNS = {
 
 OPERATIONS = 20_000
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "dispatch.md"
-TABLE = re.compile(r"(?<=<!-- by python -m heapsmith\.bench\.gates\.dispatch -->\n\n).*?(?=\n\n)", re.DOTALL)
+TABLE = re.compile(r"(?<=<!-- by python -m heapsmith\.bench\.studies\.dispatch -->\n\n).*?(?=\n\n)", re.DOTALL)
 
 
 class Cost(NamedTuple):

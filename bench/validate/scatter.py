@@ -10,7 +10,7 @@ try:
     import plotly.graph_objects as go
     from plotly.subplots import make_subplots
 except ImportError:
-    raise Missing("-o: no package plotly, which draws the plots: make dev") from None
+    raise Missing("-o: no package plotly, which draws the plots: make dev-all") from None
 
 COLUMNS = 2
 HEIGHT = 480

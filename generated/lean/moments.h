@@ -147,7 +147,7 @@ static inline size_t on_vacate(void)
     return 0;
 }
 
-/* A superslab is needed: is there one that was in use before? Then its offset, and whether it lies on huge pages. */
+/* A superslab is needed: was one in use before? Then its offset, and whether it is to lie on huge pages. */
 static inline bool on_superslab_wanted(size_t region, size_t *offset, bool *huge)
 {
     (void)region, (void)offset, (void)huge;

@@ -1,68 +1,22 @@
 """The Plan: every number that follows from a Design, the only input of simulator and templates."""
 
-from bisect import bisect_left
 from typing import Any
 
 import msgspec
 
 from heapsmith.model import constants, policy
-from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE, first_bytes
-from heapsmith.model.design.choices import derive_front
+from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE
+from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, ClassPlan, class_plans, size_classes_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
 from heapsmith.model.policy.emitted import Field
-from heapsmith.model.policy.front.common import FrontPlan
 
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
-RECIPROCAL_SHIFT = 42
 FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes", "run_cache_bytes")
 MAX_DIRECT_LIMIT = 1024
 """The largest request with an entry in a heap's own table, a byte for each size."""
-
-
-class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A size class; bytes unless the name says otherwise (docs/machine.md section 1)."""
-
-    index: int
-    size: int
-    stride: int
-    usable: int
-    first: int
-    blocks: int
-    tail_bytes: int
-    smallest_request: int
-    worst_internal_bytes: int
-    bitmap_words: int
-    reciprocal: int
-    front: FrontPlan
-    stack: int
-    slot_base: int
-    list_base: int
-    transfer: int
-    transfer_base: int
-    is_apart: bool = False  # whether groups of call sites have blocks of this size of their own
-    resizable: bool = False  # whether the capacity of level 0 changes as the program runs
-    numbers: dict[str, int] = {}  # of the rows that the design chose (model/policy)
-    group: int = 0  # of call sites; its class has the blocks of this group alone
-
-    @property
-    def name(self) -> str:
-        """The name in the emitted C: the size, and the group of a further class."""
-        return f"{self.size}_{self.group}" if self.group else str(self.size)
-
-    @property
-    def callers(self) -> str:
-        """Whose blocks these are, as a sentence; empty: everybody's."""
-        if self.group:
-            return f"For the call sites of group {self.group} alone."
-        return "For all call sites but those of a group with this size." if self.is_apart else ""
-
-    @property
-    def room(self) -> int:
-        """The slots of level 0 in each heap: the most blocks that its capacity may come to."""
-        return self.list_base - self.slot_base
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
@@ -160,23 +114,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [row for row in self.classes if not row.group]
 
     @property
-    def straight(self) -> list[ClassPlan]:
-        """The classes with functions of their own in the emitted C.
-
-        By row those whose front has hit paths, but for array stacks; by class all, unless no front has.
-        """
-        own = [row for row in self.classes if policy.row("front", row.front.kind).CODE.has_hits]
-        return [row for row in own if not row.stack] if self.dispatch != "table" else self.classes if own else []
-
-    @property
-    def has_stacks(self) -> bool:
-        """Whether a class has an array stack that threads pop and push."""
-        return self.dispatch != "restartable" and any(row.stack for row in self.classes)
-
-    @property
     def by_table(self) -> bool:
-        """Whether a table says what a class does, since classes differ in it."""
-        return bool(self.straight) or len({row.front.kind for row in self.classes}) > 1
+        """Whether a table says what the C does for a class, since classes differ in it."""
+        kinds = {row.front.kind for row in self.classes}
+        has_hits = any(policy.row("front", kind).CODE.has_hits for kind in kinds)
+        return len(kinds) > 1 or (self.dispatch == "table" and has_hits)
 
     @property
     def group_classes(self) -> list[list[int]]:
@@ -189,14 +131,14 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     def size_table(self) -> list[int]:
         """The library's table of classes, by the step of the design's size lookup; empty: no table."""
         step = self.design.row("size_lookup").table_step(self.design)
-        return _size_class(self.sized, step, self.bias) if step else []
+        return size_classes_of(self.sized, step, self.bias) if step else []
 
 
 def make_plan(design: Design) -> Plan:
     """Return the plan of a valid design."""
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
-    classes = _classes(design, header, tail)
+    classes = class_plans(design, header, tail)
     sized = classes[: len(design.sizes)]
     options, numbers = _options(design), _numbers(design)
     transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
@@ -219,7 +161,7 @@ def make_plan(design: Design) -> Plan:
         small_limit=sized[-1].usable,
         direct_limit=direct_limit,
         has_above=0 < direct_limit < sized[-1].usable,
-        size_class=_size_class(sized, design.grain, bias),
+        size_class=size_classes_of(sized, design.grain, bias),
         classes=classes,
         class_count=len(classes),
         slots_per_heap=slots_per_heap,
@@ -295,20 +237,6 @@ def _locks(design: Design) -> dict[str, Any]:
     return {"first_locks": first, "numbered_locks": count}
 
 
-def _class_numbers(design: Design) -> list[dict[str, int]]:
-    """Return by class the numbers of the rows that the design chose, by name."""
-    rows = [row for row in map(design.row, policy.TABLES) if hasattr(row, "CLASS_NUMBERS")]
-    by_row = [(row.class_numbers(design), getattr(row, "SIZES_ALONE", False)) for row in rows]
-    return [
-        {
-            name: 0 if alone and group else number
-            for of_sizes, alone in by_row
-            for name, number in of_sizes[design.sizes.index(size)].items()
-        }
-        for size, group in design.classes()
-    ]
-
-
 def _slab_span(design: Design) -> dict[str, Any]:
     """Return the plan's numbers of the slab span: its regions, and the map of its slabs' classes."""
     classifier = design.row("classifier")
@@ -357,65 +285,3 @@ def _options(design: Design) -> dict[str, Any]:
         "thp_block_bytes": (PAGE if design.thp_block_bytes is None else design.thp_block_bytes) if grown else HUGE_PAGE,
         "thp_never": int(design.thp == "never"),
     }
-
-
-def _classes(design: Design, header: int, tail: int) -> list[ClassPlan]:
-    """Return the class table; with a header, the first block leaves room for its own header."""
-    rows: list[ClassPlan] = []
-    spare = design.row("heaps").SPARE
-    slots, transfer_slots = 2 * spare, 0  # row 0, of no class, has a slot that stays NULL, and its spare one
-    numbers, has_marks = _class_numbers(design), design.row("freed_blocks").MARKS
-    for index, (size, group) in enumerate(design.classes()):
-        first = first_bytes(header)
-        room = design.slab_bytes - first + header
-        blocks = room // size
-        # A hardened block of no bytes is a guard alone (docs/machine.md section 11).
-        smaller = design.sizes.index(size) - 1
-        smallest = rows[smaller].usable + 1 if smaller >= 0 else int(design.row("hardening").LIVE_MAP)
-        front = derive_front(design.front_of(size), size)
-        most = design.row("learner").most_capacity(front, numbers[index])
-        rows.append(
-            ClassPlan(
-                index=index,
-                size=size,
-                stride=size,
-                usable=size - header - tail,
-                first=first,
-                blocks=blocks,
-                tail_bytes=room - blocks * size,
-                smallest_request=smallest,
-                worst_internal_bytes=size - header - tail - smallest,
-                bitmap_words=-(-blocks // 64) if has_marks else 0,
-                reciprocal=reciprocal(size),
-                front=front,
-                stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
-                slot_base=slots + 1,
-                list_base=slots + 1 + (most or front.capacity) + spare,
-                transfer=design.transfer_batches(size),
-                transfer_base=transfer_slots,
-                is_apart=not group and any(size == other for other, of in design.classes() if of),
-                resizable=most is not None,
-                numbers=numbers[index],
-                group=group,
-            )
-        )
-        transfer_slots += rows[-1].transfer * front.flush
-        slots = rows[-1].list_base + front.list_capacity
-    return rows
-
-
-def reciprocal(stride: int) -> int:
-    """Return m with (x * m) >> 42 == x // stride for 0 <= x < 2^21, the largest slab.
-
-    m = floor(2^42 / stride) + 1 adds less than x / 2^42 to x / stride, and the next integer is at
-    least 1 / stride away. So the result is exact while x * stride < 2^42. Granlund and Montgomery,
-    "Division by invariant integers using multiplication", PLDI 1994.
-    """
-    return (1 << RECIPROCAL_SHIFT) // stride + 1
-
-
-def _size_class(classes: list[ClassPlan], grain: int, bias: int) -> list[int]:
-    """Return class by (request + bias + grain - 1) / grain: the first that holds the request."""
-    entries = (classes[-1].usable + bias + grain - 1) // grain + 1
-    usable = [row.usable for row in classes]
-    return [bisect_left(usable, entry * grain - bias) for entry in range(entries)]

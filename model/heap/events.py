@@ -21,11 +21,8 @@ from heapsmith.model.memory.touches import (
     touch,
     touch_bytes,
 )
-from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
-from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
-from heapsmith.model.parts.front_questions import (
+from heapsmith.model.parts.block_questions import (
     born_lines,
-    class_lines,
     class_of_call,
     class_of_size,
     dies_lines,
@@ -33,10 +30,11 @@ from heapsmith.model.parts.front_questions import (
     heap_place,
     live_lines,
     looks_at,
-    needs_heap,
     resealed_lines,
-    size_lines,
 )
+from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
+from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
+from heapsmith.model.parts.front_questions import class_lines, needs_heap, size_lines
 from heapsmith.model.parts.fronts import allocate_first, allocate_small, free_small
 from heapsmith.model.parts.large import HUGE_SLOT_BYTES, free_large, large_block, resized
 from heapsmith.model.parts.lines import LINE, aligned_lines

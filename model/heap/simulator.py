@@ -157,6 +157,7 @@ class Simulator:
             row.needs_time(plan.design) for row in arrays.rows_of(plan) if hasattr(row, "needs_time")
         )
         self._is_single = True
+        self._reported = [name for row in arrays.rows_of(plan) for name in getattr(row, "REPORTED", ())]
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
         self.state = arrays.fresh_state(plan, application)
@@ -239,7 +240,7 @@ class Simulator:
     def counters(self) -> Counters:
         """Return all counters."""
         return Counters(
-            {name: [int(count) for count in self.state.classes[name]] for name in counters.COUNTS},
+            {name: [int(count) for count in self.state.classes[name]] for name in (*counters.COUNTS, *self._reported)},
             {name: getattr(self.state, field) for name, field in counters.TOTAL_FIELDS.items()},
         )
 

@@ -50,6 +50,7 @@ WANTED = 57 * (REGION + STAGGER)  # the classes that the helper is to top up, 4 
 BACKGROUND_LOW = 58 * (REGION + STAGGER)  # hs_background_low and hs_background_full: 4 bytes per class
 BACKGROUND_FULL = 59 * (REGION + STAGGER)
 SLABS_HELD = 60 * (REGION + STAGGER)  # the slabs that a class has where populate asks, 4 bytes each
+SUPERSLABS_HOT = SLABS_HELD + 1024  # the hot superslabs of a class, and how often one became hot: 8 bytes each
 SIZED_ROW = 61 * (REGION + STAGGER)  # hs_sized_row: 4 bytes per class
 SITES_SEEN = 62 * (REGION + STAGGER)  # the calls whose group the library has found: a word each
 GROUP_CLASS = 63 * (REGION + STAGGER)  # hs_group_class: a byte by group and class of a size

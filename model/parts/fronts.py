@@ -7,6 +7,7 @@ from heapsmith.model.memory.cold_paths import DRAIN, FLUSH, REFILL, REMOTE_FREE
 from heapsmith.model.memory.layout import NO_BLOCK, class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, takes, touch
+from heapsmith.model.parts.block_questions import holds_back
 from heapsmith.model.parts.charge import any_class
 from heapsmith.model.parts.front_questions import (
     capacity_of,
@@ -22,7 +23,6 @@ from heapsmith.model.parts.front_questions import (
     goes_by_class,
     header_lines,
     hit_lines,
-    holds_back,
     join_lines,
     joins,
     lacks,

@@ -7,8 +7,8 @@ from heapsmith.model.memory.cold_paths import LARGE_BIRTH, LARGE_DEATH
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, moved, on_huge, takes, touch
+from heapsmith.model.parts.block_questions import huge_slack_lines, large_tail_lines
 from heapsmith.model.parts.committed import commit, uncommit
-from heapsmith.model.parts.front_questions import huge_slack_lines, large_tail_lines
 from heapsmith.model.parts.moments import large_came, memory_freed
 from heapsmith.model.parts.run_cache import cache_run, cached_run
 from heapsmith.model.parts.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run

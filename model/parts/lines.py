@@ -14,13 +14,12 @@ from heapsmith.model.memory.branches import (
 from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch
+from heapsmith.model.parts.block_questions import is_apart, site_lines
 from heapsmith.model.parts.front_questions import (
     capacity_of,
     front_overflow_lines,
     front_pop_lines,
     front_push_lines,
-    is_apart,
-    site_lines,
     size_lines,
 )
 from heapsmith.model.parts.stacks import open_lines, row_pop_lines, stack_push_lines

@@ -6,8 +6,8 @@ from heapsmith.model.memory.layout import slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
 from heapsmith.model.parts.age import SLAB_AGE, join, leave
+from heapsmith.model.parts.block_questions import map_is_released
 from heapsmith.model.parts.committed import uncommit
-from heapsmith.model.parts.front_questions import map_is_released
 from heapsmith.model.parts.slab_questions import release_goes, slab_stamp, stamp_slab
 
 

@@ -5,6 +5,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at, count_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.block_questions import given_lines
 from heapsmith.model.parts.committed import commit
 from heapsmith.model.parts.front_questions import (
     choice_add,
@@ -13,8 +14,8 @@ from heapsmith.model.parts.front_questions import (
     choice_lets_go,
     choice_remove,
     freed_give,
+    freed_serves,
     freed_take,
-    given_lines,
     header_lines,
 )
 from heapsmith.model.parts.slab_questions import (
@@ -66,7 +67,7 @@ def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
         touch(state.listener, counts + layout.COUNT_REUSE, 1)
         left -= take_freed(state, slab, cls, want - left, left)
         left -= take_fresh(state, slab, cls, want - left, left)
-        if state.slabs[slab]["freed"] == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
+        if not is_available(state, slab, cls):
             choice_remove(state, store, slab)
             state.slab_removes += 1
     if state.header_bytes > 0:
@@ -76,10 +77,18 @@ def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
 
 
 @hit_path
+def is_available(state: State, slab: int, cls: int) -> bool:
+    """Return whether a slab has a block for a take."""
+    if state.slabs[slab]["carved"] < state.classes[cls]["blocks"]:
+        return True
+    return bool(state.slabs[slab]["freed"] > 0 and freed_serves(state))
+
+
+@hit_path
 def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
     """Take up to `want` freed blocks of a slab, to moved[at] on; return how many."""
     count = min(want, int(state.slabs[slab]["freed"]))
-    if count == 0:
+    if count == 0 or not freed_serves(state):
         return 0
     freed_take(state, slab, cls, at, count)
     state.slabs[slab]["freed"] -= count
@@ -119,18 +128,24 @@ def give(state: State, heap: int, block: int) -> None:
     slab = block >> layout.SLAB_SHIFT
     store = store_to(state, slab, cls)
     lock_to(state, store, slab)
+    was_available = is_available(state, slab, cls)
     freed = int(state.slabs[slab]["freed"])
     freed_give(state, slab, block, freed)
     given_lines(state, block)
     state.slabs[slab]["freed"] = freed + 1
     state.slabs[slab]["out"] -= 1
-    if freed == 0 and state.slabs[slab]["carved"] == state.classes[cls]["blocks"]:
+    available = was_available or freed_serves(state)
+    if available and not was_available:
         choice_add(state, store, slab)
         state.slab_adds += 1
-    if state.slabs[slab]["out"] == 0 and choice_lets_go(state, store, slab):
+    if state.slabs[slab]["out"] > 0:
+        return
+    if available and not choice_lets_go(state, store, slab):
+        return
+    if available:
         choice_remove(state, store, slab)
         state.slab_removes += 1
-        retire(state, heap, slab, cls)
+    retire(state, heap, slab, cls)
 
 
 @kernel

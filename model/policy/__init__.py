@@ -14,10 +14,11 @@ of call sites has the numbers of the class of its size; with SIZES_ALONE it has 
 the event loop that simulates designs without any rare choice; RAISES are numbers of the state that it
 alone raises above 0. RARE_NUMBERS of another row are those that make a design rare where they are not
 0. STATE has the fields that a row adds to arrays of the state, with their first values, by the array's
-name; SLOTS are numbers that it keeps of each heap and class in `slots`, `needs(plan)` what it needs of
-other arrays (model/parts/needs.py), and `follow(simulator, chunk)` gives the simulator what else it must
-know of events. What a row does, it answers to the questions and moments of model/parts. The search does
-not offer a row with UNPRICED, whose worth the price does not know, and with `--cores` no row with
+name, and REPORTED those of `classes` that the model reports beside the counters; SLOTS are numbers that
+it keeps of each heap and class in `slots`, `needs(plan)` what it needs of other arrays
+(model/parts/needs.py), and `follow(simulator, chunk)` gives the simulator what else it must know of events.
+What a row does, it answers to the questions and moments of model/parts. The search does not
+offer a row with UNPRICED, whose worth the price does not know, and with `--cores` no row with
 UNFOLLOWED, which has a lock that the model's clocks do not know. A row with kernels has COSTS:
 instructions of libraries that GCC 12 builds at -O2 for x86-64, by the kind of event
 (model/predict/cost.py), counted by `heapsmith calibrate` unless a comment says otherwise; a machine's

@@ -83,7 +83,9 @@ class Question(NamedTuple):
 
     ranged: loads in `hit` that serve only the comparison with the span's bounds. emits: the functions
     that the template emits besides, each with the function that it calls; none with a quarantine,
-    for which each thread that frees has a heap, or gets none.
+    for which each thread that frees has a heap, or gets none. goes_on: the slow paths that the
+    template emits, each with what it asks before it goes on as free() does. by_record: whether the
+    answer is in the slab's record; `hit` has the load of the address of their table.
     """
 
     hit: Hit
@@ -92,6 +94,8 @@ class Question(NamedTuple):
     calls: frozenset[str] = NO_CALLS
     ranged: int = 1
     emits: tuple[tuple[str, str], ...] = ()
+    goes_on: tuple[tuple[str, "Question"], ...] = ()
+    by_record: bool = False
 
 
 SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), frozenset({"in_slab_span"}))

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from heapsmith.model.compile.kernel import Records
-from heapsmith.model.design.plan import ClassPlan, Plan
+from heapsmith.model.design.class_plan import ClassPlan
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap import records
 from heapsmith.model.heap.arrays import rows_of
 from heapsmith.model.heap.simulator import Counters, Meter, Peak, Statistics

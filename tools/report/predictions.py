@@ -77,6 +77,7 @@ def _application(application: Application) -> str:
 def counters(table: SimulationTable) -> Words:
     """The counters of docs/machine.md section 10, a column per design; sums over the classes."""
     first = table.rows[0].counters
-    rows = [(name, *(f"{sum(row.counters.classes[name]):,}" for row in table.rows)) for name in first.classes]
+    names = dict.fromkeys(name for row in table.rows for name in row.counters.classes)  # a policy may have its own
+    rows = [(name, *(f"{sum(row.counters.classes.get(name, ())):,}" for row in table.rows)) for name in names]
     rows += [(name, *(f"{row.counters.totals[name]:,}" for row in table.rows)) for name in first.totals]
     return Words("counters", ("counter", *(row.design for row in table.rows)), rows)

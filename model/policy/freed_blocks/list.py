@@ -16,6 +16,7 @@ from heapsmith.model.policy.freed_blocks.common import record_lines
 NAME = "list"
 RARE = True
 MARKS = False
+LINKS = True
 UNPRICED = True
 """A refill follows links and a flush writes to each block. Where neighbours on the host fill the
 last level, these lines come from memory, and the price takes them from the last level: replays took

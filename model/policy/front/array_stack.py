@@ -5,7 +5,8 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.parts.front_questions import capacity_lines, capacity_of, overflow
+from heapsmith.model.parts.block_questions import overflow
+from heapsmith.model.parts.front_questions import capacity_lines, capacity_of
 from heapsmith.model.parts.stacks import stack_push_lines
 from heapsmith.model.policy.front.common import (
     OneLevel,

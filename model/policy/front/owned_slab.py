@@ -60,8 +60,9 @@ def why_not_with(design: Any) -> Refusal | None:
     if not design.row("remote").OWNED:
         words = f"remote: '{design.row('remote').NAME}' cannot go with front '{NAME}'; expected owners of slabs"
         return Refusal(words, ("remote", "front"))
-    if design.row("freed_blocks").MARKS:
-        words = f"freed_blocks: a bitmap cannot go with front '{NAME}'; expected 'list'"
+    freed = design.row("freed_blocks")
+    if not hasattr(freed, "LINKS"):
+        words = f"freed_blocks: '{freed.NAME}' cannot go with front '{NAME}'; expected a list"
         return Refusal(words, ("freed_blocks", "front"))
     if not getattr(choice, "HAS_HOT", False):
         words = f"slab_choice: '{choice.NAME}' cannot go with front '{NAME}'; expected a choice with a hot slab"

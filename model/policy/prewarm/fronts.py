@@ -12,7 +12,8 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import RUN_CODE, block_at, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import NONE, SINK, touch
-from heapsmith.model.parts.front_questions import born_lines, choice_add, dies_lines
+from heapsmith.model.parts.block_questions import born_lines, dies_lines
+from heapsmith.model.parts.front_questions import choice_add
 from heapsmith.model.parts.fronts import allocate_small, free_small, quarantine_base
 from heapsmith.model.parts.large import free_large, large_block, pages_for
 from heapsmith.model.parts.needs import Needs

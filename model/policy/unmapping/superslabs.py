@@ -12,9 +12,9 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import record_at, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
+from heapsmith.model.parts.block_questions import map_is_released
 from heapsmith.model.parts.committed import uncommit
 from heapsmith.model.parts.equations import equal
-from heapsmith.model.parts.front_questions import map_is_released
 from heapsmith.model.parts.slab_ages import leave_age_queue
 from heapsmith.model.parts.slab_questions import vacancy_lines
 

@@ -5,8 +5,3 @@
 #include "3_records/span.h"
 
 #include SLAB_RECORD_NUMBERS
-
-static inline bool slab_available(const struct slab *slab, unsigned class)
-{
-    return slab->freed > 0 || slab->carved < slab_blocks(slab, class);
-}

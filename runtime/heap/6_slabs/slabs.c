@@ -305,7 +305,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
 static void check_freed(const struct slab *slab)
 {
     hs_check_slab(slab);
-    check(slab->pooled || slab->unmapped || freed_found(slab) == slab->freed, "freed == the freed blocks that a take would find");
+    check(slab->pooled || slab->unmapped || freed_found(slab) == freed_ready(slab), "freed == the freed blocks that a take would find");
     check(!slab->pooled || slab->carved == 0, "a slab in a pool has all its blocks");
 }
 

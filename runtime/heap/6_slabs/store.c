@@ -48,10 +48,12 @@ static uint32_t give_to_slab(struct heap *heap, unsigned class, void *const *blo
     slab->freed += given;
     word_subtract(&slab->out, given);
     hs_check_slab(slab);
-    if (!was_available)
+    const bool available = FREED_SERVE || was_available;
+    if (available && !was_available)
         choice_add(slabs, slab);
-    if (slab->out == 0 && choice_lets_go(slabs, slab)) {
-        choice_remove(slabs, slab);
+    if (slab->out == 0 && (!available || choice_lets_go(slabs, slab))) {
+        if (available)
+            choice_remove(slabs, slab);
         slabs_retire(heap, slab);
     }
     return given;

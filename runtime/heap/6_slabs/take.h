@@ -14,7 +14,8 @@
 /* Both take up to `want` blocks to the places before `end`, the first to the last place: how many. */
 static uint32_t take_freed(struct slab *slab, unsigned class, void **end, uint32_t want)
 {
-    uint32_t taken = want < slab->freed ? want : slab->freed;
+    uint32_t ready = freed_ready(slab);
+    uint32_t taken = want < ready ? want : ready;
     freed_take(slab, class, end, taken);
     slab->freed -= taken;
     word_add(&slab->out, taken);

@@ -8,6 +8,8 @@
 
 #include <string.h>
 
+enum { FREED_SERVE = 1 }; /* a take may have them */
+
 /* What a give needs of the slab besides its record. */
 struct freed_place {
     uint64_t *words;

@@ -4,6 +4,8 @@
 #include "1_base/bound.h"
 #include "4_blocks/links.h"
 
+enum { FREED_SERVE = 1 }; /* a take may have them */
+
 struct freed_place { /* the record has the head */
     uintptr_t start; /* of the slab: the class need not be read */
 };

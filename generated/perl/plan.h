@@ -1,17 +1,17 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
- * Do not edit: change the design, then run: heapsmith generate owner -o DIR
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once
 
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
-    CLASS_COUNT = 29,
+    CLASS_COUNT = 33,
     GRAIN = 16,
     SIZE_BIAS = 0,
-    SIZE_CLASS_COUNT = 513,
-    SMALL_LIMIT = 8192,
+    SIZE_CLASS_COUNT = 2049,
+    SMALL_LIMIT = 32768,
     DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
     HUGE_BYTES = 33554432,
     REMAP_BYTES = 131072, /* a run that must move to grow so far becomes a huge block */
@@ -21,10 +21,10 @@ enum {
 /* Slabs and superslabs. */
 enum {
     PAGE_BYTES = 4096,
-    SLAB_BYTES = 16384,
-    SLAB_SHIFT = 14,
-    SUPERSLAB_BYTES = 1048576, /* 64 slabs */
-    BITMAP_WORDS = 16, /* 64 marks each: the smallest class has 1024 blocks a slab */
+    SLAB_BYTES = 32768,
+    SLAB_SHIFT = 15,
+    SUPERSLAB_BYTES = 2097152, /* 64 slabs */
+    BITMAP_WORDS = 32, /* 64 marks each: the smallest class has 2048 blocks a slab */
     RECIPROCAL_SHIFT = 42,
 };
 
@@ -33,25 +33,25 @@ enum {
     RUN_BINS = 128,
     RUN_BEST_OF = 32, /* free runs of a bin, from its head */
     RUN_CACHE_SLOTS = 16,
-    RUN_CACHE_BYTES = 262144, /* per thread */
+    RUN_CACHE_BYTES = 0, /* per thread */
 };
 
 /* Pages back to the OS; transparent huge pages. */
 enum {
-    SLAB_BUDGET_BYTES = 4194304,
+    SLAB_BUDGET_BYTES = 65536,
     RUN_BUDGET_BYTES = 1048576,
-    MOST_BUDGET_BYTES = 67108864, /* budgets grow up to here as pages that went back are needed again */
-    SHARE_PERCENT = 12, /* of a shrunk heap's bytes in use may wait in a queue; 0: no bound */
+    MOST_BUDGET_BYTES = 0, /* budgets grow up to here as pages that went back are needed again */
+    SHARE_PERCENT = 0, /* of a shrunk heap's bytes in use may wait in a queue; 0: no bound */
     SHRUNK = 2, /* times those bytes are less than they have been at most */
-    SHARE_SLAB_BYTES = 4194304, /* of empty slabs may wait whatever the share is */
-    SHARE_RUN_BYTES = 7340032, /* and of free runs */
+    SHARE_SLAB_BYTES = 0, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 0, /* and of free runs */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
-    THP_ASKED = 0,
-    THP_SLABS_FROM_BYTES = 0, /* the first bytes of superslabs, on small pages */
-    THP_RUNS_FROM_BYTES = 0, /* and of the run span */
-    THP_BLOCK_BYTES = 2097152, /* superslabs for longer blocks lie on small pages */
+    THP_ASKED = 1,
+    THP_SLABS_FROM_BYTES = 16777216, /* the first bytes of superslabs, on small pages */
+    THP_RUNS_FROM_BYTES = 67108864, /* and of the run span */
+    THP_BLOCK_BYTES = 4096, /* superslabs for longer blocks lie on small pages */
     THP_NEVER = 0,
 };
 
@@ -68,11 +68,11 @@ enum {
 /* Address space. */
 enum {
     SLAB_SPAN_BYTES = 274877906944,
-    SPAN_SLABS = 16777216,
+    SPAN_SLABS = 8388608,
     REGIONS = 1, /* of the slab span: one per class, or one for all */
     REGION_BYTES = 274877906944,
     REGION_SHIFT = 38,
-    SLAB_CLASSES_BYTES = 16777216, /* of whole pages */
+    SLAB_CLASSES_BYTES = 8388608, /* of whole pages */
     CLASS_MAP_BYTES = 1, /* of these, for each slab */
     LIVE_MAP = 0, /* 1: a byte per GRAIN bytes of the slab span */
     RUN_SPAN_PAGES = 67108864,
@@ -83,16 +83,21 @@ enum {
 enum { TRANSFER_SLOTS = 0, TRANSFER_IDLE = 16 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 1097 };
+enum { SLOT_COUNT = 1646 };
 
 /* Locks by number: whose begin where, and how many there are. */
 enum {
-    NUMBERED_LOCKS = 0,
+    SHARDS_FIRST_LOCK = 0,
+    NUMBERED_LOCKS = 32,
 };
 
 /* Numbers of the policies. */
 enum {
+    POPULATE_MOST = 16,
+    POPULATE_SHARE = 32,
     RECORD_ALIGNMENT = 0,
+    UNMAP_FROM = 2,
+    SHARDS = 16,
 };
 
 /* The files of this design's policies that others take in by these names. */
@@ -109,16 +114,17 @@ enum {
 #define OWNERSHIP_ROW "5_slab_policies/ownership/slab.h"
 #define POOL_LISTS "5_slab_policies/pool/locked.h"
 #define POOL_SUPERSLABS "5_slab_policies/pool/in_turn.h"
-#define POPULATE_ROW "2_system/populate/off.h"
+#define POPULATE_ROW "2_system/populate/growing.h"
 #define PREWARM_ROW "8_threads/prewarm/off.h"
 #define PREWARM_SPARING "2_system/prewarm/sparing.h"
 #define RELEASE_CLOCK "5_slab_policies/release/no_clock.h"
 #define RELEASE_LIMIT "5_slab_policies/release/no_limit.h"
 #define REMOTE_DRAINS "5_slab_policies/remote/drains_whole.h"
-#define REMOTE_INTERVAL "5_slab_policies/remote/uncounted.h"
 #define ROUNDING_ROW "6_slabs/rounding/off.h"
 #define SEGREGATION_ROW "3_records/segregation/off.h"
-#define SHARDS_ROW "5_slab_policies/shards/off.h"
+#define SHARDS_BY "5_slab_policies/shards/by_class.h"
+#define SHARDS_HEAP "5_slab_policies/shards/no_shard.h"
+#define SHARDS_ROW "5_slab_policies/shards/striped.h"
 #define SHARDS_VACANCIES "5_slab_policies/shards/one_set.h"
 #define SLAB_RECORD_FIELDS "3_records/slab_record/no_copy.h"
 #define SLAB_RECORD_NUMBERS "4_blocks/slab_record/of_class.h"
@@ -131,59 +137,67 @@ enum {
     CLASS_64 = 3,
     CLASS_80 = 4,
     CLASS_96 = 5,
-    CLASS_112 = 6,
-    CLASS_128 = 7,
-    CLASS_160 = 8,
-    CLASS_192 = 9,
-    CLASS_224 = 10,
-    CLASS_256 = 11,
-    CLASS_320 = 12,
-    CLASS_384 = 13,
-    CLASS_448 = 14,
-    CLASS_512 = 15,
-    CLASS_640 = 16,
-    CLASS_768 = 17,
-    CLASS_896 = 18,
-    CLASS_1024 = 19,
-    CLASS_1280 = 20,
-    CLASS_1536 = 21,
-    CLASS_1792 = 22,
-    CLASS_2048 = 23,
-    CLASS_2720 = 24,
-    CLASS_3264 = 25,
-    CLASS_4096 = 26,
-    CLASS_5456 = 27,
-    CLASS_8192 = 28,
+    CLASS_128 = 6,
+    CLASS_144 = 7,
+    CLASS_176 = 8,
+    CLASS_224 = 9,
+    CLASS_256 = 10,
+    CLASS_272 = 11,
+    CLASS_384 = 12,
+    CLASS_512 = 13,
+    CLASS_560 = 14,
+    CLASS_752 = 15,
+    CLASS_1024 = 16,
+    CLASS_1168 = 17,
+    CLASS_1568 = 18,
+    CLASS_2112 = 19,
+    CLASS_2720 = 20,
+    CLASS_3632 = 21,
+    CLASS_4096 = 22,
+    CLASS_4672 = 23,
+    CLASS_5456 = 24,
+    CLASS_7168 = 25,
+    CLASS_9552 = 26,
+    CLASS_12288 = 27,
+    CLASS_16384 = 28,
+    CLASS_20480 = 29,
+    CLASS_24576 = 30,
+    CLASS_28672 = 31,
+    CLASS_32768 = 32,
 };
 
 enum {
     SLOT_16 = 1,
-    SLOT_32 = 66,
-    SLOT_48 = 131,
-    SLOT_64 = 196,
-    SLOT_80 = 261,
-    SLOT_96 = 326,
-    SLOT_112 = 391,
-    SLOT_128 = 456,
-    SLOT_160 = 521,
-    SLOT_192 = 586,
-    SLOT_224 = 651,
-    SLOT_256 = 716,
-    SLOT_320 = 781,
-    SLOT_384 = 833,
-    SLOT_448 = 876,
-    SLOT_512 = 913,
-    SLOT_640 = 946,
-    SLOT_768 = 972,
-    SLOT_896 = 994,
-    SLOT_1024 = 1013,
-    SLOT_1280 = 1030,
-    SLOT_1536 = 1043,
-    SLOT_1792 = 1054,
-    SLOT_2048 = 1064,
-    SLOT_2720 = 1073,
-    SLOT_3264 = 1080,
-    SLOT_4096 = 1086,
-    SLOT_5456 = 1091,
-    SLOT_8192 = 1095,
+    SLOT_32 = 514,
+    SLOT_48 = 771,
+    SLOT_64 = 942,
+    SLOT_80 = 1071,
+    SLOT_96 = 1174,
+    SLOT_128 = 1260,
+    SLOT_144 = 1325,
+    SLOT_176 = 1382,
+    SLOT_224 = 1429,
+    SLOT_256 = 1466,
+    SLOT_272 = 1499,
+    SLOT_384 = 1530,
+    SLOT_512 = 1551,
+    SLOT_560 = 1568,
+    SLOT_752 = 1583,
+    SLOT_1024 = 1594,
+    SLOT_1168 = 1603,
+    SLOT_1568 = 1610,
+    SLOT_2112 = 1615,
+    SLOT_2720 = 1619,
+    SLOT_3632 = 1622,
+    SLOT_4096 = 1625,
+    SLOT_4672 = 1627,
+    SLOT_5456 = 1629,
+    SLOT_7168 = 1631,
+    SLOT_9552 = 1633,
+    SLOT_12288 = 1635,
+    SLOT_16384 = 1637,
+    SLOT_20480 = 1639,
+    SLOT_24576 = 1641,
+    SLOT_28672 = 1643,
+    SLOT_32768 = 1645,
 };

@@ -1,7 +1,7 @@
-/* malloc for sizes that the compiler knows, inlined into the program, and calls of free by size: docs/header.md.
+/* malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
- * Do not edit: change the design, then run: heapsmith generate owner -o DIR
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #ifndef HEAPSMITH_H
 #define HEAPSMITH_H
@@ -17,12 +17,12 @@ extern "C" {
 /* The calling thread's array stacks, by row: 1 + size class. All are empty and full in a thread that has no heap yet,
  * in the checked build, and where another malloc serves the program: then malloc and free are called. */
 struct hs_rows {
-    void **top[1 + 29];
-    void **end[1 + 29];
+    void **top[1 + 33];
+    void **end[1 + 33];
     uintptr_t span; /* the start of the bytes in which all small blocks lie */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_dc44d90fd7fa_231a80 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_61b15a1c41d3_b652d5 __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -41,11 +41,35 @@ static inline void *hs_stack_popped(void ***top, void *block)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_dc44d90fd7fa_231a80;
+    struct hs_rows *heap = hs_heap_61b15a1c41d3_b652d5;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
     return hs_stack_popped(&heap->top[row], block);
+}
+
+/* The slot at top was filled. */
+static inline void hs_stack_pushed(void ***top)
+{
+    __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+}
+
+/* What is no small block begins where a page begins, NULL too, and is free()'s: a run may serve a small request. */
+static inline __attribute__((always_inline)) void hs_push(size_t row, void *block)
+{
+    struct hs_rows *heap = hs_heap_61b15a1c41d3_b652d5;
+    uintptr_t place = (uintptr_t)block;
+    if (__builtin_expect(place % 4096 == 0, 0) && place - heap->span >= heap->span_bytes) {
+        free(block);
+        return;
+    }
+    void **top = heap->top[row];
+    if (top == heap->end[row]) { /* full or not open, or no heap */
+        free(block);
+        return;
+    }
+    *top = block;
+    hs_stack_pushed(&heap->top[row]);
 }
 
 /* The row of a request's class; 0 if that has no array stack. Constants in, a constant out. */
@@ -57,29 +81,33 @@ static inline __attribute__((always_inline)) size_t hs_row_of(size_t bytes)
          : bytes <= 64 ? 4
          : bytes <= 80 ? 5
          : bytes <= 96 ? 6
-         : bytes <= 112 ? 7
-         : bytes <= 128 ? 8
-         : bytes <= 160 ? 9
-         : bytes <= 192 ? 10
-         : bytes <= 224 ? 11
-         : bytes <= 256 ? 12
-         : bytes <= 320 ? 13
-         : bytes <= 384 ? 14
-         : bytes <= 448 ? 15
-         : bytes <= 512 ? 16
-         : bytes <= 640 ? 17
-         : bytes <= 768 ? 18
-         : bytes <= 896 ? 19
-         : bytes <= 1024 ? 20
-         : bytes <= 1280 ? 21
-         : bytes <= 1536 ? 22
-         : bytes <= 1792 ? 23
-         : bytes <= 2048 ? 24
-         : bytes <= 2720 ? 25
-         : bytes <= 3264 ? 26
-         : bytes <= 4096 ? 27
-         : bytes <= 5456 ? 28
-         : bytes <= 8192 ? 29
+         : bytes <= 128 ? 7
+         : bytes <= 144 ? 8
+         : bytes <= 176 ? 9
+         : bytes <= 224 ? 10
+         : bytes <= 256 ? 11
+         : bytes <= 272 ? 12
+         : bytes <= 384 ? 13
+         : bytes <= 512 ? 14
+         : bytes <= 560 ? 15
+         : bytes <= 752 ? 16
+         : bytes <= 1024 ? 17
+         : bytes <= 1168 ? 18
+         : bytes <= 1568 ? 19
+         : bytes <= 2112 ? 20
+         : bytes <= 2720 ? 21
+         : bytes <= 3632 ? 22
+         : bytes <= 4096 ? 23
+         : bytes <= 4672 ? 24
+         : bytes <= 5456 ? 25
+         : bytes <= 7168 ? 26
+         : bytes <= 9552 ? 27
+         : bytes <= 12288 ? 28
+         : bytes <= 16384 ? 29
+         : bytes <= 20480 ? 30
+         : bytes <= 24576 ? 31
+         : bytes <= 28672 ? 32
+         : bytes <= 32768 ? 33
          : 0;
 }
 
@@ -98,15 +126,21 @@ static inline __attribute__((always_inline)) void *hs_malloc(size_t bytes)
 
 /* As free, of a block from malloc, calloc or the functions here for a request of the same size class: not of one that
  * realloc returned, nor of an aligned one. */
-static inline void hs_free_sized(void *block, size_t bytes)
+static inline __attribute__((always_inline)) void hs_free_sized(void *block, size_t bytes)
 {
-    (void)bytes;
-    free(block);
+    size_t row = __builtin_constant_p(bytes) ? hs_row_of(bytes) : 0;
+    if (row != 0) {
+        hs_fence();
+        hs_push(row, block);
+        hs_fence();
+    } else {
+        free(block);
+    }
 }
 
 /* By size class: a block of the class's bytes, NULL with ENOMEM without memory; and its end, as hs_free_sized.
  * Hit path: alloc 5 loads, 1 store, 1 branch;
- * free is a call. */
+ * free 5 loads, 2 stores, 2 branches; where a page begins 7 loads, 2 stores, 3 branches. */
 static inline void *hs_alloc_16(void) { return hs_malloc(16); }
 static inline void hs_free_16(void *block) { hs_free_sized(block, 16); }
 static inline void *hs_alloc_32(void) { return hs_malloc(32); }
@@ -119,52 +153,60 @@ static inline void *hs_alloc_80(void) { return hs_malloc(80); }
 static inline void hs_free_80(void *block) { hs_free_sized(block, 80); }
 static inline void *hs_alloc_96(void) { return hs_malloc(96); }
 static inline void hs_free_96(void *block) { hs_free_sized(block, 96); }
-static inline void *hs_alloc_112(void) { return hs_malloc(112); }
-static inline void hs_free_112(void *block) { hs_free_sized(block, 112); }
 static inline void *hs_alloc_128(void) { return hs_malloc(128); }
 static inline void hs_free_128(void *block) { hs_free_sized(block, 128); }
-static inline void *hs_alloc_160(void) { return hs_malloc(160); }
-static inline void hs_free_160(void *block) { hs_free_sized(block, 160); }
-static inline void *hs_alloc_192(void) { return hs_malloc(192); }
-static inline void hs_free_192(void *block) { hs_free_sized(block, 192); }
+static inline void *hs_alloc_144(void) { return hs_malloc(144); }
+static inline void hs_free_144(void *block) { hs_free_sized(block, 144); }
+static inline void *hs_alloc_176(void) { return hs_malloc(176); }
+static inline void hs_free_176(void *block) { hs_free_sized(block, 176); }
 static inline void *hs_alloc_224(void) { return hs_malloc(224); }
 static inline void hs_free_224(void *block) { hs_free_sized(block, 224); }
 static inline void *hs_alloc_256(void) { return hs_malloc(256); }
 static inline void hs_free_256(void *block) { hs_free_sized(block, 256); }
-static inline void *hs_alloc_320(void) { return hs_malloc(320); }
-static inline void hs_free_320(void *block) { hs_free_sized(block, 320); }
+static inline void *hs_alloc_272(void) { return hs_malloc(272); }
+static inline void hs_free_272(void *block) { hs_free_sized(block, 272); }
 static inline void *hs_alloc_384(void) { return hs_malloc(384); }
 static inline void hs_free_384(void *block) { hs_free_sized(block, 384); }
-static inline void *hs_alloc_448(void) { return hs_malloc(448); }
-static inline void hs_free_448(void *block) { hs_free_sized(block, 448); }
 static inline void *hs_alloc_512(void) { return hs_malloc(512); }
 static inline void hs_free_512(void *block) { hs_free_sized(block, 512); }
-static inline void *hs_alloc_640(void) { return hs_malloc(640); }
-static inline void hs_free_640(void *block) { hs_free_sized(block, 640); }
-static inline void *hs_alloc_768(void) { return hs_malloc(768); }
-static inline void hs_free_768(void *block) { hs_free_sized(block, 768); }
-static inline void *hs_alloc_896(void) { return hs_malloc(896); }
-static inline void hs_free_896(void *block) { hs_free_sized(block, 896); }
+static inline void *hs_alloc_560(void) { return hs_malloc(560); }
+static inline void hs_free_560(void *block) { hs_free_sized(block, 560); }
+static inline void *hs_alloc_752(void) { return hs_malloc(752); }
+static inline void hs_free_752(void *block) { hs_free_sized(block, 752); }
 static inline void *hs_alloc_1024(void) { return hs_malloc(1024); }
 static inline void hs_free_1024(void *block) { hs_free_sized(block, 1024); }
-static inline void *hs_alloc_1280(void) { return hs_malloc(1280); }
-static inline void hs_free_1280(void *block) { hs_free_sized(block, 1280); }
-static inline void *hs_alloc_1536(void) { return hs_malloc(1536); }
-static inline void hs_free_1536(void *block) { hs_free_sized(block, 1536); }
-static inline void *hs_alloc_1792(void) { return hs_malloc(1792); }
-static inline void hs_free_1792(void *block) { hs_free_sized(block, 1792); }
-static inline void *hs_alloc_2048(void) { return hs_malloc(2048); }
-static inline void hs_free_2048(void *block) { hs_free_sized(block, 2048); }
+static inline void *hs_alloc_1168(void) { return hs_malloc(1168); }
+static inline void hs_free_1168(void *block) { hs_free_sized(block, 1168); }
+static inline void *hs_alloc_1568(void) { return hs_malloc(1568); }
+static inline void hs_free_1568(void *block) { hs_free_sized(block, 1568); }
+static inline void *hs_alloc_2112(void) { return hs_malloc(2112); }
+static inline void hs_free_2112(void *block) { hs_free_sized(block, 2112); }
 static inline void *hs_alloc_2720(void) { return hs_malloc(2720); }
 static inline void hs_free_2720(void *block) { hs_free_sized(block, 2720); }
-static inline void *hs_alloc_3264(void) { return hs_malloc(3264); }
-static inline void hs_free_3264(void *block) { hs_free_sized(block, 3264); }
+static inline void *hs_alloc_3632(void) { return hs_malloc(3632); }
+static inline void hs_free_3632(void *block) { hs_free_sized(block, 3632); }
 static inline void *hs_alloc_4096(void) { return hs_malloc(4096); }
 static inline void hs_free_4096(void *block) { hs_free_sized(block, 4096); }
+static inline void *hs_alloc_4672(void) { return hs_malloc(4672); }
+static inline void hs_free_4672(void *block) { hs_free_sized(block, 4672); }
 static inline void *hs_alloc_5456(void) { return hs_malloc(5456); }
 static inline void hs_free_5456(void *block) { hs_free_sized(block, 5456); }
-static inline void *hs_alloc_8192(void) { return hs_malloc(8192); }
-static inline void hs_free_8192(void *block) { hs_free_sized(block, 8192); }
+static inline void *hs_alloc_7168(void) { return hs_malloc(7168); }
+static inline void hs_free_7168(void *block) { hs_free_sized(block, 7168); }
+static inline void *hs_alloc_9552(void) { return hs_malloc(9552); }
+static inline void hs_free_9552(void *block) { hs_free_sized(block, 9552); }
+static inline void *hs_alloc_12288(void) { return hs_malloc(12288); }
+static inline void hs_free_12288(void *block) { hs_free_sized(block, 12288); }
+static inline void *hs_alloc_16384(void) { return hs_malloc(16384); }
+static inline void hs_free_16384(void *block) { hs_free_sized(block, 16384); }
+static inline void *hs_alloc_20480(void) { return hs_malloc(20480); }
+static inline void hs_free_20480(void *block) { hs_free_sized(block, 20480); }
+static inline void *hs_alloc_24576(void) { return hs_malloc(24576); }
+static inline void hs_free_24576(void *block) { hs_free_sized(block, 24576); }
+static inline void *hs_alloc_28672(void) { return hs_malloc(28672); }
+static inline void hs_free_28672(void *block) { hs_free_sized(block, 28672); }
+static inline void *hs_alloc_32768(void) { return hs_malloc(32768); }
+static inline void hs_free_32768(void *block) { hs_free_sized(block, 32768); }
 
 #ifdef __cplusplus
 }

@@ -1,13 +1,15 @@
 /* What happens in a heap, and which policies of this design act on it.
  *
- * Emitted by heapsmith 0.1.0 from design "two-level", content hash a71557685b7a.
- * Do not edit: change the design, then run: heapsmith generate two-level -o DIR
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once
 
 #include "1_base/text.h"
 #include "3_records/heap.h"
 #include "3_records/span.h"
+#include "2_system/populate/growing.h"
+#include "5_slab_policies/unmapping/superslabs.h"
 #include "8_threads/heaps/thread.h"
 
 /* Before the spans exist; again, if they could not. Under the pool lock. */
@@ -103,36 +105,41 @@ static inline void on_slow_path(void)
 static inline void on_slab_acquired(unsigned class)
 {
     (void)class;
+    populate_slab_acquired(class);
 }
 
 /* A class has a slab less: it is empty. */
 static inline void on_slab_retired(unsigned class)
 {
     (void)class;
+    populate_slab_retired(class);
 }
 
 /* An empty slab lies in its pool, or leaves it. Under the lock of the pools. */
 static inline void on_slab_pooled(struct heap *heap, struct slab *slab)
 {
     (void)heap, (void)slab;
+    unmapping_slab_pooled(heap, slab);
 }
 
 static inline void on_slab_reused(struct slab *slab)
 {
     (void)slab;
+    unmapping_slab_reused(slab);
 }
 
 /* In a pool, another slab lies above one, or none any more. */
 static inline void on_slab_covered(struct slab *slab, struct slab *above)
 {
     (void)slab, (void)above;
+    unmapping_slab_covered(slab, above);
 }
 
 /* A slab leaves its superslab: was it handed out before? */
 static inline bool on_slab_claimed(struct slab *slab)
 {
     (void)slab;
-    return false;
+    return unmapping_slab_claimed(slab) || false;
 }
 
 /* Memory of slabs was mapped that is to be of this shard. */
@@ -144,20 +151,21 @@ static inline void on_memory_mapped(unsigned shard, void *start, size_t bytes)
 /* What is only reserved is unmapped, for address space has a limit: the bytes. Under the pool lock. */
 static inline size_t on_vacate(void)
 {
-    return 0;
+    return unmapping_vacate() + 0;
 }
 
-/* A superslab is needed: is there one that was in use before? Then its offset, and whether it lies on huge pages. */
+/* A superslab is needed: was one in use before? Then its offset, and whether it is to lie on huge pages. */
 static inline bool on_superslab_wanted(size_t region, size_t *offset, bool *huge)
 {
     (void)region, (void)offset, (void)huge;
-    return false;
+    return unmapping_superslab_wanted(region, offset, huge) || false;
 }
 
 /* A superslab was mapped for a heap, and has all its slabs. Under the pool lock. */
 static inline void on_superslab_ready(struct heap *heap, size_t offset)
 {
     (void)heap, (void)offset;
+    unmapping_superslab_ready(heap, offset);
 }
 
 /* One was mapped because a class had no slab left. */
@@ -186,9 +194,12 @@ static inline void on_inspection(void)
 static inline void on_check(const size_t *mapped)
 {
     (void)mapped;
+    unmapping_check(mapped);
 }
 
 /* The checked build forgets all blocks: the heap is as new. */
 static inline void on_reset(void)
 {
+    populate_reset();
+    unmapping_reset();
 }

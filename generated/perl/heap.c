@@ -1,7 +1,7 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "owner", content hash dc44d90fd7fa.
- * Do not edit: change the design, then run: heapsmith generate owner -o DIR
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
 #include "plan.c"
@@ -14,6 +14,8 @@
 #include "2_system/os.c"
 #include "2_system/over_fork.c"
 #include "2_system/locks.c"
+#include "2_system/numbered_locks.c"
+#include "2_system/populate/growing.c"
 #include "3_records/span.c"
 #include "4_blocks/classifier/slab_map.c"
 #include "4_blocks/hardening/off.c"
@@ -21,7 +23,8 @@
 #include "5_slab_policies/empties/shared.c"
 #include "5_slab_policies/ownership/slab.c"
 #include "5_slab_policies/release/budget.c"
-#include "5_slab_policies/remote/owner_list.c"
+#include "5_slab_policies/remote/local_cache.c"
+#include "5_slab_policies/unmapping/superslabs.c"
 #include "6_slabs/slabs.c"
 #include "6_slabs/slab_census.c"
 #include "6_slabs/slabs_back.c"

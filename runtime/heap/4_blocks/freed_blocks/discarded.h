@@ -1,0 +1,50 @@
+/* Freed blocks "discarded": the store counts them, and no take has them. */
+#pragma once
+
+#include "1_base/bound.h"
+#include "3_records/span.h"
+
+enum { FREED_SERVE = 0 }; /* a take may have none */
+
+struct freed_place {
+    uintptr_t start; /* of the slab */
+};
+
+static inline struct freed_place freed_place(struct slab *slab, unsigned class)
+{
+    (void)class;
+    return (struct freed_place){ (uintptr_t)slab_start(slab) };
+}
+
+/* The first of `blocks`, which are of the slab, come back: how many. */
+static inline uint32_t freed_give(struct slab *slab, struct freed_place place, void *const *blocks, uint32_t count)
+{
+    (void)slab;
+    uint32_t given = 1;
+    ROUNDS(given_for_good);
+    for (; given < count && lies_in_slab(place.start, blocks[given]); given++)
+        BOUND(given_for_good, MOST_GIVEN);
+    return given;
+}
+
+static inline void freed_take(struct slab *slab, unsigned class, void **end, uint32_t want)
+{
+    (void)slab, (void)class, (void)end, (void)want;
+}
+
+static inline void freed_begin(struct slab *slab)
+{
+    (void)slab;
+}
+
+static inline void freed_end(struct slab *slab)
+{
+    (void)slab;
+}
+
+/* How many a take would find, for checks. */
+static inline uint32_t freed_found(const struct slab *slab)
+{
+    (void)slab;
+    return 0;
+}
