@@ -107,6 +107,8 @@ def test_arguments_that_do_not_go_together_have_the_names_of_the_caller(call: Ca
         heapsmith.simulate("no.hst", births="all")
     answer = call("compare", "--lib", "glibc", "--rounds", "1", "--time", "1s", "--", "true")
     assert (answer.status, answer.err) == (2, "heapsmith: --rounds and --time: expected one of them, not both\n")
+    answer = call("record", "--depth", "300", "-o", "no.hst", "--", "true")
+    assert (answer.status, answer.err) == (2, "heapsmith: --depth: expected 1 to 256 frames, got 300\n")
     answer = call("simulate", "no.hst", "--cores", "2")
     said = "--latency, --cores and --recorded-times: expected --machine too, whose costs they use"
     assert (answer.status, answer.err) == (2, f"heapsmith: {said}\n")

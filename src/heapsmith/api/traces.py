@@ -266,6 +266,14 @@ def record(
     return recording
 
 
+def check_frames(stacks: int) -> None:
+    """Raise BadInput for more frames of a call stack than a trace can have."""
+    from heapsmith.model.trace.stacks import MAX_DEPTH
+
+    if not 0 <= stacks <= MAX_DEPTH:
+        raise Unfit(("stacks",), f"expected 1 to {MAX_DEPTH} frames, got {stacks}")
+
+
 def recorded(
     command: Sequence[str],
     out: str | os.PathLike[str],
@@ -278,13 +286,11 @@ def recorded(
 ) -> RecordResult:
     """Return the traces of a run, as `record`; everywhere: also of programs with another environment or user."""
     from heapsmith.model.files import writable_file
-    from heapsmith.model.trace.stacks import MAX_DEPTH
     from heapsmith.tools.common.rounds import quiet
     from heapsmith.tools.record.record import Processes
     from heapsmith.tools.record.record import record as run_recorded
 
-    if not 0 <= stacks <= MAX_DEPTH:
-        raise Unfit(("stacks",), f"expected 1 to {MAX_DEPTH} frames, got {stacks}")
+    check_frames(stacks)
     words, file = words_of(command), writable_file(Path(out))
     processes = Processes(not only, everywhere)
     return run_recorded(words, file, processes=processes, stacks=stacks, progress=progress or quiet, **streams)

@@ -7,7 +7,7 @@ from typing import Annotated
 import heapsmith
 from heapsmith.api import printed, show
 from heapsmith.api.stated import Argument, Option
-from heapsmith.api.traces import recorded
+from heapsmith.api.traces import check_frames, recorded
 from heapsmith.commands import arguments as take
 from heapsmith.commands import results, results_traces
 from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
@@ -32,6 +32,7 @@ def record(
     The trace is that of the busiest process; each other process has a trace beside it. The exit status is that of
     CMD. CMD has the standard streams; with --json its output goes to standard error.
     """
+    check_frames(depth)
     with show.progress() as progress:
         found = recorded(
             **given,
