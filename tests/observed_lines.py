@@ -23,6 +23,7 @@ PAD_EVENTS = 3000
 TABLES = {
     "hs_class": layout.CLASSES,
     "hs_size_class": layout.SIZE_CLASS,
+    "hs_registry": layout.SLAB_CLASS,
     "alloc_of": layout.ALLOC_OF,
     "free_of": layout.FREE_OF,
     "shards": layout.STORE_AT,
