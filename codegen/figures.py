@@ -12,7 +12,6 @@ ENUMERATORS = {
     field.upper(): field
     for field in (
         *(
-            "class_map_bytes",
             "class_count",
             "grain",
             "small_limit",
