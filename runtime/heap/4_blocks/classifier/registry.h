@@ -28,12 +28,8 @@ static inline bool registry_at_home(const void *block)
     return __atomic_load_n(&hs_registry[registry_home(superslab)], __ATOMIC_RELAXED) == 1 + superslab;
 }
 
-<<<<<<< HEAD
-bool registry_probed(const void *block); /* does any probe find it? */
-=======
 /* Does any probe find it? Where nobody needs the answer, the compiler leaves the call out. */
 __attribute__((pure, noinline)) bool registry_probed(const void *block);
->>>>>>> w-mreg
 
 void classifier_superslab_ready(struct heap *heap, size_t offset);
 void classifier_reset(void);
