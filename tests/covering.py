@@ -215,6 +215,7 @@ def not_learned(plan: Plan) -> set[str]:
     empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
     used_up = "prewarm_superslabs" in plan.numbers and plan.slabs_per_superslab <= 8
     found |= set() if used_up else {"superslabs_late"}
+    found |= {"superslabs_reused"} if plan.regions > 1 else set()  # one of a region waits for its class
     return found if empties else found | {"superslabs_unmapped", "superslabs_reused"}
 
 

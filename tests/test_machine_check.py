@@ -54,7 +54,8 @@ CLASSIFIERS = [
     ("header", "shared"),
     ("header", "dedicated"),
 ]
-CHOICES = (CLASSIFIERS, policy.names("slab_choice"), policy.names("remote"), RELEASES, FRONTS)
+SLAB_CHOICES = [row.Params() if hasattr(row, "Params") else row.NAME for row in policy.TABLES["slab_choice"]]
+CHOICES = (CLASSIFIERS, SLAB_CHOICES, policy.names("remote"), RELEASES, FRONTS)
 COMBINATIONS = [
     Design(
         f"d{number}",

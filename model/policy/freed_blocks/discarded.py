@@ -9,6 +9,8 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.policy.freed_blocks import bitmap
+from heapsmith.model.policy.freed_blocks.bitmap import WORD_MASK, WORD_SHIFT
 from heapsmith.model.policy.freed_blocks.common import record_lines
 
 NAME = "discarded"
@@ -22,10 +24,8 @@ COSTS = {
     f"give.slab.{NAME}": 35.00,
 }  # estimates, counted in the disassembly
 
-
-def words(blocks: int) -> int:
-    """Return 0: the model keeps nothing of a freed block either."""
-    return 0
+words, begin, members = bitmap.words, bitmap.begin, bitmap.members
+"""The model marks freed blocks, as checks and maps of memory ask for them."""
 
 
 @hit_path
@@ -41,22 +41,14 @@ def take(state: State, slab: int, cls: int, at: int, count: int) -> None:
 
 @hit_path
 def give(state: State, slab: int, block: int, freed: int) -> None:
-    """Touch what a look at the slab's fresh blocks reads; the store counts the block."""
+    """Touch what a look at the slab's fresh blocks reads; the store counts the block. The model alone marks it."""
     record_lines(state, slab)
     if state.record_counts_at == 0:
         touch(state.listener, class_at(block & layout.CLASS_MASK) + layout.CLASS_FIRST, 0)
-
-
-@kernel
-def begin(state: State, slab: int) -> None:
-    """Forget nothing."""
+    index = (block >> layout.INDEX_SHIFT) & layout.INDEX_MASK
+    state.marks[slab * state.slab_words + (index >> WORD_SHIFT)] |= 1 << (index & WORD_MASK)
 
 
 @kernel
 def end_lines(state: State, slab: int) -> None:
     """Touch nothing."""
-
-
-def members(state: State, slab: int) -> list[int]:
-    """Return no index: none serves."""
-    return []
