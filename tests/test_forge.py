@@ -66,7 +66,7 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert json.loads(call("trace", "verify", out / "trace.hst", "--json").out)["events"] == report["trace"]["events"]
     assert call("generate", out / "design.toml", "-o", out / "c", "--check").status == 0
     page = re.sub(r"\n## (?:bytes on|finalists).*?(?=\n## )", "", (out / "report.md").read_text(), flags=re.DOTALL)
-    assert page.count("\n|") == 33  # six tables, twenty-one rows, beside the items that differ and the finalists
+    assert page.count("\n|") == 31  # six tables, nineteen rows, beside the items that differ and the finalists
     assert [one["peak"]["bytes"]["committed"] for one in report["tuned"]["traces"][0]["ledgers"]] == [
         row["statistics"]["peak_committed"]["committed"] for row in report["simulated"]["rows"]
     ]
