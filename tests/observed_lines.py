@@ -27,9 +27,9 @@ TABLES = {
     "alloc_of": layout.ALLOC_OF,
     "free_of": layout.FREE_OF,
     "shards": layout.STORE_AT,
-    "transferred": layout.TRANSFERRED,
-    "batches": layout.KEPT_BATCHES,
-    "idle": layout.IDLE,
+    "hs_transferred": layout.TRANSFERRED,
+    "hs_batches": layout.KEPT_BATCHES,
+    "hs_idle": layout.IDLE,
     "wanted": layout.WANTED,
     "slabs_held": layout.SLABS_HELD,
     "superslabs_hot": layout.SUPERSLABS_HOT,
@@ -38,7 +38,7 @@ TABLES = {
     "bin": layout.BINS,
     "hs_count": layout.COUNTS,
     "pool_lock": layout.POOL_LOCK,
-    "numbered": layout.POOL_LOCK + layout.LOCK_LINE,
+    "hs_numbered": layout.POOL_LOCK + layout.LOCK_LINE,
     "large_lock": layout.LARGE_LOCK,
 }
 """The library's own tables, by symbol."""

@@ -1,7 +1,6 @@
 """Liveness: a conformance run reaches every statement of the emitted C, and a program every one of heapsmith.h."""
 
 import re
-import subprocess
 from pathlib import Path
 
 import numpy as np
@@ -10,15 +9,12 @@ from covering import covering_designs, of_each_row, soon
 from loaded import FAST_TO_BUILD
 from nasty import nasty_trace
 from observed_lines import Process
-from test_header import DESIGNS as HEADER_DESIGNS
-from test_header import NAMES as HEADER_NAMES
-from test_header import compile_program, library, linked
 
 from heapsmith.bench.gates.hot_paths import DESIGNS as GATED
 from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.difference import counter_names
 from heapsmith.codegen.driver import Driver
-from heapsmith.codegen.generate import HEADER, generate
+from heapsmith.codegen.generate import generate
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import ASSUMED_PROCESSORS
@@ -29,8 +25,11 @@ SOON = [*map(load, GATED), *of_each_row(2)]
 
 BODY = re.compile(r"^([a-z][^\n;{}]*?(\w+)\([^()\n]*\)\s*\{)( [^\n]*(?= \}$)|\n.*?(?=^\}))", re.MULTILINE | re.DOTALL)
 """A function up to its last brace: its head, its name and its body."""
-MISUSE = re.compile(r">= CLASS_COUNT\) \{\n(?P<guarded>.*?\n)    \}\n", re.DOTALL)
-"""What only a program's fault leads to: the block has a header that the library did not write."""
+MISUSE = re.compile(r"(?:>= CLASS_COUNT|row == 0)\) \{[^\n]*\n(?P<guarded>.*?\n)    \}\n", re.DOTALL)
+"""What only a program's fault leads to: a header that the library did not write, or a slab without a class."""
+
+COLLIDES = "free_probed: "
+"""What only superslabs with one place in a hash table come to, which tests/test_registry.py makes."""
 
 
 class Watched:
@@ -85,65 +84,17 @@ def unreached(plan: Plan, emitted: Path) -> list[str]:
 @pytest.mark.parametrize("design", soon(DESIGNS, SOON), ids=lambda design: design.name)
 def test_every_emitted_statement_runs(design: Design, tmp_path: Path) -> None:
     generate(design, tmp_path)
-    assert unreached(make_plan(design), tmp_path) == []
+    assert [name for name in unreached(make_plan(design), tmp_path) if not name.startswith(COLLIDES)] == []
 
 
 def test_statements_that_never_run_are_named(tmp_path: Path) -> None:
-    """A function that nothing calls, and a pop behind one that has failed already."""
+    """A function that nothing calls, and a return for a pointer that never comes."""
     design = Design("small", [16, 32])
     generate(design, tmp_path)
     text = (tmp_path / "fast.c").read_text()
     dead = "void *dead(void)\n{\n    return hs_self;\n}\n\nstatic inline void push("
-    again = """    struct heap *heap = hs_self;
-    void *block = heap->top[1 + CLASS_32][-1];
-    if (block == NULL) /* empty */
-        return array_stack_refill(heap, CLASS_32);
-    return hs_stack_popped(&heap->top[1 + CLASS_32], block);
-"""
-    changed = text.replace("static inline void push(", dead).replace(
-        "    return array_stack_refill(hs_self, CLASS_32);\n", again
-    )
-    moves = changed[changed.index("/* The block, now that") : changed.index("/* malloc pops")]
-    changed = changed.replace(moves, "").replace("/* 16-byte", moves + "/* 16-byte")
+    head = "void hs_free_small(void *block)\n{\n"
+    never = head + "    if (block == NULL)\n        return;\n"
+    changed = text.replace("static inline void push(", dead).replace(head, never)
     (tmp_path / "fast.c").write_text(changed)
-    assert unreached(make_plan(design), tmp_path) == [
-        "alloc_32: return hs_stack_popped(&heap->top[1 + CLASS_32], block);",
-        "dead: called",
-        "dead: return hs_self;",
-    ]
-
-
-@pytest.mark.parametrize("name", HEADER_NAMES)
-def test_every_statement_of_the_header_runs(name: str, tmp_path: Path) -> None:
-    """Each class allocates and frees more than its front holds, among them a block that begins a page."""
-    design = HEADER_DESIGNS[name]
-    generate(design, tmp_path)
-    watched = Watched()
-    text = watched.text((tmp_path / HEADER).read_text())
-    (tmp_path / HEADER).write_text(f"static unsigned long hs_reached[{len(watched.names)}];\n{text}")
-    rows = make_plan(design).classes
-    calls = "".join(
-        f"""    for (int number = 0; number < {row.front.capacity + 2}; number++)
-        block[number] = hs_alloc_{row.usable}();
-    for (int number = 0; number < {row.front.capacity + 2}; number++)
-        hs_free_{row.usable}(block[number]);
-"""
-        for row in rows
-    )
-    source = tmp_path / "every.c"
-    source.write_text(f"""#include "{HEADER}"
-#include <stdio.h>
-static void *block[{max(row.front.capacity for row in rows) + 2}];
-int main(void)
-{{
-    hs_free_sized(NULL, {rows[0].usable});
-    hs_free_sized(hs_malloc({rows[-1].usable + 1}), {rows[-1].usable + 1});
-{calls}
-    for (unsigned place = 0; place < sizeof hs_reached / sizeof *hs_reached; place++)
-        printf("%lu\\n", hs_reached[place]);
-    return 0;
-}}
-""")
-    program = compile_program(source, tmp_path / "every", tmp_path, "-w", *linked(library(name)))
-    reached = subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()
-    assert [name for name, was in zip(watched.names, reached, strict=True) if was == "0"] == []
+    assert unreached(make_plan(design), tmp_path) == ["dead: called", "dead: return hs_self;", "hs_free_small: return;"]

@@ -230,7 +230,7 @@ def test_a_helper_has_no_race(tmp_path: Path) -> None:
 
 def test_a_helper_that_gives_its_lock_up_early_is_seen(tmp_path: Path) -> None:
     add, unlock = "        more = add(class);\n", "        shard_unlock_transfer(0);\n"
-    early: Change = ("6_slabs/transfer.c", add + unlock, unlock + add)
+    early: Change = ("8_threads/background/refill.c", add + unlock, unlock + add)
     design = load("background")
     built = build_sanitized(design, THREAD, tmp_path, change=early)
     words = ["--operations", "8000", "--threads", "4", "--largest-bits", "12", *grain(design)]

@@ -66,8 +66,6 @@ class Workshop:
         self.sources = [self.emitted / "plan.c", self.emitted / "fast.c", *(self.tree / name for name in names)]
         self.files = {name: self.emitted / name for name in OF_DESIGN}
         self.files |= {name: self.tree / name for name in names}
-        kinds = [(self.tree / name).with_suffix(".h") for name in names if name.count("/") == 2]
-        self.includes = [word for header in kinds if header.exists() for word in ("-include", str(header))]
         for header in self.tree.rglob("*.h"):
             self.files[str(header.relative_to(self.tree))] = header
 
@@ -95,7 +93,8 @@ class Workshop:
         """The library of one changed source, which must compile."""
         library = self.folder / f"kept-{number}.so"
         file = self.files[mutant.file]
-        assert self._build_source(file, mutant.apply(file.read_text()), number, library)
+        built = self._build_source if file.suffix == ".c" else self._build_header
+        assert built(file, mutant.apply(file.read_text()), number, library)
         return library
 
     def try_out(self, mutant: Mutant, number: int) -> str | None:
@@ -126,7 +125,7 @@ class Workshop:
         needing = [source for source in self.sources if f"/{file.name}" in Path(f"{source}.d").read_text()]
         try:
             for part in (self.tree, self.emitted):
-                shutil.copytree(part, copy / part.name, ignore=shutil.ignore_patterns("*.o", "*.d", "[0-9]*"))
+                shutil.copytree(part, copy / part.name, ignore=shutil.ignore_patterns("*.o", "*.d", "[0-9]*-*"))
             (copy / file.relative_to(self.folder)).write_text(text)
             sources = [str(copy / source.relative_to(self.folder)) for source in needing]
             objects = [f"{source}.o" for source in self.sources if source not in needing]
@@ -136,9 +135,7 @@ class Workshop:
 
     def _compile(self, arguments: list[str], folder: Path | None = None) -> bool:
         include = [f"-I{(folder or self.folder) / part.name}" for part in (self.emitted, self.tree)]
-        # heap.c begins with the headers of the design's kinds; a changed header is that of its copy
-        kinds = [word.replace(str(self.folder), str(folder or self.folder), 1) for word in self.includes]
-        command = [find_gcc().path, *COMPILE, "-D_GNU_SOURCE=", *include, *kinds, *arguments]
+        command = [find_gcc().path, *COMPILE, "-D_GNU_SOURCE=", *include, *arguments]
         return subprocess.run(command, capture_output=True, check=False).returncode == 0
 
 
