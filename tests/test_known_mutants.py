@@ -29,8 +29,9 @@ class Known(NamedTuple):
     by: str
 
 
+EVERY = (*DESIGNS, *covering_designs())
 UNMAPS = msgspec.structs.replace(
-    next(design for design in DESIGNS if design.unmapping and make_plan(design).slabs_per_superslab <= 4), name="unmaps"
+    next(design for design in EVERY if design.unmapping and make_plan(design).slabs_per_superslab <= 4), name="unmaps"
 )
 AGAINST_MODEL = AgainstModel(UNMAPS)
 ON_HUGE_PAGES = msgspec.structs.replace(load("default"), name="on-huge-pages", thp="always")
@@ -65,7 +66,7 @@ BUDGETED = changed(
 )
 """Its slabs are used again, and its budgets grow from nothing to the most."""
 MODEL_OF_BUDGETED, BY_PROGRAMS = AgainstModel(BUDGETED), ByPrograms(PROGRAMS)
-DRAINS = next(design for design in DESIGNS if "drain_most" in make_plan(design).numbers)
+DRAINS = next(design for design in EVERY if make_plan(design).numbers.get("drain_most"))
 AGAINST_DRAINS, QUEUES = AgainstModel(DRAINS), "5_slab_policies/remote/owner_queue.c"
 EACH_QUEUE = "5_slab_policies/remote/queue_each.h"
 HAS_TURN = "*turn == class || !drain_chain(heap, queue_of(heap, (unsigned)*turn))"

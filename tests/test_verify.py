@@ -117,7 +117,11 @@ def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
 
 def test_a_counter_that_differs_names_the_event_that_moved_it(shop: Workshop, trace: Path) -> None:
     row = run(
-        shop, trace, "8_threads/heaps/thread.c", "count_own(&hs_count.adoptions, 1)", "count_own(&hs_count.adoptions, 2)"
+        shop,
+        trace,
+        "8_threads/heaps/thread.c",
+        "count_own(&hs_count.adoptions, 1)",
+        "count_own(&hs_count.adoptions, 2)",
     )
     assert row.difference is not None
     assert row.difference.what == "adoptions"

@@ -46,7 +46,7 @@ def why_not_valid(params: Params) -> str | None:
     """Return why that many cannot be hot, or None."""
     if params.most in (1, 2):
         return None
-    return f"most: {params.most}; expected 1 or 2"
+    return f"most: {params.most}; expected 1 to 2 superslabs"
 
 
 def numbers(design: Any) -> dict[str, int]:

@@ -148,7 +148,7 @@ void *huge_take_over(void *run, size_t run_pages, size_t bytes)
     if (block.start == NULL)
         return NULL;
     if (!huge_place_resize(&block, pages) || !enter(block)) {
-        memcpy(run, block.start, run_bytes);
+        hs_copy_any(run, block.start, run_bytes, hs_any_size()); /* its pages are no block meanwhile */
         os_unmap(block.start, huge_place_bytes(block));
         return NULL;
     }
