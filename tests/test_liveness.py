@@ -28,7 +28,7 @@ BODY = re.compile(r"^([a-z][^\n;{}]*?(\w+)\([^()\n]*\)\s*\{)( [^\n]*(?= \}$)|\n.
 MISUSE = re.compile(r"(?:>= CLASS_COUNT|row == 0)\) \{[^\n]*\n(?P<guarded>.*?\n)    \}\n", re.DOTALL)
 """What only a program's fault leads to: a header that the library did not write, or a slab without a class."""
 
-COLLIDES = "free_probed: "
+COLLIDES = ("free_small: free_probed(block);", "free_small: return;", "free_probed: ")
 """What only superslabs with one place in a hash table come to, which tests/test_registry.py makes."""
 
 
@@ -84,7 +84,9 @@ def unreached(plan: Plan, emitted: Path) -> list[str]:
 @pytest.mark.parametrize("design", soon(DESIGNS, SOON), ids=lambda design: design.name)
 def test_every_emitted_statement_runs(design: Design, tmp_path: Path) -> None:
     generate(design, tmp_path)
-    assert [name for name in unreached(make_plan(design), tmp_path) if not name.startswith(COLLIDES)] == []
+    left = unreached(make_plan(design), tmp_path)
+    excused = COLLIDES if COLLIDES[0] in left else ()
+    assert [name for name in left if not name.startswith(excused)] == []
 
 
 def test_statements_that_never_run_are_named(tmp_path: Path) -> None:
