@@ -35,13 +35,13 @@ struct store {
     struct class_slabs of[CLASS_COUNT];
 };
 
-/* Empty slabs, LIFO: runtime/pool says how. All zero: empty. */
+/* Empty slabs, LIFO: the room pool says how. All zero: empty. */
 union pool {
     struct slab *top;
     uintptr_t word;
 };
 
-/* runtime/pool says how its slabs are taken. All zero: none are left. */
+/* The room pool says how its slabs are taken. All zero: none are left. */
 struct superslab {
     size_t next; /* offset of the next slab to hand out */
     size_t end;
