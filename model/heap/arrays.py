@@ -70,10 +70,11 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     return scalars
 
 
-def rows_of(plan: Plan) -> Iterable[ModuleType]:
-    """Return the rows that a design uses: of its fields, and of its classes' fronts."""
-    yield from (policy.row("front", row.front.kind) for row in plan.classes)
-    yield from (plan.design.row(field) for field in policy.TABLES if field != "front")
+def rows_of(plan: Plan) -> list[ModuleType]:
+    """Return the rows that a design uses, each once: of its classes' fronts, and of its fields."""
+    kinds = dict.fromkeys(row.front.kind for row in plan.classes)
+    fields = [field for field in policy.TABLES if field != "front"]
+    return [policy.row("front", kind) for kind in kinds] + [plan.design.row(field) for field in fields]
 
 
 def needs(plan: Plan) -> Needs:
