@@ -32,6 +32,7 @@ NEEDED = {
     "block_index": ("AT", "DIVIDES"),
     "freed_blocks": ("MARKS", "words", "take", "give", "begin", "end_lines", "members"),
     "counting": ("COUNTS_HITS",),
+    "crash": (),
     "learner": (),
     "huge_cache": (),
     "slab_record": ("TABLE", "numbers"),

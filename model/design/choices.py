@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     BlockIndex: TypeAlias = str
     FreedBlocks: TypeAlias = str
     Counting: TypeAlias = str
+    Crash: TypeAlias = str
     Learner: TypeAlias = msgspec.Struct
     HugeCache: TypeAlias = msgspec.Struct
     SlabRecord: TypeAlias = msgspec.Struct

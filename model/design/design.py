@@ -15,6 +15,7 @@ from heapsmith.model.design.choices import (
     BlockIndex,
     Classifier,
     Counting,
+    Crash,
     Empties,
     Foreign,
     FreedBlocks,
@@ -199,6 +200,10 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     counting: Annotated[
         Counting | None,
         _doc("everything: the library counts hits, locks and system calls too (docs/api.md); each hit takes longer"),
+    ] = None
+    crash: Annotated[
+        Crash | None,
+        _doc("named: a fault in the heap's own code, or a second free that reaches a slab, prints a line first"),
     ] = None
     size_lookup: Annotated[
         SizeLookup | None,

@@ -44,6 +44,7 @@ from heapsmith.model.policy import (
     choice,
     classifier,
     counting,
+    crash,
     empties,
     foreign,
     freed_blocks,
@@ -96,6 +97,7 @@ TABLES: dict[str, Table] = {
     "segregation": segregation.ROWS,
     "shards": shards.ROWS,
     "heaps": heaps.ROWS,
+    "crash": crash.ROWS,
 }
 """The rows of each field of a design that names a policy."""
 
