@@ -210,6 +210,12 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         _doc("how malloc() finds the class of a size: by tables (one for each heap, or one for all), or computed"),
     ] = None
 
+    def __post_init__(self) -> None:
+        """Forget choices that a design has without stating them, so that equal designs have equal hashes."""
+        for field in policy.TABLES:
+            if policy.is_off(field, getattr(self, field)):
+                msgspec.structs.force_setattr(self, field, None)
+
     def why_not_valid(self) -> Refusal | None:
         """Return why this design cannot be built, or None."""
         return why_not_legal(self)

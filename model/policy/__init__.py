@@ -162,8 +162,8 @@ def default(field: str) -> ModuleType:
 
 
 def is_off(field: str, value: object) -> bool:
-    """Say whether the value is the word WITHOUT and a design can do without a choice of the field."""
-    return value == WITHOUT and field in TABLES and hasattr(default(field), "OFF")
+    """Say whether the value is WITHOUT, or the name of a row that a design has without stating it."""
+    return field in TABLES and hasattr(default(field), "OFF") and value in (WITHOUT, default(field).NAME)
 
 
 def _fields(array: str) -> dict[str, int]:
