@@ -91,6 +91,15 @@ def test_what_lives_for_few_events_and_long_counts_by_its_time(tmp_path: Path) -
         assert average == pytest.approx(rest + pages * PAGE * share, rel=0.05)
 
 
+@pytest.mark.parametrize(("ran", "run_ns"), [([4], 4 * 10**6), ([1], 10**6), ([4, 2], 6 * 10**6), ([0], 4 * 10**6)])
+def test_the_run_is_the_processor_time_of_all_threads(tmp_path: Path, ran: list[int], run_ns: int) -> None:
+    """A program that waits for three quarters of its time ran for one; where samples tell nothing, for all of it."""
+    half_ns = 2 * 10**6
+    trace = rising_and_falling(tmp_path / "t.hst", half_ns, half_ns, [(4, one) for one in ran], len(ran))
+    assert Source(trace).run_ns == pytest.approx(run_ns, rel=0.02)
+    assert Source(rising_and_falling(tmp_path / "n.hst", 0, 0, [(4, one) for one in ran], len(ran))).run_ns == 0
+
+
 def test_giving_pages_back_takes_time_and_saves_memory(tmp_path: Path) -> None:
     source = Source(rising_and_falling(tmp_path / "t.hst", 10**6, 10**6))
     bench = Bench([source], load_hardware())

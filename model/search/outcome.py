@@ -69,7 +69,7 @@ class Outcome(msgspec.Struct, frozen=True):
         return time, *(size + self.huge_ahead for size in sizes)
 
     def run_share(self) -> float | None:
-        """Return the allocator's share of the recorded run's time without waits; None of a trace without times."""
+        """Return the allocator's share of the run's processor time, without waits; None of a trace without times."""
         if self.run_ns == 0:
             return None
         ns = (self.allocator_ns_per_op - self.lock_wait_ns_per_op) * self.operations

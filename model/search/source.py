@@ -35,9 +35,9 @@ class Source:
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
     sizes that it asks for. tells_time: its events have time stamps. tells_processors: it has more
     threads than processors, and tells those of its events. others: as Lives; 0 if its samples do not
-    tell which part of its life a thread ran. work: the time of a simulation with caches,
-    in events that touch few lines. sited: the chunks have the call
-    sites of the trace.
+    tell which part of its life a thread ran. run_ns: the processor time of all threads, or the time
+    from the first event to the last where the samples do not tell. work: the time of a simulation
+    with caches, in events that touch few lines. sited: the chunks have the call sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
 
@@ -70,9 +70,10 @@ class Source:
         self.tells_touched = samples is not None and asked <= seen
         self.work = self.events + touched / WORK_BYTES
         self._kept = kept
-        self.run_ns = last - first
         self.tells_time = last > 0
-        self.others = lives.others(np.array(samples.shares(), np.float64)) if samples else 0.0
+        shares = np.array(samples.shares() if samples else [], np.float64)
+        self.others = lives.others(shares)
+        self.run_ns = int(lives.ran(shares)) if last > 0 and shares.any() else last - first
         self.tells_processors = 0 < moves.processors < self.footer.threads
 
     def chunks(self) -> Iterator[Chunk]:
