@@ -172,6 +172,7 @@ class Simulator:
         self._reported = [name for row in arrays.rows_of(plan) for name in getattr(row, "REPORTED", ())]
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
+        self._per_event = arrays.slabs_per_event(plan), arrays.pages_per_event(plan)
         self.state = arrays.fresh_state(plan, application)
         constants = listener.constants() if listener else {}
         self._run: Any = _loop(compiled, rare or meter is not None or has_rare_choices(plan), constants)
@@ -268,7 +269,7 @@ class Simulator:
     def counters(self) -> Counters:
         """Return all counters."""
         return Counters(
-            {name: [int(count) for count in self.state.classes[name]] for name in (*counters.COUNTS, *self._reported)},
+            {name: self.state.classes[name].tolist() for name in (*counters.COUNTS, *self._reported)},
             {name: getattr(self.state, field) for name, field in counters.TOTAL_FIELDS.items()},
         )
 
@@ -317,7 +318,7 @@ class Simulator:
     def _make_room(self) -> None:
         """Double the arrays that might be too short for another event."""
         state = self.state
-        more_slabs, more_pages = arrays.slabs_per_event(self.plan), arrays.pages_per_event(self.plan)
+        more_slabs, more_pages = self._per_event
         more_nodes = max(1, self.plan.quarantine)  # an event may free a whole quarantine
         if state.slabs_made + more_slabs > len(state.slabs):
             slabs = 2 * (state.slabs_made + more_slabs)
