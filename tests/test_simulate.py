@@ -118,6 +118,15 @@ def test_hardware_and_price(short: Path) -> None:
     assert simulate(short, [load("default")], hardware=uncalibrated).rows[0].price is None
 
 
+def test_a_price_says_which_flags_it_does_not_know(short: Path) -> None:
+    designs = [load("default"), load("flags")]
+    assert simulate(short, designs).notes == []
+    priced = msgspec.structs.replace(load_hardware(), costs={"instructions": 0.25})
+    (note,) = simulate(short, designs, hardware=priced).notes
+    flags = " ".join(designs[1].compile_flags or ())
+    assert note == f"flags: priced without {flags}: what flags change must be measured"
+
+
 def test_the_time_line_tells_resident_bytes(short: Path) -> None:
     row = simulate(short, [load("default")], hardware=load_hardware()).rows[0]
     assert row.touches is not None
