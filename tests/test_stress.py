@@ -148,6 +148,7 @@ def test_sanitized(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None
     sanitize(design, sanitizer, tmp_path, "--operations", "8000")
 
 
+@pytest.mark.thorough
 def test_figures_of_other_threads_are_read_without_a_race(tmp_path: Path) -> None:
     """Where threads own stores and quarantines, at which mallinfo2 looks while they work."""
     owning = [design for design in COVERING if design.row("remote").OWNED]
@@ -168,6 +169,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "change"), ORDERS, ids=["owner", "owner-queue"])
 def test_thread_sanitizer_sees_a_missing_order(name: str, change: Change, tmp_path: Path) -> None:
     """A list that is taken without acquire, a link that is stored without an order: no x86 shows it."""
