@@ -212,8 +212,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Forget choices that a design has without stating them, so that equal designs have equal hashes."""
-        for field in policy.TABLES:
-            if policy.is_off(field, getattr(self, field)):
+        for field, name in policy.UNSTATED.items():
+            if getattr(self, field) == name:
                 msgspec.structs.force_setattr(self, field, None)
 
     def why_not_valid(self) -> Refusal | None:

@@ -161,9 +161,13 @@ def default(field: str) -> ModuleType:
     return next(row for row in TABLES[field] if getattr(row, "DEFAULT", False))
 
 
+UNSTATED: dict[str, str] = {field: default(field).NAME for field in TABLES if hasattr(default(field), "OFF")}
+"""By field, the name of the row that a design has without stating it."""
+
+
 def is_off(field: str, value: object) -> bool:
-    """Say whether the value is WITHOUT, or the name of a row that a design has without stating it."""
-    return field in TABLES and hasattr(default(field), "OFF") and value in (WITHOUT, default(field).NAME)
+    """Say whether the value is WITHOUT, or the name of the row that a design has without stating it."""
+    return field in UNSTATED and value in (WITHOUT, UNSTATED[field])
 
 
 def _fields(array: str) -> dict[str, int]:
