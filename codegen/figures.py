@@ -21,7 +21,7 @@ ENUMERATORS = {
             "slab_bytes",
         ),
         *("slab_shift", "superslab_bytes", "bitmap_words", "reciprocal_shift", "run_bins", "run_best_of"),
-        *("run_cache_slots", "run_cache_bytes", "slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
+        *("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
         *("share_percent", "share_slab_bytes", "share_run_bytes", "remap_bytes", "room_share"),
         *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes", "thp_asked", "thp_slabs_from_bytes"),
         *("thp_runs_from_bytes", "thp_block_bytes", "thp_never", "tail_bytes", "guard_bytes", "quarantine"),

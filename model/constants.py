@@ -17,8 +17,6 @@ def first_bytes(header_bytes: int) -> int:
 RUN_BINS = 128
 RUN_BEST_OF = 32
 """Free runs of a bin, from its head, that an allocation compares."""
-RUN_CACHE_SLOTS = 16
-"""The most runs in a heap's run cache."""
 HUGE_KEPT_MAPPINGS = 16
 """The most freed huge mappings that wait for another request."""
 TRANSFER_BATCHES = 8

@@ -311,9 +311,10 @@ def test_check_finds_a_used_guard_slab_and_a_full_cache() -> None:
     with pytest.raises(CheckFailed, match="slabs in use that are not for blocks"):
         simulator.check()
     simulator.state.slabs[0]["place"] = place
-    simulator.plan = msgspec.structs.replace(simulator.plan, run_cache_bytes=4096)
+    limit, simulator.state.run_cache_bytes = simulator.state.run_cache_bytes, 4096
     with pytest.raises(CheckFailed, match="run cache 0 within its bounds"):
         simulator.check()
-    simulator.plan = msgspec.structs.replace(simulator.plan, run_cache_bytes=3 * 4096, quarantine=2)
+    simulator.state.run_cache_bytes = limit
+    simulator.plan = msgspec.structs.replace(simulator.plan, quarantine=2)
     with pytest.raises(CheckFailed, match="quarantined <= quarantine"):
         simulator.check()

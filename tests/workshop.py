@@ -236,7 +236,10 @@ BEHAVIOURS = {
         ("malloc_trim", "memory_"),
     ),
     **dict.fromkeys(
-        ("7_large/runs.c", "7_large/run_ages.c", "7_large/run_cache.c", "7_large/run_extents.c", "7_large/run_pages.c"),
+        (
+            *("7_large/runs.c", "7_large/run_ages.c", "7_large/run_cache/exact.c", "7_large/run_extents.c"),
+            "7_large/run_pages.c",
+        ),
         ("malloc_trim", "memory_"),
     ),
     "4_blocks/hardening/guards.c": ("limit_aligned", "memory_"),

@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     Shards: TypeAlias = msgspec.Struct
     Heaps: TypeAlias = str
 else:
-    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
+    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.NAMED})
 
 
 def row_of(params: msgspec.Struct) -> ModuleType:

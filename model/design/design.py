@@ -214,6 +214,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         chosen = getattr(self, field)
         if chosen is None:
             return policy.default(field)
+        if isinstance(chosen, int):
+            return policy.row_of_number(field, chosen)
         return policy.row(field, chosen) if isinstance(chosen, str) else row_of(chosen)
 
     def region_bytes(self) -> int:

@@ -65,8 +65,8 @@ def _why_not_steps(design: Any) -> Refusal | None:
         "thp_runs_from_bytes": (HUGE_PAGE, 1 << 40),
         "thp_block_bytes": (1, HUGE_PAGE),
         "transfer_bytes": (1, 1 << 30),
-        "run_cache_bytes": (PAGE, 1 << 30),
         "remap_bytes": (PAGE, 1 << 40),
+        **policy.limits(),
     }
     for field, (step, most) in steps.items():
         value = getattr(design, field)
@@ -85,7 +85,7 @@ def _why_not_params(path: str, params: msgspec.Struct) -> Refusal | None:
 
 def _why_not_numbers(design: Any) -> Refusal | None:
     """Return why a policy cannot have the numbers that the design gives it, with the path, or None."""
-    structs = ((field, getattr(design, field)) for field in policy.TABLES if field != "front")
+    structs = ((field, getattr(design, field)) for field in policy.NAMED if field != "front")
     reasons = (_why_not_params(field, one) for field, one in structs if isinstance(one, msgspec.Struct))
     return next(filter(None, reasons), None)
 

@@ -10,11 +10,11 @@ from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, ClassPlan, class
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
-from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.emitted import BEHIND_COUNTS, Field
 
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
-FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes", "run_cache_bytes")
+FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes")
 MAX_DIRECT_LIMIT = 1024
 """The largest request with an entry in a heap's own table, a byte for each size."""
 
@@ -67,7 +67,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     run_bins: int = constants.RUN_BINS
     run_best_of: int = constants.RUN_BEST_OF
     huge_bytes: int
-    run_cache_bytes: int
     slab_budget_bytes: int
     run_budget_bytes: int
     most_budget_bytes: int
@@ -85,7 +84,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     dispatch: str
     inline_alloc: bool
     inline_free: bool
-    run_cache_slots: int = constants.RUN_CACHE_SLOTS
     release_lazily: int
     budget_growth: int = constants.BUDGET_GROWTH
     shrunk: int = constants.SHRUNK
@@ -178,10 +176,9 @@ def make_plan(design: Design) -> Plan:
         layout=layout_of(
             len(classes),
             direct_limit,
-            constants.RUN_CACHE_SLOTS,
             options["quarantine_slots"],
             slots_per_heap,
-            sum(field.words for _, field in heap_fields(design)),
+            *_heap_words(design),
             PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
@@ -206,13 +203,16 @@ def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
 
 
 def heap_fields(design: Design) -> list[tuple[str, Field]]:
-    """Return what the rows that the design chose add to struct heap, behind the fronts and before the remote list.
-
-    Each field with its row's table.
-    """
+    """Return what the rows that the design chose add to struct heap, by its place, each field with its row's table."""
     rows = [(table, design.row(table)) for table in policy.TABLES]
     fields = [(table, field) for table, row in rows if hasattr(row, "heap_fields") for field in row.heap_fields(design)]
-    return sorted(fields, key=lambda field: field[1].is_last)
+    return sorted(fields, key=lambda field: field[1].place)
+
+
+def _heap_words(design: Design) -> tuple[int, int]:
+    """Return the words of these fields in front of the remote list, and those behind the counters."""
+    words = [(field.place == BEHIND_COUNTS, field.words) for _, field in heap_fields(design)]
+    return sum(count for last, count in words if not last), sum(count for last, count in words if last)
 
 
 def _frees_by_size(design: Design) -> bool:

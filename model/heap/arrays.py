@@ -18,6 +18,7 @@ from heapsmith.model.parts import charge
 from heapsmith.model.parts.extents import HUGE_PAGES
 from heapsmith.model.parts.large import pages_for
 from heapsmith.model.parts.needs import Needs
+from heapsmith.model.policy.emitted import BEHIND_COUNTS
 
 SLACK_BYTES = 1 << 21
 """What an event may touch for the first time besides its block, and the blocks of a new heap:
@@ -171,6 +172,7 @@ def heap_fields_at(plan: Plan) -> dict[str, int]:
     """Return by table where struct heap has the first field of its row, in bytes."""
     at, found = plan.layout.front + layout.FRONT_BYTES * plan.class_count, dict[str, int]()
     for table, field in heap_fields(plan.design):
+        at = max(at, plan.layout.caches) if field.place == BEHIND_COUNTS else at
         found.setdefault(table, at)
         at += layout.WORD * field.words
     return found

@@ -6,14 +6,14 @@ from collections.abc import Iterator
 import numpy as np
 
 from heapsmith.model.compile.kernel import Records
-from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
+from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.arrays import commit_step
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.age import AGES
-from heapsmith.model.parts.equations import equal
+from heapsmith.model.parts.equations import equal, fifo
 from heapsmith.model.parts.extents import huge_end
 from heapsmith.model.parts.front_questions import capacity_of, pool_of
 from heapsmith.model.parts.fronts import quarantine_base
@@ -33,7 +33,7 @@ def check(state: State, plan: Plan) -> None:
     _check_slabs(state, plan, unused)
     _check_available(state, plan, unused)
     _check_blocks(state, plan)
-    cached = _check_caches(state, plan)
+    cached = _cached_runs(state, plan)
     given_back = _check_runs(state, plan, cached)
     _check_committed(state, plan, given_back)
     _check_counters(state, unused, len(cached))
@@ -59,20 +59,9 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
     return set(pooled)
 
 
-def _fifo(what: str, records: Records, ends: np.void) -> list[int]:
-    """Return the members of a FIFO, oldest first; check both directions and both ends."""
-    members, item, before = [], int(ends["oldest"]), -1
-    while item >= 0:
-        equal(f"{what}: older than {item}", int(records[item]["older"]), before)
-        members.append(item)
-        item, before = int(records[item]["newer"]), item
-    equal(f"{what}: newest", int(ends["newest"]), before)
-    return members
-
-
 def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirty: dict[int, int]) -> None:
     """Check that the age queue holds exactly the items with committed bytes, within any budget."""
-    members = _fifo(f"age queue of {kind}s", records, state.scalars[AGES[kind]])
+    members = fifo(f"age queue of {kind}s", records, state.scalars[AGES[kind]])
     equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
     equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
@@ -180,17 +169,9 @@ def _check_blocks(state: State, plan: Plan) -> None:
     equal("live blocks, bytes, block bytes", found, (len(live), sum(asked for _, asked in live), held))
 
 
-def _check_caches(state: State, plan: Plan) -> set[int]:
-    """Check the bounds of each heap's run cache; return the first pages of all cached runs."""
-    cached: list[int] = []
-    for heap, record in enumerate(state.heaps):
-        runs = _fifo(f"run cache {heap}", state.pages, record)
-        size = sum(int(state.pages[run]["run"]) for run in runs) * PAGE
-        found = int(record["cached_runs"]), int(record["cached_bytes"])
-        equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
-        in_bounds = len(runs) <= RUN_CACHE_SLOTS and size <= plan.run_cache_bytes
-        equal(f"run cache {heap} within its bounds", in_bounds, True)
-        cached += runs
+def _cached_runs(state: State, plan: Plan) -> set[int]:
+    """Check the run caches; return the first pages of all cached runs."""
+    cached: list[int] = plan.design.row("run_cache_bytes").cached_runs(state)
     equal("runs in two caches", len(cached) - len(set(cached)), 0)
     return set(cached)
 

@@ -172,7 +172,7 @@ def _pooled(stores: Records, slabs: Records) -> list[int]:
 def _large(state: State, plan: Plan) -> dict[str, int]:
     """Return the committed bytes of runs and mappings that are no live block's."""
     return {
-        "run_caches": int(state.heaps["cached_bytes"].sum()),
+        "run_caches": plan.design.row("run_cache_bytes").held_bytes(state),
         "free_runs": int(state.aged_run_bytes),
         "pages_ahead": (committed_pages(state, plan) - int(state.top)) * PAGE,
         "huge_cache": int(state.kept_pages) * PAGE,

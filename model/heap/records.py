@@ -13,7 +13,7 @@ def _words(text: str) -> tuple[str, ...]:
 PLAN_NUMBERS = _words("""
     grain grain_shift bias header_bytes transfer_slots small_limit class_count direct_limit slots_per_heap bitmap_words
     slab_bytes slabs_per_superslab guard_slabs regions region_slabs region_superslabs run_span_pages
-    run_step_pages huge_bytes tail_bytes run_cache_bytes slab_budget_bytes run_budget_bytes
+    run_step_pages huge_bytes tail_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes share_percent share_slab_bytes share_run_bytes remap_bytes
     quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
     record_bytes record_counts_at head_slabs thp_slabs_from_bytes thp_runs_from_bytes thp_block_bytes
@@ -31,7 +31,7 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 ABSENT = ("rare_rows", "record_counts_at", "charging", "looks_again", *policy.RARE_NUMBERS, *policy.RARE_CODES)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
-HEAP_OFFSETS = ("row_of", "front", "remote", "count", "runs", "quarantine", "slot")
+HEAP_OFFSETS = ("row_of", "front", "remote", "count", "quarantine", "slot")
 """Fields of the plan's layout; their names in `scalars` begin with heap_."""
 
 CODES = {f"{table}_code": table for table in policy.TABLES if table != "front"}
@@ -130,10 +130,6 @@ CLASS = record_type(
 HEAP = record_type(
     "remote",  # head of the remote list
     "next",  # next abandoned heap
-    "oldest",  # ends of the run cache (FIFO), its runs and their bytes
-    "newest",
-    "cached_runs",
-    "cached_bytes",
     "quarantined",  # blocks in quarantine, and the place of the oldest block
     "quarantine_head",
     *policy.state("heaps"),
@@ -195,6 +191,6 @@ SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 
 SAMPLES = 1024
 
-HEAP_LINKS = ("remote", "oldest", "newest", *policy.links("heaps"))
+HEAP_LINKS = ("remote", *policy.links("heaps"))
 STORE_LINKS = ("hot", "head", "retired", *policy.links("stores"))
 """Fields of new heaps and stores that link to nothing."""

@@ -62,6 +62,32 @@ def is_short(state: State) -> bool:
     return False
 
 
+# Run cache: freed runs that a heap keeps.
+
+
+@question("run_cache_bytes", "cached_run")
+def cached_run(state: State, heap: int, pages: int) -> int:
+    """Take a run of exactly `pages` pages out of the heap's cache; -1 if there is none."""
+    return -1
+
+
+@question("run_cache_bytes", "keeps_run")
+def keeps_run(state: State, heap: int, first: int) -> bool:
+    """Return whether a freed run goes to the heap's cache; the caller frees it otherwise."""
+    return False
+
+
+@question("run_cache_bytes", "spills_run")
+def spills_run(state: State, heap: int) -> bool:
+    """Free a run of the heap's cache; return whether there was one."""
+    return False
+
+
+@question("run_cache_bytes", "cache_lines")
+def cache_lines(state: State, heap: int) -> None:
+    """Touch how many runs the heap's cache has."""
+
+
 # Huge cache: freed mappings that wait.
 
 

@@ -4,8 +4,9 @@ Each room is a package; its docstring lists the names that its rows have. Every 
 word in a design file. One row of each table has DEFAULT: a design without a choice has that policy.
 A row whose policy has numbers has Params, the struct that a design file fills, and
 `why_not_valid(params)`. Where such a row has IS_WORD too, its name alone stands for the policy
-without the numbers. Any row may have `why_not_with(design)`: the reason, with the field's name,
-why a design cannot combine this policy with its others, or None. A row whose C or kernels need more
+without the numbers. Where the field of a table is a number, the row with ZERO is that of 0, and the
+other has LIMITS, the step and the most of the number. Any row may have `why_not_with(design)`: the
+reason, with the field's name, why a design cannot combine this policy with its others, or None. A row whose C or kernels need more
 numbers than the Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an
 enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS and
 `class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
@@ -61,6 +62,7 @@ from heapsmith.model.policy import (
     release,
     remote,
     rounding,
+    run_cache,
     segregation,
     shards,
     slab_record,
@@ -96,8 +98,15 @@ TABLES: dict[str, Table] = {
     "segregation": segregation.ROWS,
     "shards": shards.ROWS,
     "heaps": heaps.ROWS,
+    "run_cache_bytes": run_cache.ROWS,
 }
-"""The rows of each field of a design that names a policy."""
+"""The rows of each field of a design that chooses a policy."""
+
+NUMBERED = frozenset(field for field, rows in TABLES.items() if any(hasattr(row, "ZERO") for row in rows))
+"""Those of which a number chooses: 0 the row with ZERO, any other the other row."""
+
+NAMED = tuple(field for field in TABLES if field not in NUMBERED)
+"""Those that name a policy."""
 
 WITHOUT = "off"
 """In changes of a design: no choice of this field."""
@@ -151,6 +160,20 @@ def code(field: str, name: str) -> int:
 def row(field: str, name: str) -> ModuleType:
     """Return the row called `name` (ValueError if there is none)."""
     return TABLES[field][code(field, name)]
+
+
+def row_of_number(field: str, number: int) -> ModuleType:
+    """Return the row that a number chooses."""
+    return next(row for row in TABLES[field] if hasattr(row, "ZERO") == (number == 0))
+
+
+def limits() -> dict[str, tuple[int, int]]:
+    """Return by field that a number chooses of, the step and the most of that number, which its row states."""
+    return {
+        field: next(row.LIMITS for row in TABLES[field] if hasattr(row, "LIMITS"))
+        for field in TABLES
+        if field in NUMBERED
+    }
 
 
 @cache

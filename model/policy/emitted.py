@@ -102,16 +102,19 @@ SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), fr
 """The first question of free(): is the block in the slab span? Its loads are the classifier's."""
 
 
-class Field(NamedTuple):
-    """A field that a row adds to struct heap: its declaration in C, its words of 8 bytes, and what it holds.
+BEHIND_FRONTS, BEFORE_LIST, BEHIND_COUNTS = range(3)
+"""Places in struct heap, in their order: behind the fronts; right in front of the list of blocks that other threads
+freed; and behind the counters, where only slow paths of the heap's own thread come.
+"""
 
-    is_last: it lies right in front of the list of blocks that other threads freed.
-    """
+
+class Field(NamedTuple):
+    """A field that a row adds to struct heap: its declaration in C, its words of 8 bytes, what it holds, and where."""
 
     declaration: str
     words: int
     about: str
-    is_last: bool = False
+    place: int = BEHIND_FRONTS
 
 
 class Guard(NamedTuple):

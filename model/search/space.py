@@ -90,7 +90,7 @@ def kept_fields(*, huge_pages: bool, processors: bool) -> frozenset[str]:
 def free_fields(*, huge_pages: bool, processors: bool = False) -> list[str]:
     """Return the fields that name policies and that the search may change."""
     kept = kept_fields(huge_pages=huge_pages, processors=processors)
-    return [name for name in (*policy.TABLES, "thp") if name not in kept]
+    return [name for name in (*policy.NAMED, "thp") if name not in kept]
 
 
 def free_numbers(*, huge_pages: bool) -> list[str]:
@@ -144,14 +144,14 @@ def repaired(design: Design, kept: set[str], depth: int) -> Design | None:
         if field in kept or field not in _REPAIRABLE:
             continue
         now = getattr(design, field)
-        for value in choices(field) if field in policy.TABLES else steps(now, getattr(_DEFAULTS, field), int):
+        for value in choices(field) if field in policy.NAMED else steps(now, getattr(_DEFAULTS, field), int):
             other = msgspec.structs.replace(design, **{field: value})
             if found := repaired(other, kept | {field}, depth - 1):
                 return found
     return None
 
 
-_REPAIRABLE = ({*policy.TABLES} - FIXED - PAGES - PROCESSORS - {"front"}) | {*free_numbers(huge_pages=False)}
+_REPAIRABLE = ({*policy.NAMED} - FIXED - PAGES - PROCESSORS - {"front"}) | {*free_numbers(huge_pages=False)}
 
 
 def needs_time(design: Design) -> bool:
@@ -297,7 +297,7 @@ def drawn(
             change: Any = lambda front, kind=kind: converted(front, kind)  # noqa: E731 - one of two
             design = mapped(design, change) or design
             continue
-        if field in policy.TABLES or field == "thp":
+        if field in policy.NAMED or field == "thp":
             value = draw.choice(choices(field))
             others = list(islice(numbers_of(value), 100))
             value = draw.choice([value, *others])
@@ -311,7 +311,7 @@ def drawn(
 
 def tokens(design: Design, base: Design) -> dict[str, float]:
     """Return the design's choices as features by name: rows, settings unlike the base's, and shape."""
-    found = {f"{field}={design.row(field).NAME}": 1.0 for field in policy.TABLES if field not in (*FIXED, "front")}
+    found = {f"{field}={design.row(field).NAME}": 1.0 for field in policy.NAMED if field not in (*FIXED, "front")}
     for name in Design.__struct_fields__:
         value = getattr(design, name)
         if name not in ("name", "about", *SHAPE) and value != getattr(base, name):
