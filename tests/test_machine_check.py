@@ -113,7 +113,7 @@ def test_equations_on_nasty_traces(design: Design) -> None:
     absent = {"remote", "drained"} if design.remote == "local_cache" else set()
     absent |= {"releases", "released_bytes"} if design.release == release_keep.Params() else set()
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
-    absent |= {"transfer_in", "transfer_out"} if plan.transfer_slots == 0 else set()
+    absent |= {"transfer_in", "transfer_out"} if plan.numbers.get("transfer_slots", 0) == 0 else set()
     unseen = {*COUNTS, *TOTALS} - {"transfer_back", "huge_reuse"} - not_learned(plan)
     for seed in (12, 13, 14):
         simulator = Simulator(plan)

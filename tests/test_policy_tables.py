@@ -42,6 +42,7 @@ NEEDED = {
     "shards": ("LOCKED", "CACHED"),
     "segregation": (),
     "run_cache_bytes": ("cached_runs", "held_bytes"),
+    "transfer_bytes": ("batches", "waiting", "waiting_blocks", "check_batches", "unkept"),
     "heaps": ("DISPATCH", "HITS", "POPS", "PUSHES", "FULL", "SPARE"),
 }
 OF_A_PROGRAM = {"foreign", "segregation"}

@@ -309,7 +309,7 @@ def budget(design: Design) -> int:
     plan = make_plan(design)
     rows = [row for row in plan.classes if row.front.kind != "none"]
     fronts = sum((row.room + row.front.list_capacity) * row.stride for row in rows)
-    transfer = sum(row.transfer * row.front.flush * row.stride for row in rows)
+    transfer = sum(row.fields.get("transfer", 0) * row.front.flush * row.stride for row in rows)
     kept = design.release.slab_budget_bytes + design.release.run_budget_bytes
     mappings = plan.numbers.get("huge_kept_bytes", 0)
     return kept + design.run_cache_bytes + mappings + fronts + transfer

@@ -232,7 +232,7 @@ class AgainstModel:
 
 BEHAVIOURS = {
     **dict.fromkeys(
-        ("6_slabs/slabs.c", "6_slabs/transfer.c", "8_threads/large.c", "7_large/huge.c", "2_system/os.c"),
+        ("6_slabs/slabs.c", "6_slabs/transfer/batches.c", "8_threads/large.c", "7_large/huge.c", "2_system/os.c"),
         ("malloc_trim", "memory_"),
     ),
     **dict.fromkeys(

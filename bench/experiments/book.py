@@ -171,6 +171,7 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
 def _plan_fields(design: Design) -> dict[str, Any]:
     """Return the fields of the Plan; those of classes by `class.<field>` as lists over classes."""
     plan = msgspec.to_builtins(make_plan(design))
+    plan |= _flat("numbers", plan.pop("numbers"))
     classes = [_flat("class", row) for row in plan.pop("classes")]
     by_class = {key: [row.get(key) for row in classes] for key in classes[0]}
     return {key: value for key, value in plan.items() if key not in OUTSIDE} | by_class

@@ -9,7 +9,6 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import TRANSFER_BATCHES
 from heapsmith.model.design.choices import (
     Background,
     BlockIndex,
@@ -43,7 +42,7 @@ from heapsmith.model.design.choices import (
 from heapsmith.model.design.error_words import hint, in_words
 from heapsmith.model.design.legal import why_not_legal
 from heapsmith.model.errors import BadInput, Refusal
-from heapsmith.model.policy.front.common import frees_alone_fill
+from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
@@ -231,15 +230,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the front of the class of this block size."""
         return next((exception.front for exception in self.class_front if size in exception.sizes), self.front)
 
-    def transfer_batches(self, size: int) -> int:
-        """Return how many flushed batches of the class of this block size may wait in the transfer cache.
-
-        None for a class whose front no refill fills.
-        """
-        front = self.front_of(size)
-        if frees_alone_fill(front) or self.row("remote").OWNED or not row_of(front).BATCHED:
-            return 0
-        return min(TRANSFER_BATCHES, self.transfer_bytes // (derive_front(front, size).flush * size))
+    def front_plan(self, size: int) -> FrontPlan:
+        """Return the plan of the front of the class of this block size."""
+        return derive_front(self.front_of(size), size)
 
     def hash(self) -> str:
         """Return 12 hex digits of the content: equal for designs of a heap under any name."""

@@ -64,7 +64,6 @@ def _why_not_steps(design: Any) -> Refusal | None:
         "thp_slabs_from_bytes": (HUGE_PAGE, 1 << 40),
         "thp_runs_from_bytes": (HUGE_PAGE, 1 << 40),
         "thp_block_bytes": (1, HUGE_PAGE),
-        "transfer_bytes": (1, 1 << 30),
         "remap_bytes": (PAGE, 1 << 40),
         **policy.limits(),
     }

@@ -78,9 +78,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     hardening: str
     encode_links: int
     quarantine: int
-    transfer_slots: int
-    transfer_room: int
-    transfer_idle: int = constants.TRANSFER_IDLE
     dispatch: str
     inline_alloc: bool
     inline_free: bool
@@ -139,7 +136,6 @@ def make_plan(design: Design) -> Plan:
     classes = class_plans(design, header, tail)
     sized = classes[: len(design.sizes)]
     options, numbers = _options(design), _numbers(design)
-    transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     heaps = design.row("heaps")
     stacks = any(row.stack for row in classes)
     dispatch = heaps.DISPATCH if stacks and design.dispatch != "class" else "table"
@@ -168,8 +164,6 @@ def make_plan(design: Design) -> Plan:
         bitmap_words=max(row.bitmap_words for row in classes),
         run_span_pages=design.run_span_bytes // PAGE,
         hardening=design.row("hardening").NAME,
-        transfer_slots=transfer_slots,
-        transfer_room=transfer_slots,
         dispatch=dispatch,
         inline_alloc=inlines,
         inline_free=inlines and _frees_by_size(design),
@@ -193,13 +187,15 @@ def make_plan(design: Design) -> Plan:
 
 def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
     """Return what bounds the loops of a bounded design: the most blocks of a refill and of what a front gives, and
-    the most batches of the transfer cache."""
+    what rows add."""
     if not design.bounded:
         return {}
     most_given = max(max(row.front.flush, row.room) for row in classes)
     most_refill = max(row.front.refill for row in classes)
-    most_transfer = max(row.transfer for row in classes)
-    return {"bounded": 1, "most_refill": most_refill, "most_given": most_given, "most_transfer": most_transfer}
+    found = {"bounded": 1, "most_refill": most_refill, "most_given": most_given}
+    for row in map(design.row, policy.TABLES):
+        found |= row.bounds(design) if hasattr(row, "bounds") else {}
+    return found
 
 
 def heap_fields(design: Design) -> list[tuple[str, Field]]:

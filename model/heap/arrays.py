@@ -35,7 +35,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
         scalars[field] = getattr(plan, field)
     for name, number in plan.numbers.items():
         scalars[name] = number
-    scalars["transfer_slots"] = transfer_slots(plan)
+    scalars["shared_slots"] = needs(plan).shared
     scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
@@ -96,7 +96,7 @@ def class_records(plan: Plan) -> Records:
     for record, row in zip(classes, plan.classes, strict=True):
         for field in records.CLASS_NUMBERS:
             record[field] = getattr(row, field)
-        for name, number in row.numbers.items():
+        for name, number in (row.numbers | row.fields).items():
             record[name] = number
         for batch in records.BATCHES:
             record[f"{batch}_batch"] = getattr(row.front, batch)
@@ -146,11 +146,6 @@ def slabs_per_event(plan: Plan) -> int:
     """Return how many slabs an event may acquire: of its refill, and for what rows do besides."""
     refill = max(-(-row.front.refill // row.blocks) for row in plan.classes) + 1
     return refill + needs(plan).slabs
-
-
-def transfer_slots(plan: Plan) -> int:
-    """Return the slots of all transfer caches."""
-    return plan.transfer_slots * int(plan.design.row("shards").copies(plan))
 
 
 def _slots_at(plan: Plan) -> dict[str, int]:
@@ -222,7 +217,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
     first, offsets = classes["slot_base"][np.newaxis, :], plan.layout
     start = layout.HEAPS + heap * offsets.heap_bytes
-    longer["base"] = (transfer_slots(plan) + heap * heap_slots(plan) + first).ravel()
+    longer["base"] = (needs(plan).shared + heap * heap_slots(plan) + first).ravel()
     longer["top_at"] = (start + layout.WORD * (1 + cls)).ravel()
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()

@@ -19,9 +19,8 @@ from heapsmith.model.parts.front_questions import capacity_of, pool_of
 from heapsmith.model.parts.fronts import quarantine_base
 from heapsmith.model.parts.large import large_bytes
 from heapsmith.model.parts.runs import bin_of
-from heapsmith.model.parts.slab_questions import first_slot, store_to
+from heapsmith.model.parts.slab_questions import store_to
 from heapsmith.model.parts.store import is_available
-from heapsmith.model.parts.transfer import waiting
 from heapsmith.model.policy.choice.common import chain
 
 
@@ -36,7 +35,7 @@ def check(state: State, plan: Plan) -> None:
     cached = _cached_runs(state, plan)
     given_back = _check_runs(state, plan, cached)
     _check_committed(state, plan, given_back)
-    _check_counters(state, unused, len(cached))
+    _check_counters(state, plan, unused, len(cached))
 
 
 def _check_pools(state: State, plan: Plan) -> set[int]:
@@ -111,10 +110,7 @@ def _check_available(state: State, plan: Plan, unused: set[int]) -> None:
 def _handles(state: State, plan: Plan) -> Iterator[int]:
     """Yield the handles of all blocks outside slabs: live, in fronts, on lists, in quarantines."""
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
-    for store in np.flatnonzero(state.stores["batches"]).tolist():
-        blocks = state.stores["batches"][store] * state.classes["flush_batch"][store % plan.class_count]
-        base = first_slot(state, store)
-        yield from map(int, state.slots[base : base + blocks])
+    yield from map(int, plan.design.row("transfer_bytes").waiting_blocks(state))
     for front, record in enumerate(state.fronts):
         row = state.classes[front % len(state.classes)]
         most = capacity_of(state, front, front % len(state.classes))
@@ -252,17 +248,17 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
 
 
-def _check_counters(state: State, unused: set[int], cached: int) -> None:
+def _check_counters(state: State, plan: Plan, unused: set[int], cached: int) -> None:
     """Check that the counters of arrivals and departures agree with the state."""
-    counts, totals, waits = state.classes, state.scalars[0], waiting(state)
+    transfer = plan.design.row("transfer_bytes")
+    counts, totals, waits = state.classes, state.scalars[0], transfer.waiting(state)
+    transfer.check_batches(state)
     in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - unused)
     for cls, row in enumerate(counts):
         brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
         equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"] + row["topped"]))
         kept = int(row["transfer_in"] - row["transfer_out"] - row["transfer_back"])
         equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, int(waits[cls]))
-        most = int(state.stores["batches"][cls :: len(counts)].max(initial=0))
-        equal(f"class {cls}: batches <= transfer", most <= row["transfer"], True)
         equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
     equal("background_blocks", int(totals["background_blocks"]), int(counts["topped"].sum()))
     came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - state.failed_refills

@@ -11,7 +11,7 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 PLAN_NUMBERS = _words("""
-    grain grain_shift bias header_bytes transfer_slots small_limit class_count direct_limit slots_per_heap bitmap_words
+    grain grain_shift bias header_bytes small_limit class_count direct_limit slots_per_heap bitmap_words
     slab_bytes slabs_per_superslab guard_slabs regions region_slabs region_superslabs run_span_pages
     run_step_pages huge_bytes tail_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes share_percent share_slab_bytes share_run_bytes remap_bytes
@@ -37,8 +37,8 @@ HEAP_OFFSETS = ("row_of", "front", "remote", "count", "quarantine", "slot")
 CODES = {f"{table}_code": table for table in policy.TABLES if table != "front"}
 """The fields of `scalars` that hold the code of the design's row in a policy table; a class has that of its front."""
 
-CLASS_NUMBERS = _words("stride usable first blocks stack slot_base transfer transfer_base")
-"""Fields of a class's plan. `transfer` is the most batches in the transfer cache."""
+CLASS_NUMBERS = _words("stride usable first blocks stack slot_base")
+"""Fields of a class's plan."""
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; their names in `classes` end in _batch, unlike the counters."""
 
@@ -58,6 +58,7 @@ SCALARS = record_type(
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
     "by_table",  # 1: a table says what the class does where no row served the call
     "slab_words",  # words of `marks` per slab (model/policy/freed_blocks)
+    "shared_slots",  # slots in front of those of heaps
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
@@ -115,6 +116,7 @@ SCALARS = record_type(
 CLASS = record_type(
     *CLASS_NUMBERS,
     *policy.CLASS_NUMBERS,
+    *policy.CLASS_FIELDS,
     *policy.state("classes"),
     "by_row",  # 1: its stack is popped and pushed by row
     "front",  # code of the front
@@ -149,8 +151,6 @@ STORE = record_type(
     "hot",  # the slab in use
     "head",  # head of the list, or top of the pairing heap, of the other slabs
     "at",
-    "batches",  # batches in the transfer cache
-    "idle",  # flushes since the last refill
     "retired",  # head of the LIFO list of empty slabs; the pools that heaps share are in the first heap's records
     "left",  # slabs left in the superslab
     "next_place",  # place of the next slab

@@ -88,6 +88,50 @@ def cache_lines(state: State, heap: int) -> None:
     """Touch how many runs the heap's cache has."""
 
 
+# Transfer cache: flushed batches that wait for a refill.
+
+
+@question("transfer_bytes", "keep_batch")
+def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
+    """Return whether the flush in `moved` waits as a batch; the caller gives it to the store otherwise."""
+    return False
+
+
+@question("transfer_bytes", "take_batch")
+def take_batch(state: State, heap: int, cls: int) -> int:
+    """Take the newest batch into `moved`, the block flushed last first; return its length or 0."""
+    return 0
+
+
+@question("transfer_bytes", "transfer_lines")
+def transfer_lines(state: State, cls: int) -> None:
+    """Touch where a miss or a flush finds whether its class may have batches."""
+
+
+@question("transfer_bytes", "has_batches")
+def has_batches(state: State, cls: int) -> bool:
+    """Return whether the class may have batches."""
+    return False
+
+
+@question("transfer_bytes", "kept_batches")
+def kept_batches(state: State, cls: int) -> int:
+    """Return how many batches a class has."""
+    return 0
+
+
+@question("transfer_bytes", "is_idle")
+def is_idle(state: State, cls: int) -> bool:
+    """Return whether batches of the class would wait for nobody."""
+    return True
+
+
+@question("transfer_bytes", "keeps_taken")
+def keeps_taken(state: State, heap: int, cls: int, taken: int) -> bool:
+    """Return whether the blocks in `moved`, which a take brought, are a batch now; they go back otherwise."""
+    return False
+
+
 # Huge cache: freed mappings that wait.
 
 
@@ -170,10 +214,10 @@ def number_at(state: State, store: int) -> int:
     return store * layout.NUMBER_BYTES
 
 
-@question("shards", "first_slot")
-def first_slot(state: State, store: int) -> int:
-    """Return where the batches of a store begin, in `slots` and in the library's transfer cache."""
-    return int(state.classes[store]["transfer_base"])
+@question("shards", "copy_of")
+def copy_of(state: State, store: int) -> int:
+    """Return which of the transfer caches, one behind the other, that of a store is."""
+    return 0
 
 
 @question("shards", "pools_for", hit=True)

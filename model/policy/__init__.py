@@ -6,18 +6,21 @@ A row whose policy has numbers has Params, the struct that a design file fills, 
 `why_not_valid(params)`. Where such a row has IS_WORD too, its name alone stands for the policy
 without the numbers. Where the field of a table is a number, the row with ZERO is that of 0, and the
 other has LIMITS, the step and the most of the number. Any row may have `why_not_with(design)`: the
-reason, with the field's name, why a design cannot combine this policy with its others, or None. A row whose C or kernels need more
-numbers than the Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an
-enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS and
-`class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
-the model a field of the class. Rows of one room may share such a name. A further class of a group
-of call sites has the numbers of the class of its size; with SIZES_ALONE it has 0. A row with RARE is left out of
-the event loop that simulates designs without any rare choice; RAISES are numbers of the state that it
-alone raises above 0. RARE_NUMBERS of another row are those that make a design rare where they are not
-0. STATE has the fields that a row adds to arrays of the state, with their first values, by the array's
-name, and REPORTED those of `classes` that the model reports beside the counters; SLOTS are numbers that
-it keeps of each heap and class in `slots`, `needs(plan)` what it needs of other arrays
-(model/parts/needs.py), and `follow(simulator, chunk)` gives the simulator what else it must know of events.
+reason, with the field's name, why a design cannot combine this policy with its others, or None. A
+row whose C or kernels need more numbers than the Plan has gives NUMBERS, their names, and
+`numbers(design)`, a dict: each is an enumerator in plan.h (in capitals) and an attribute of the
+state. CLASS_NUMBERS and `class_numbers(design)`, a list by class, are the same per size class: in C
+a table `hs_<name>`, in the model a field of the class. CLASS_FIELDS and `class_fields(design)`, a
+list by class, are those that C has in struct class_plan. Rows of one room may share such a name. A
+further class of a group of call sites has the numbers of the class of its size; with SIZES_ALONE it
+has 0.
+A row with RARE is left out of the event loop that simulates designs without any rare choice; RAISES
+are numbers of the state that it alone raises above 0. RARE_NUMBERS of another row are those that
+make a design rare where they are not 0. STATE has the fields that a row adds to arrays of the
+state, with their first values, by the array's name, and REPORTED those of `classes` that the model
+reports beside the counters; SLOTS are numbers that it keeps of each heap and class in `slots`,
+`needs(plan)` what it needs of other arrays (model/parts/needs.py), `bounds(design)` what else
+bounds loops, and `follow(simulator, chunk)` gives the simulator what else it must know of events.
 What a row does, it answers to the questions and moments of model/parts. The search does not
 offer a row with UNPRICED, whose worth the price does not know, and with `--cores` no row with
 UNFOLLOWED, which has a lock that the model's clocks do not know. A row with kernels has COSTS:
@@ -66,6 +69,7 @@ from heapsmith.model.policy import (
     segregation,
     shards,
     slab_record,
+    transfer,
     unmapping,
 )
 
@@ -99,6 +103,7 @@ TABLES: dict[str, Table] = {
     "shards": shards.ROWS,
     "heaps": heaps.ROWS,
     "run_cache_bytes": run_cache.ROWS,
+    "transfer_bytes": transfer.ROWS,
 }
 """The rows of each field of a design that chooses a policy."""
 
@@ -112,11 +117,11 @@ WITHOUT = "off"
 """In changes of a design: no choice of this field."""
 
 
-NUMBERS, CLASS_NUMBERS = (
+NUMBERS, CLASS_NUMBERS, CLASS_FIELDS = (
     tuple(dict.fromkeys(name for rows in TABLES.values() for row in rows for name in getattr(row, names, ())))
-    for names in ("NUMBERS", "CLASS_NUMBERS")
+    for names in ("NUMBERS", "CLASS_NUMBERS", "CLASS_FIELDS")
 )
-"""The names of the numbers that rows add to a Plan, and to each of its classes."""
+"""The names of the numbers that rows add to a Plan, and to each of its classes, the latter in tables or in its row."""
 
 
 COSTS: dict[str, float] = {

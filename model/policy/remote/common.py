@@ -51,7 +51,7 @@ def part_at(state: State, heap: int) -> int:
 @kernel
 def slots_in(state: State, heap: int, cls: int, each: int) -> int:
     """Return where `slots` has the `each` words that a row keeps of a heap and class."""
-    return state.transfer_slots + heap * state.heap_slots + state.remote_slots_at + each * cls
+    return state.shared_slots + heap * state.heap_slots + state.remote_slots_at + each * cls
 
 
 @kernel

@@ -21,7 +21,7 @@ struct class_plan {
     uint32_t capacity, list_capacity, refill, flush, spill, promote;
     uint32_t slot;  /* where the class's level 0 begins in heap.slot; the slot before it stays NULL */
     uint32_t stack; /* the capacity where level 0 is an array stack, else 0 */
-    uint32_t transfer, transfer_slot; /* batches that the transfer cache may hold, and where they begin in it */
+    uint32_t transfer, transfer_slot; /* of the transfer cache; 0: none for this class */
     void (*drain)(struct heap *heap, unsigned class);
 };
 
