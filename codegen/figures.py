@@ -23,8 +23,8 @@ ENUMERATORS = {
         *("slab_shift", "superslab_bytes", "bitmap_words", "reciprocal_shift", "run_bins", "run_best_of"),
         *("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
         *("share_percent", "share_slab_bytes", "share_run_bytes", "remap_bytes", "room_share"),
-        *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes", "thp_asked", "thp_slabs_from_bytes"),
-        *("thp_runs_from_bytes", "thp_block_bytes", "thp_never", "tail_bytes", "guard_bytes", "quarantine"),
+        *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes"),
+        *("tail_bytes", "guard_bytes", "quarantine"),
         *("quarantine_slots", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs"),
         *(
             "regions",

@@ -69,7 +69,7 @@ COMBINATIONS = [
         hardening=HARDENINGS[number // 3 % 2],
         run_cache_bytes=RUN_CACHES[number % 3],
         transfer_bytes=TRANSFERS[number % 3],
-        thp=THPS[number % 4],  # type: ignore[arg-type]
+        thp=THPS[number % 4],
         thp_slabs_from_bytes=1 << 21,
         thp_runs_from_bytes=1 << 21,
         **{**SMALL, "superslab_bytes": 16384 if THPS[number % 4] == "system" else 1 << 21},

@@ -43,6 +43,7 @@ NEEDED = {
     "segregation": (),
     "run_cache_bytes": ("cached_runs", "held_bytes"),
     "transfer_bytes": ("batches", "waiting", "waiting_blocks", "check_batches", "unkept"),
+    "thp": ("huge_runs", "beyond_small_pages"),
     "heaps": ("DISPATCH", "HITS", "POPS", "PUSHES", "FULL", "SPARE"),
 }
 OF_A_PROGRAM = {"foreign", "segregation"}

@@ -254,7 +254,9 @@ BEHAVIOURS = {
 NO_TRACE = frozenset(("9_api/glibc.c", "9_api/operators.c"))
 """Those of them that no trace shows anything of."""
 
-ADVISES = frozenset(("2_system/os.c", "6_slabs/slabs.c", "7_large/run_pages.c", "7_large/huge.c"))
+ADVISES = frozenset(
+    ("2_system/os.c", "6_slabs/slabs.c", "7_large/thp/sampled_runs.c", "7_large/run_pages.c", "7_large/huge.c")
+)
 """Files that ask for huge pages, which no counter and no address shows."""
 
 MISUSE = {

@@ -151,7 +151,7 @@ def faults(name: str, one: Experiment) -> list[str]:
             for key in follows
             if not _in(key, stated)
         ]
-        if first.thp == "grown" and not _in("thp", one.varies):
+        if hasattr(first.row("thp"), "BY_PLACE") and not _in("thp", one.varies):
             found.append(f"{where}: thp 'grown' acts by the place of memory, which differs: state thp")
     return found
 

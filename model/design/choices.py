@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     Segregation: TypeAlias = msgspec.Struct
     Shards: TypeAlias = msgspec.Struct
     Heaps: TypeAlias = str
+    Thp: TypeAlias = str
 else:
     globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.NAMED})
 

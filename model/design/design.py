@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -35,6 +35,7 @@ from heapsmith.model.design.choices import (
     SizeLookup,
     SlabChoice,
     SlabRecord,
+    Thp,
     Unmapping,
     derive_front,
     row_of,
@@ -49,10 +50,6 @@ from heapsmith.model.toml_text import from_toml, read_text
 """A class number and its special values fit in a byte of the slab map."""
 
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
-
-
-Thp = Literal["system", "always", "grown", "never"]
-THPS: tuple[str, ...] = get_args(Thp)
 
 
 def _doc(text: str) -> msgspec.Meta:
@@ -109,7 +106,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "transparent huge pages, madvise(2): always: MADV_HUGEPAGE; grown: MADV_HUGEPAGE beyond "
             "thp_slabs_from_bytes and thp_runs_from_bytes; never: MADV_NOHUGEPAGE; system: no advice"
         ),
-    ] = "system"
+    ] = _default("thp")
     thp_slabs_from_bytes: Annotated[
         int, _doc("thp grown: bytes of superslabs that keep small pages: a multiple of 2097152")
     ] = 16_777_216
@@ -255,7 +252,7 @@ def stated(design: Design) -> dict[str, Any]:
 
 
 def _in_words(error: str) -> str:
-    return in_words(error, (Design, ClassFront), {"thp": THPS, "release.advice": ADVICES})
+    return in_words(error, (Design, ClassFront), {"release.advice": ADVICES})
 
 
 def parse(text: str, source: str) -> Design:

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model import constants, policy
-from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE
+from heapsmith.model.constants import NEVER, PAGE
 from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, ClassPlan, class_plans, size_classes_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
@@ -84,11 +84,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     release_lazily: int
     budget_growth: int = constants.BUDGET_GROWTH
     shrunk: int = constants.SHRUNK
-    thp_asked: int
-    thp_slabs_from_bytes: int
-    thp_runs_from_bytes: int
-    thp_block_bytes: int
-    thp_never: int
     guard_bytes: int
     quarantine_slots: int
     zero_freed: int
@@ -254,14 +249,13 @@ def _slab_span(design: Design) -> dict[str, Any]:
 
 
 def _options(design: Design) -> dict[str, Any]:
-    """Return the plan's numbers of page release, hardening and transparent huge pages.
+    """Return the plan's numbers of page release and hardening; a policy without a number has 0.
 
-    A policy without a number has 0. Guard slabs are never part of a huge page: a superslab with
-    guard slabs that is no longer lies on small pages, and one that is always huge has none.
+    Guard slabs are never part of a huge page: a superslab that is always huge has none.
     """
-    hardening, grown = design.row("hardening"), design.thp == "grown"
-    has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes and design.thp != "always"
-    is_too_short = has_guards and design.superslab_bytes <= HUGE_PAGE
+    hardening = design.row("hardening")
+    has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes
+    has_guards = has_guards and not hasattr(design.row("thp"), "WHOLE")
     quarantine = getattr(design.hardening, "quarantine", 0)
     budgets = ["slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"]
     budgets += ["share_percent", "share_slab_bytes", "share_run_bytes"]
@@ -275,9 +269,4 @@ def _options(design: Design) -> dict[str, Any]:
         "quarantine": quarantine,
         "quarantine_slots": max(1, quarantine),
         "zero_freed": int(hardening.TAIL_BYTES > 0),
-        "thp_asked": int(design.thp in ("always", "grown")),
-        "thp_slabs_from_bytes": NEVER if is_too_short else grown * design.thp_slabs_from_bytes,
-        "thp_runs_from_bytes": grown * design.thp_runs_from_bytes,
-        "thp_block_bytes": (PAGE if design.thp_block_bytes is None else design.thp_block_bytes) if grown else HUGE_PAGE,
-        "thp_never": int(design.thp == "never"),
     }

@@ -59,7 +59,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["table"] = application.table
     for field, share in zip(TOUCHED_FROM, application.shares(), strict=True):
         scalars[field] = share
-    scalars["huge_runs"] = plan.thp_asked and (plan.thp_runs_from_bytes == 0 or application.fills)
+    scalars["huge_runs"] = plan.design.row("thp").huge_runs(plan.design, application.fills)
     scalars["stride"] = 1
     scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)

@@ -19,7 +19,7 @@ from heapsmith.model.parts.front_questions import capacity_of, pool_of
 from heapsmith.model.parts.fronts import quarantine_base
 from heapsmith.model.parts.large import large_bytes
 from heapsmith.model.parts.runs import bin_of
-from heapsmith.model.parts.slab_questions import store_to
+from heapsmith.model.parts.slab_questions import huge_runs_from, store_to
 from heapsmith.model.parts.store import is_available
 from heapsmith.model.policy.choice.common import chain
 
@@ -225,7 +225,7 @@ def slabs_ahead(state: State, plan: Plan) -> int:
 
 def committed_pages(state: State, plan: Plan) -> int:
     """Return the committed pages of the run span, if none went back: up to a huge page's or a batch's end."""
-    if plan.thp_asked and state.top * PAGE > plan.thp_runs_from_bytes:
+    if state.top > huge_runs_from(state):
         return huge_end(state.top)
     step = commit_step(plan) // PAGE
     return -(-state.top // step) * step

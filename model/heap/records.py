@@ -15,8 +15,8 @@ PLAN_NUMBERS = _words("""
     slab_bytes slabs_per_superslab guard_slabs regions region_slabs region_superslabs run_span_pages
     run_step_pages huge_bytes tail_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes share_percent share_slab_bytes share_run_bytes remap_bytes
-    quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
-    record_bytes record_counts_at head_slabs thp_slabs_from_bytes thp_runs_from_bytes thp_block_bytes
+    quarantine release_lazily slab_classes_bytes live_map
+    record_bytes record_counts_at head_slabs
 """)
 """Fields of the Plan, with the same names in `scalars`."""
 
@@ -97,7 +97,7 @@ SCALARS = record_type(
     "table",
     "writable",  # pages of the run span that the library has made writable
     "block_index_at",  # place in a class's row of the number that gives the index of a block
-    "huge_runs",  # 1: pages of the run span from thp_runs_from_bytes on lie on huge pages
+    "huge_runs",  # 1: pages of the run span lie on huge pages, from where the design says
     "commit_step",  # bytes by which the committed bytes of a slab and below the top rise
     "slack_bytes",  # what an event may touch for the first time besides its block
     "wanted_bytes",  # room in `listener` that the next event needs

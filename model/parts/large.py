@@ -11,7 +11,7 @@ from heapsmith.model.parts.block_questions import huge_slack_lines, large_tail_l
 from heapsmith.model.parts.committed import commit, uncommit
 from heapsmith.model.parts.moments import large_came, memory_freed
 from heapsmith.model.parts.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run
-from heapsmith.model.parts.slab_questions import cached_run, keeps_huge, keeps_run, reuse_huge
+from heapsmith.model.parts.slab_questions import cached_run, huge_runs_from, keeps_huge, keeps_run, reuse_huge
 
 GUARDED_MOVE, HELD_BACK = 3, 64
 """Hardening: system calls of a move besides mremap's (growth seldom moves: a block has room); freed
@@ -64,7 +64,7 @@ def commit_huge(state: State, pages: int) -> None:
 @kernel
 def advise_huge(state: State, block: int, pages: int) -> None:
     """Put the mapping on huge pages if the first page of the run span is on huge pages."""
-    if state.thp_asked == 1 and state.thp_runs_from_bytes == 0:
+    if huge_runs_from(state) == 0:
         on_huge(state.listener, huge_at(block), pages * PAGE)
 
 

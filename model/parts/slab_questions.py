@@ -4,6 +4,7 @@ As in model/parts/front_questions.py, the body is the answer of a row without th
 """
 
 from heapsmith.model.compile.dispatch import question
+from heapsmith.model.constants import NEVER
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_OWNER, slab_at
 from heapsmith.model.memory.state import State
@@ -303,6 +304,27 @@ def lock_mapping(state: State) -> None:
 def lock_pools(state: State) -> None:
     """Take the lock of the pools that heaps with a store each share."""
     touch(state.listener, layout.POOL_LOCK, 1)
+
+
+# Huge pages: where memory lies on them.
+
+
+@question("thp", "huge_superslab")
+def huge_superslab(state: State, cls: int) -> bool:
+    """Return whether a new superslab for a class lies on huge pages."""
+    return False
+
+
+@question("thp", "huge_runs_from")
+def huge_runs_from(state: State) -> int:
+    """Return the page of the run span from which on pages may lie on huge pages."""
+    return NEVER
+
+
+@question("thp", "keeps_small")
+def keeps_small(state: State) -> bool:
+    """Return whether the system is told that memory keeps small pages."""
+    return False
 
 
 # Growth and populate: how memory becomes usable and resident.

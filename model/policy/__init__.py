@@ -4,16 +4,16 @@ Each room is a package; its docstring lists the names that its rows have. Every 
 word in a design file. One row of each table has DEFAULT: a design without a choice has that policy.
 A row whose policy has numbers has Params, the struct that a design file fills, and
 `why_not_valid(params)`. Where such a row has IS_WORD too, its name alone stands for the policy
-without the numbers. Where the field of a table is a number, the row with ZERO is that of 0, and the
-other has LIMITS, the step and the most of the number. Any row may have `why_not_with(design)`: the
-reason, with the field's name, why a design cannot combine this policy with its others, or None. A
-row whose C or kernels need more numbers than the Plan has gives NUMBERS, their names, and
-`numbers(design)`, a dict: each is an enumerator in plan.h (in capitals) and an attribute of the
-state. CLASS_NUMBERS and `class_numbers(design)`, a list by class, are the same per size class: in C
-a table `hs_<name>`, in the model a field of the class. CLASS_FIELDS and `class_fields(design)`, a
-list by class, are those that C has in struct class_plan. Rows of one room may share such a name. A
-further class of a group of call sites has the numbers of the class of its size; with SIZES_ALONE it
-has 0.
+without the numbers. Where the field of a table is a number, the row with ZERO is that of 0.
+FIELD_STEPS are the step and the most of numbers that the design states for the row in fields of its
+own. Any row may have `why_not_with(design)`: the reason, with the field's name, why a design cannot
+combine this policy with its others, or None. A row whose C or kernels need more numbers than the
+Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an enumerator in plan.h
+(in capitals) and an attribute of the state. CLASS_NUMBERS and `class_numbers(design)`, a list by
+class, are the same per size class: in C a table `hs_<name>`, in the model a field of the class.
+CLASS_FIELDS and `class_fields(design)`, a list by class, are those that C has in struct class_plan.
+Rows of one room may share such a name. A further class of a group of call sites has the numbers of
+the class of its size; with SIZES_ALONE it has 0.
 A row with RARE is left out of the event loop that simulates designs without any rare choice; RAISES
 are numbers of the state that it alone raises above 0. RARE_NUMBERS of another row are those that
 make a design rare where they are not 0. STATE has the fields that a row adds to arrays of the
@@ -69,6 +69,7 @@ from heapsmith.model.policy import (
     segregation,
     shards,
     slab_record,
+    thp,
     transfer,
     unmapping,
 )
@@ -104,6 +105,7 @@ TABLES: dict[str, Table] = {
     "heaps": heaps.ROWS,
     "run_cache_bytes": run_cache.ROWS,
     "transfer_bytes": transfer.ROWS,
+    "thp": thp.ROWS,
 }
 """The rows of each field of a design that chooses a policy."""
 
@@ -139,6 +141,11 @@ def _rare_numbers() -> tuple[str, ...]:
     return tuple(dict.fromkeys([*names, *(name for row in rows for name in getattr(row, "RARE_NUMBERS", ()))]))
 
 
+FIELD_STEPS: dict[str, tuple[int, int]] = {
+    field: step for rows in TABLES.values() for row in rows for field, step in getattr(row, "FIELD_STEPS", {}).items()
+}
+"""Of numbers that a design states for rows: the step and the most, by the design's field."""
+
 RARE_NUMBERS = _rare_numbers()
 """Numbers of the state that are 0 in each design without a rare choice."""
 
@@ -170,15 +177,6 @@ def row(field: str, name: str) -> ModuleType:
 def row_of_number(field: str, number: int) -> ModuleType:
     """Return the row that a number chooses."""
     return next(row for row in TABLES[field] if hasattr(row, "ZERO") == (number == 0))
-
-
-def limits() -> dict[str, tuple[int, int]]:
-    """Return by field that a number chooses of, the step and the most of that number, which its row states."""
-    return {
-        field: next(row.LIMITS for row in TABLES[field] if hasattr(row, "LIMITS"))
-        for field in TABLES
-        if field in NUMBERED
-    }
 
 
 @cache

@@ -15,7 +15,7 @@ from heapsmith.model.policy.emitted import BEHIND_COUNTS, Field
 
 NAME = "exact"
 DEFAULT = True
-LIMITS = (PAGE, 1 << 30)
+FIELD_STEPS = {"run_cache_bytes": (PAGE, 1 << 30)}
 STATE = {"heaps": {"oldest": -1, "newest": -1, "cached_runs": 0, "cached_bytes": 0}}
 """Ends of the run cache, its runs and their bytes."""
 NUMBERS = ("run_cache_bytes", "run_cache_slots")

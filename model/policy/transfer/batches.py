@@ -24,7 +24,7 @@ from heapsmith.model.policy import front
 from heapsmith.model.policy.front.common import frees_alone_fill
 
 NAME = "batches"
-LIMITS = (1, 1 << 30)
+FIELD_STEPS = {"transfer_bytes": (1, 1 << 30)}
 STATE = {"stores": {"batches": 0, "idle": 0}}
 """Batches in the transfer cache; flushes since the last refill."""
 NUMBERS = ("transfer_slots", "transfer_idle")
