@@ -120,9 +120,11 @@ class Field(NamedTuple):
 class Guard(NamedTuple):
     """The functions that malloc and free call to check, fill or hold back a block.
 
-    born: for one of a stack. born_any: for any block, or none. dies: for one that is freed.
+    born: for one of a stack. born_any: for any block, or none. dies: for one that is freed. straight:
+    they have no loop, and call inline functions alone.
     """
 
     born: frozenset[str]
     born_any: frozenset[str]
     dies: frozenset[str]
+    straight: bool = True
