@@ -8,3 +8,5 @@ pages of the runs in all caches, whose equations it checks, and `held_bytes(stat
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("cached_runs", "held_bytes")
+"""What each row has."""

@@ -9,3 +9,5 @@ has guard slabs. BY_PLACE: it depends on the place of memory.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("huge_runs", "beyond_small_pages")
+"""What each row has."""

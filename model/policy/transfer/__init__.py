@@ -11,3 +11,5 @@ class with batches went to the store instead.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("batches", "waiting", "waiting_blocks", "check_batches", "unkept")
+"""What each row has."""
