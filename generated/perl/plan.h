@@ -96,6 +96,7 @@ enum {
 /* The files of this design's policies that others take in by these names. */
 #define BLOCK_INDEX_ROW "4_blocks/block_index/reciprocal.h"
 #define COUNTING_ROW "1_base/counting/slow.h"
+#define CRASH_ROW "1_base/crash/silent.h"
 #define FREED_BLOCKS_ROW "4_blocks/freed_blocks/bitmap.h"
 #define GROWTH_ROW "2_system/growth/off.h"
 #define HEAPS_COUNTS "2_system/heaps/one_writer.h"

@@ -15,11 +15,7 @@ ROW_OF = {row.Params: row for rows in policy.TABLES.values() for row in rows if 
 def _choice_of(field: str) -> Any:
     """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
     rows = policy.TABLES[field]
-    words = tuple(
-        row.NAME
-        for row in rows
-        if (not hasattr(row, "Params") or getattr(row, "IS_WORD", False)) and not hasattr(row, "OFF")
-    )
+    words = tuple(row.NAME for row in rows if not hasattr(row, "Params") or getattr(row, "IS_WORD", False))
     params = tuple(row.Params for row in rows if hasattr(row, "Params"))
     return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
 
@@ -41,6 +37,7 @@ if TYPE_CHECKING:
     BlockIndex: TypeAlias = str
     FreedBlocks: TypeAlias = str
     Counting: TypeAlias = str
+    Crash: TypeAlias = str
     Learner: TypeAlias = msgspec.Struct
     HugeCache: TypeAlias = msgspec.Struct
     SlabRecord: TypeAlias = msgspec.Struct

@@ -14,6 +14,7 @@ from heapsmith.model.design.choices import (
     BlockIndex,
     Classifier,
     Counting,
+    Crash,
     Empties,
     Foreign,
     FreedBlocks,
@@ -196,10 +197,20 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Counting | None,
         _doc("everything: the library counts hits, locks and system calls too (docs/api.md); each hit takes longer"),
     ] = None
+    crash: Annotated[
+        Crash | None,
+        _doc("named: a fault in the heap's own code, or a second free that reaches a slab, prints a line first"),
+    ] = None
     size_lookup: Annotated[
         SizeLookup | None,
         _doc("how malloc() finds the class of a size: by tables (one for each heap, or one for all), or computed"),
     ] = None
+
+    def __post_init__(self) -> None:
+        """Forget choices that a design has without stating them, so that equal designs have equal hashes."""
+        for field in policy.TABLES:
+            if policy.is_off(field, getattr(self, field)):
+                msgspec.structs.force_setattr(self, field, None)
 
     def why_not_valid(self) -> Refusal | None:
         """Return why this design cannot be built, or None."""

@@ -40,7 +40,8 @@ def _policy_names(field: str, choices: Mapping[str, Sequence[str]]) -> list[str]
     if field in choices:
         return list(choices[field])
     table = "front" if field.endswith("front.kind") else field.removesuffix(".kind")
-    return policy.names(table) if table in policy.NAMED else []
+    rows = policy.TABLES[table] if table in policy.NAMED else ()
+    return [row.NAME for row in rows if hasattr(row, "Params") or not field.endswith(".kind")]
 
 
 def _field_names(field: str, structs: Structs) -> list[str]:

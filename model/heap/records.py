@@ -103,6 +103,9 @@ SCALARS = record_type(
     "wanted_bytes",  # room in `listener` that the next event needs
     "committed_low",  # the least committed bytes since a reader set this field, and the most
     "committed_high",
+    "timeless",  # 1: the chunk that is followed has no times
+    "elapsed",  # time behind all events (model/heap/events.py)
+    "committed_sum",  # the committed pages behind each event, times the time to the next
     "samples",  # points of the time line
     "stride",  # events between two points
     "next_sample",

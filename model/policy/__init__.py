@@ -48,6 +48,7 @@ from heapsmith.model.policy import (
     choice,
     classifier,
     counting,
+    crash,
     empties,
     foreign,
     freed_blocks,
@@ -103,6 +104,7 @@ TABLES: dict[str, Table] = {
     "segregation": segregation.ROWS,
     "shards": shards.ROWS,
     "heaps": heaps.ROWS,
+    "crash": crash.ROWS,
     "run_cache_bytes": run_cache.ROWS,
     "transfer_bytes": transfer.ROWS,
     "thp": thp.ROWS,
@@ -186,8 +188,8 @@ def default(field: str) -> ModuleType:
 
 
 def is_off(field: str, value: object) -> bool:
-    """Say whether the value is the word WITHOUT and a design can do without a choice of the field."""
-    return value == WITHOUT and field in TABLES and hasattr(default(field), "OFF")
+    """Say whether the value is WITHOUT, or the name of a row that a design has without stating it."""
+    return field in TABLES and hasattr(default(field), "OFF") and value in (WITHOUT, default(field).NAME)
 
 
 def _fields(array: str) -> dict[str, int]:
