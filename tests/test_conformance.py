@@ -292,7 +292,7 @@ def unused(design: Design, total: dict[str, int]) -> set[str]:
     """Counters that stayed 0 though the design has what they count."""
     absent = {"transfer_back", "huge_reuse"} | ({"remote", "drained"} if design.remote == "local_cache" else set())
     absent |= {"run_hit", "run_spill"} if design.run_cache_bytes == 0 else set()
-    absent |= {"transfer_in", "transfer_out"} if make_plan(design).transfer_slots == 0 else set()
+    absent |= {"transfer_in", "transfer_out"} if make_plan(design).numbers.get("transfer_slots", 0) == 0 else set()
     absent |= not_learned(make_plan(design))
     absent |= {"huge_unmap"} if design.huge_cache else set()  # all may wait
     absent |= {"releases", "released_bytes"} if design.release.__struct_config__.tag == "keep" else set()

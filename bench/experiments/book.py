@@ -151,7 +151,7 @@ def faults(name: str, one: Experiment) -> list[str]:
             for key in follows
             if not _in(key, stated)
         ]
-        if first.thp == "grown" and not _in("thp", one.varies):
+        if hasattr(first.row("thp"), "BY_PLACE") and not _in("thp", one.varies):
             found.append(f"{where}: thp 'grown' acts by the place of memory, which differs: state thp")
     return found
 
@@ -171,6 +171,7 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
 def _plan_fields(design: Design) -> dict[str, Any]:
     """Return the fields of the Plan; those of classes by `class.<field>` as lists over classes."""
     plan = msgspec.to_builtins(make_plan(design))
+    plan |= _flat("numbers", plan.pop("numbers"))
     classes = [_flat("class", row) for row in plan.pop("classes")]
     by_class = {key: [row.get(key) for row in classes] for key in classes[0]}
     return {key: value for key, value in plan.items() if key not in OUTSIDE} | by_class

@@ -48,8 +48,9 @@ if TYPE_CHECKING:
     Segregation: TypeAlias = msgspec.Struct
     Shards: TypeAlias = msgspec.Struct
     Heaps: TypeAlias = str
+    Thp: TypeAlias = str
 else:
-    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
+    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.NAMED})
 
 
 def row_of(params: msgspec.Struct) -> ModuleType:

@@ -343,7 +343,7 @@ class Simulator:
         state.heaps = arrays.grown(state.heaps, heaps, records.HEAP_LINKS)
         state.stores = arrays.grown_stores(state.stores, state.classes, heaps, self.plan)
         state.fronts = arrays.grown_fronts(state.fronts, state.classes, heaps, self.plan)
-        state.slots = arrays.grown_ints(state.slots, state.transfer_slots + heaps * state.heap_slots, 0)
+        state.slots = arrays.grown_ints(state.slots, state.shared_slots + heaps * state.heap_slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:
         event = self.state.events

@@ -166,17 +166,11 @@ def huge_ahead(plan: Plan, simulation: Simulation, application: Application = PR
 
 
 def _beyond_small_pages(plan: Plan, simulation: Simulation, application: Application) -> tuple[int, int]:
-    """Return the bytes of slabs and of runs beyond the design's bounds for small pages.
-
-    A superslab has huge pages if as many bytes as the bound were mapped before it.
-    """
-    if not plan.thp_asked:
-        return 0, 0
-    small = -(-plan.thp_slabs_from_bytes // plan.superslab_bytes)
-    slabs = (simulation.counters.totals["superslabs"] - small) * plan.superslab_bytes
-    has_huge_runs = plan.thp_runs_from_bytes == 0 or application.fills
-    runs = (simulation.statistics.run_span_bytes - plan.thp_runs_from_bytes) * has_huge_runs
-    return max(0, slabs), max(0, runs)
+    """Return the bytes of slabs and of runs beyond the design's bounds for small pages."""
+    superslabs, run_span_bytes = simulation.counters.totals["superslabs"], simulation.statistics.run_span_bytes
+    row = plan.design.row("thp")
+    found: tuple[int, int] = row.beyond_small_pages(plan, superslabs, run_span_bytes, application.fills)
+    return found
 
 
 def ratios(figures: Sequence[float], base: Sequence[float]) -> Floats:
