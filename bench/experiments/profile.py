@@ -69,11 +69,16 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
 
 
 class Arm(NamedTuple):
-    """A design or, if that is None, a peer; and its library."""
+    """A design or, if that is None, a peer; and its libraries, one for a profile. None of them: predict alone."""
 
     name: str
     design: Design | None
-    library: Path
+    libraries: list[Path | None]
+
+    @property
+    def library(self) -> Path | None:
+        """The library of a profile."""
+        return self.libraries[0] if self.libraries else None
 
 
 class Recording(NamedTuple):
@@ -98,7 +103,8 @@ def _shares(profile: str, of: Recording, arm: Arm, hardware: Hardware) -> list[F
     """Return each group's share of the library's instructions."""
     functions, words = FUNCTIONS[profile], KINDS.get(profile)
     measured = dict.fromkeys(functions, 0.0)
-    for (where, function), costs in replay_profile(of.script, arm.library).own.items():
+    own = replay_profile(of.script, arm.library).own if arm.library else {}
+    for (where, function), costs in own.items():
         if where == str(arm.library):
             measured[_group(functions, function)] += costs["Ir"]
     predicted = dict.fromkeys(functions, 0.0)
@@ -108,7 +114,10 @@ def _shares(profile: str, of: Recording, arm: Arm, hardware: Hardware) -> list[F
             predicted[_group(words, kind.partition(".")[0])] += count * each[kind]
     totals = sum(predicted.values()), sum(measured.values())
     return [
-        Figure(group, predicted[group] / totals[0] if totals[0] else None, measured[group] / totals[1])
+        Figure(
+            group,
+            *(one[group] / total if total else None for one, total in zip((predicted, measured), totals, strict=True)),
+        )
         for group in functions
     ]
 
@@ -120,12 +129,14 @@ def _group(groups: Groups, name: str) -> str:
 def _counters(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
     """Return counters per operation; callgrind knows instructions and misses of two levels."""
     simulated = as_callgrind(hardware)
-    counted = replay_counts(of.script, arm.library, Caches(simulated.l1, simulated.llc, simulated.line_bytes))
-    measured = {
-        "instructions": counted.instructions,
-        "misses of the first level": counted.d1_misses,
-        "misses of the last level": counted.ll_misses,
-    }
+    measured: dict[str, float] = {}
+    if arm.library:
+        counted = replay_counts(of.script, arm.library, Caches(simulated.l1, simulated.llc, simulated.line_bytes))
+        measured = {
+            "instructions": counted.instructions,
+            "misses of the first level": counted.d1_misses,
+            "misses of the last level": counted.ll_misses,
+        }
     predicted: dict[str, float] = {}
     if arm.design is not None:
         its, real = (_simulated(of, arm.design, one) for one in (simulated, hardware))
