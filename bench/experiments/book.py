@@ -37,10 +37,14 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One side of an experiment: changes to the experiment's design, or a peer (docs/peers.md)."""
+    """One side of an experiment: changes to the experiment's design, or a peer (docs/peers.md).
+
+    gates: the laboratory puts run-time gates into the design's C (bench/experiments/gated.py).
+    """
 
     name: str
     design: dict[str, Any] = {}
+    gates: Literal["", "each", "snapshot"] = ""
     peer: str = ""
 
 
@@ -84,7 +88,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     varies: the design field in which the arms differ; together: if they are several, why the log
     changed them together. follows: fields of the Plan that differ as a consequence. base: changes to
-    the design `default` that all arms share. figures: the log's, by quantity of a profile. why: one
+    the design `default` that all arms share. figures: the log's of a profile, by quantity or `arm: quantity`. why: one
     paragraph, if the result here is not what the log says, or what the log had and no design states.
     bench/experiments/fair.py refuses unfair arms.
     """

@@ -51,8 +51,11 @@ def faults(name: str, one: Experiment) -> list[str]:
         fields = ", ".join(one.varies) or "no field"
         found.append(f"{name}: varies: {fields}; expected one field, or `together` that says why there are more")
     differ: set[str] = set()
+    gates = {arm.name: arm.gates for arm in one.arms}
     for arm, design in others:
-        found += [f"{name}: {reference} and {arm} {fault}" for fault in _faults_of_pair(one, first, design)]
+        asked = gates[reference], gates[arm]
+        wrong = _faults_of_pair(one, first, design) if asked[0] == asked[1] else _faults_of_gates(one, first, design)
+        found += [f"{name}: {reference} and {arm} {fault}" for fault in wrong]
         differ |= set(differences(first, design)[1])
     idle = [key for key in one.follows if not any(_in(field, [key]) for field in differ)]
     return found + [f"{name}: follows: {key}; it differs in no arm" for key in idle]
@@ -72,6 +75,14 @@ def _faults_of_pair(one: Experiment, first: Design, design: Design) -> Iterator[
         yield "have thp 'grown', which acts by the place of memory, and that differs: state thp"
     if {"front", "class_front"} & {*one.varies}:
         yield from _other_classes(first, design)
+
+
+def _faults_of_gates(one: Experiment, first: Design, design: Design) -> Iterator[str]:
+    """Yield what differs beside the gates, which no design states and no plan knows."""
+    if one.varies != ["gates"]:
+        yield f"differ in gates, and varies says {', '.join(one.varies) or 'no field'}"
+    for key, (a, b) in differences(first, design)[0].items():
+        yield f"differ in {key} beside the gates: {a} and {b}"
 
 
 def _other_classes(first: Design, design: Design) -> Iterator[str]:
@@ -114,7 +125,8 @@ def _way(plan: Plan, row: ClassPlan) -> str:
 
 def faults_on(name: str, one: Experiment, workloads: Mapping[str, Mapping[str, Simulation]]) -> list[str]:
     """Return where arms differ on calls that a workload does not make, or beside the choice; by workload and arm."""
-    designs = designs_of(name, one)
+    told = {arm for by_arm in workloads.values() for arm in by_arm}
+    designs = {arm: design for arm, design in designs_of(name, one).items() if arm in told}
     if len(designs) < 2:
         return []
     found: list[str] = []

@@ -132,13 +132,17 @@ def profiles(book: Book, figures: Mapping[str, Kept]) -> Words:
                 figure.quantity,
                 _figure(figure.predicted),
                 _figure(figure.measured) if of.conditions.rounds else "not yet",
-                book.experiments[name].figures.get(figure.quantity, "-"),
+                _log_of(book.experiments[name], one.arm, figure.quantity),
             ]
             for name, of in figures.items()
             for one in of.profiles
             for figure in one.figures
         ],
     )
+
+
+def _log_of(one: Experiment, arm: str, quantity: str) -> str:
+    return one.figures.get(f"{arm}: {quantity}", one.figures.get(quantity, "-"))
 
 
 def _figure(value: float | None) -> str:
@@ -179,7 +183,8 @@ def _paragraph(book: Book, name: str, of: Kept) -> str:
 
 
 def _of_the_log(one: Experiment) -> str:
-    texts = list(dict.fromkeys(text for text in (one.claim.text, *(row.text for row in one.claim.rows)) if text))
+    claims = (one.claim.text, *(row.text for row in one.claim.rows))
+    texts = list(dict.fromkeys(filter(None, claims))) + [f"{key} {text}" for key, text in one.figures.items()]
     return f"The log: {'; '.join(texts)}." if texts else "The log has no figure."
 
 

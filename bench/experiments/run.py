@@ -15,6 +15,7 @@ import msgspec
 
 from heapsmith.bench.experiments.book import Book, Experiment, Workload, designs_of
 from heapsmith.bench.experiments.fair import faults, faults_on
+from heapsmith.bench.experiments.gated import gated_layouts
 from heapsmith.bench.experiments.profile import Arm, Profile, profiled
 from heapsmith.bench.experiments.results import (
     COUNTED,
@@ -164,7 +165,8 @@ def _refuse(wrong: list[str]) -> None:
 def _simulated(
     one: Experiment, name: str, trace: Path, hardware: Hardware, workload: Workload
 ) -> dict[str, Simulation]:
-    designs = designs_of(name, one)
+    gated = {arm.name for arm in one.arms if arm.gates}  # the model knows none
+    designs = {arm: design for arm, design in designs_of(name, one).items() if arm not in gated}
     if not designs:
         return {}
     does = WRITES if workload.recorded else MICRO
@@ -175,13 +177,19 @@ def _simulated(
 def _arms(name: str, one: Experiment, rounds: int, progress: Progress) -> list[Arm]:
     """Return the arms with their libraries: every layout of them, but one for a profile; none without rounds."""
     designs = designs_of(name, one)
+    gates = {arm.name: arm.gates for arm in one.arms}
+
+    def build(arm: str) -> list[Path | None]:
+        if form := gates[arm]:
+            return [*gated_layouts(designs[arm], form)]
+        return [library_of(designs[arm])] if one.profile else [*layouts_of(designs[arm])]
+
     built: dict[str, list[Path | None]] = {}
     if rounds:
-        form = layouts_of if one.profile is None else lambda design: [library_of(design)]
-        paths = in_parallel(f"build libraries of {name}", form, list(designs.values()), progress)
-        built = {arm: [*its] for arm, its in zip(designs, paths, strict=True)}
+        paths = in_parallel(f"build libraries of {name}", build, list(designs), progress)
+        built = dict(zip(designs, paths, strict=True))
         built |= {arm.name: [find_library(arm.peer).path] for arm in one.arms if arm.peer}
-    return [Arm(arm.name, designs.get(arm.name), built.get(arm.name, [])) for arm in one.arms]
+    return [Arm(arm.name, None if arm.gates else designs.get(arm.name), built.get(arm.name, [])) for arm in one.arms]
 
 
 def _runs(
