@@ -82,9 +82,11 @@ class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Two or more arms on workloads. The first arm is the reference.
 
-    profile: instead of comparing times, show where the instructions of each arm go (shares;
-    dispatcher: what finds the function of a class), or its counters per operation (counters); then
-    one arm is enough.
+    profile: instead of comparing times, show where the instructions of each arm go (shares: by
+    function; groups: by the log's groups; dispatcher: what finds the function of a class), or its
+    counters per operation (counters), or which level of the fronts served (layers: of arms that count
+    everything), or how its throughput grows from each workload to the next, which has more threads
+    (scaling). One arm is enough then.
 
     varies: the design field in which the arms differ; together: if they are several, why the log
     changed them together. follows: fields of the Plan that differ as a consequence. base: changes to
@@ -97,7 +99,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
     claim: Claim
     workloads: list[str]
     arms: Annotated[list[Arm], msgspec.Meta(min_length=1)]
-    profile: Literal["shares", "dispatcher", "counters"] | None = None
+    profile: Literal["shares", "groups", "dispatcher", "counters", "layers", "scaling"] | None = None
     varies: list[str] = []
     together: str = ""
     follows: list[str] = []

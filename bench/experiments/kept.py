@@ -100,7 +100,7 @@ def _joined(told: Told, field: str, before: Sequence[Change] | Sequence[Figure])
     """Return a row with the measured figures of `before`, by quantity."""
     measured = {one.quantity: one for one in before if one.measured is not None}
     rows = [
-        msgspec.structs.replace(one, measured=measured[one.quantity].measured) if one.quantity in measured else one
+        msgspec.structs.replace(measured.get(one.quantity, one), predicted=one.predicted)
         for one in getattr(told, field)
     ]
     named = {one.quantity for one in rows}

@@ -8,6 +8,7 @@ from textwrap import fill
 from heapsmith.bench.experiments import kept
 from heapsmith.bench.experiments.book import Book, Experiment, Workflow, book
 from heapsmith.bench.experiments.kept import Kept
+from heapsmith.bench.experiments.profile import Figure
 from heapsmith.bench.experiments.results import Change, Result, judged
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_text
@@ -131,7 +132,7 @@ def profiles(book: Book, figures: Mapping[str, Kept]) -> Words:
                 one.arm,
                 figure.quantity,
                 _figure(figure.predicted),
-                _figure(figure.measured) if of.conditions.rounds else "not yet",
+                _measured_figure(figure) if of.conditions.rounds else "not yet",
                 _log_of(book.experiments[name], one.arm, figure.quantity),
             ]
             for name, of in figures.items()
@@ -143,6 +144,11 @@ def profiles(book: Book, figures: Mapping[str, Kept]) -> Words:
 
 def _log_of(one: Experiment, arm: str, quantity: str) -> str:
     return one.figures.get(f"{arm}: {quantity}", one.figures.get(quantity, "-"))
+
+
+def _measured_figure(figure: Figure) -> str:
+    interval = f" ({_figure(figure.bounds[0])} to {_figure(figure.bounds[1])})" if figure.bounds else ""
+    return _figure(figure.measured) + interval
 
 
 def _figure(value: float | None) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.bench.experiments import scaling
 from heapsmith.bench.experiments.book import Book, Experiment, Workload, designs_of
 from heapsmith.bench.experiments.fair import faults, faults_on
 from heapsmith.bench.experiments.gated import gated_layouts
@@ -54,6 +55,9 @@ RECORDED_SCALE = 0.3
 """Scale of the inputs of recorded programs."""
 LIMIT_S = 120.0
 """The longest measured run; a run beyond it is killed, and its experiment fails."""
+SHORT = ("shares", "groups", "dispatcher", "counters")
+"""Profiles of callgrind, which takes long, and whose counts do not vary."""
+
 MICRO = Application(births="pages", deaths="ends")
 """What the programs of bench/programs/micro do to a block (micro.h)."""
 
@@ -137,8 +141,7 @@ def examine(
     _refuse(faults(name, one))
     with scratch() as folder:
         ready = {
-            # callgrind takes long, and its counts do not vary
-            workload: _prepared(book.workloads[workload], workload, folder / workload, quick or one.profile is not None)
+            workload: _prepared(book.workloads[workload], workload, folder / workload, quick or one.profile in SHORT)
             for workload in one.workloads
         }
         told = {
@@ -147,6 +150,10 @@ def examine(
         }
         _refuse(faults_on(name, one, told))
         arms = _arms(name, one, rounds, progress)
+        if one.profile == "scaling":
+            threads = {workload: book.workloads[workload].threads for workload in one.workloads}
+            stop = Stop(max(rounds, 1), enough=scaling.is_known)
+            return [*scaling.scaled(name, ready, threads, arms, stop, hardware, MICRO, progress)]
         found: list[Result | Profile] = []
         for workload, (trace, measure) in ready.items():
             if one.profile is not None:
