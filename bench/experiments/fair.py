@@ -175,7 +175,8 @@ def _own(row: ClassPlan) -> dict[str, Any]:
 
 
 def _with_numbers(row: ClassPlan) -> dict[str, Any]:
-    return {**_own(row), "numbers": row.numbers}
+    """Return what a class has but its place; a number of 0 is as none, which the class of another row has."""
+    return {**_own(row), "numbers": {name: number for name, number in row.numbers.items() if number}}
 
 
 def _in(key: str, stated: Sequence[str]) -> bool:

@@ -38,8 +38,15 @@ def digest(book: Book, name: str) -> str:
     """Return a digest of what decides an experiment's figures: arms, base, workloads and quantity."""
     one = book.experiments[name]
     parts = [msgspec.to_builtins(part) for part in (one, *(book.workloads[of] for of in one.workloads))]
-    stated = [{key: value for key, value in part.items() if value and key not in PROSE} for part in parts]
+    stated = [{key: _pruned(value) for key, value in part.items() if value and key not in PROSE} for part in parts]
     return hashlib.sha256(json_text([one.claim.quantity, stated]).encode()).hexdigest()[:12]
+
+
+def _pruned(value: object) -> object:
+    """Return a value without what is empty in it: a field that is added later changes no digest."""
+    if isinstance(value, dict):
+        return {key: _pruned(inner) for key, inner in value.items() if inner or inner == 0}
+    return [_pruned(inner) for inner in value] if isinstance(value, list) else value
 
 
 def kept(path: Path = FILE) -> dict[str, Kept]:
