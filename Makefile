@@ -100,6 +100,9 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 	@mkdir -p out
 	$(BIN)/python -m heapsmith.bench run --suite micro --suite threads --suite servers --latency --lib peers --lib default --lib owner-batch -o out/large.md --json $(BENCH) > out/large.json
 
+experiments: venv ## measure the log's experiments and make docs/experiments.md of them: hours (EXPERIMENTS="E9 E13": those alone)
+	$(BIN)/python -m heapsmith.bench experiments run $(EXPERIMENTS) --machine epyc --rounds 7 --keep
+
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
 

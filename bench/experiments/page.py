@@ -94,15 +94,21 @@ def _row(book: Book, of: Kept, one: Result) -> list[str]:
 
 
 def _title(book: Book, figures: Mapping[str, Kept]) -> str:
-    measured = [of.conditions for of in figures.values() if of.conditions.rounds]
+    measured = sum(1 for of in figures.values() if of.conditions.rounds)
     signs = [right for _, one in _results(figures) if (right := _judged(book, one)[1]) is not None]
-    parts = [f"{len(figures)} experiments, {len(figures) - len(measured)} not measured since their arms changed"]
-    if measured:
-        of = max(measured, key=lambda one: one.rounds)
-        parts.append(f"up to {of.rounds} rounds on {of.processors} processors, machine {of.machine}")
-        parts += ["quick"] if any(one.quick for one in measured) else []
+    parts = [f"{len(figures)} experiments, {measured} of them measured"]
     parts += [f"predictions with the right sign: {sum(signs)} of {len(signs)}"] if signs else []
     return "; ".join(parts)
+
+
+def conditions(figures: Mapping[str, Kept]) -> str:
+    """Return how the measured figures came about, a sentence for each kind of run."""
+    runs = Counter(of.conditions for of in figures.values() if of.conditions.rounds)
+    return " ".join(
+        f"{count} experiments were measured in up to {of.rounds} rounds{' of quick runs' if of.quick else ''}, on "
+        f"{of.processors} processors, and predicted by the machine file `{of.machine}`."
+        for of, count in runs.items()
+    )
 
 
 def others(figures: Mapping[str, Kept]) -> Words:
@@ -157,7 +163,7 @@ def _figure(value: float | None) -> str:
 
 def markdown(book: Book, figures: Mapping[str, Kept]) -> str:
     """Return the page: the tables, and a paragraph for each experiment in them."""
-    lines = [HEAD]
+    lines = [HEAD, _filled(conditions(figures))]
     for words in tables(book, figures):
         lines += section(words)
     lines += ["", "## What each compares, and why it differs from the log"]

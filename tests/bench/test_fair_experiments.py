@@ -1,6 +1,7 @@
 """The check that experiments are fair: planted experiments with more than one choice, and those of the file."""
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from heapsmith.bench.experiments import run as runs
 from heapsmith.bench.experiments.book import Experiment, designs_of
 from heapsmith.bench.experiments.fair import faults, faults_on
 from heapsmith.model import policy
-from heapsmith.model.errors import CheckFailed
+from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.tools.peers.peers import Library
@@ -64,6 +65,42 @@ def on_calls(tmp_path: Path, one: Experiment, **shape: float) -> list[str]:
 
 def exception(front: dict[str, object], *sizes: int) -> dict[str, object]:
     return {"class_front": [{"sizes": list(sizes), "front": front}]}
+
+
+SMALL = {"phases": 1, "larson": 300, "handover": 3000}
+"""Work by program, of recordings that are only asked which classes get requests; of others 4,000."""
+
+
+@pytest.fixture(scope="session")
+def recordings(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """Short recordings of the file's workloads, each made once."""
+    folder, made = tmp_path_factory.mktemp("recordings"), {}
+
+    def recording(name: str) -> Path:
+        one = BOOK.workloads[name]
+        work = min(SMALL.get(one.micro, 4000), one.work) * runs.QUICK
+        arguments = one.arguments.replace("41943040", "1048576")
+        short = msgspec.structs.replace(one, work=work, arguments=arguments)
+        if name not in made:
+            made[name] = runs._prepared(short, name, folder / name, quick=True)[0]
+        return made[name]
+
+    return recording
+
+
+@pytest.mark.parametrize("name", [name for name, one in BOOK.experiments.items() if len(designs_of(name, one)) > 1])
+def test_the_experiments_are_fair_on_their_workloads(name: str, recordings: Callable[[str], Path]) -> None:
+    one = BOOK.experiments[name]
+    told = {}
+    for workload in one.workloads:
+        try:
+            trace = recordings(workload)
+        except Missing as error:
+            pytest.skip(str(error))
+        gated_arms = {arm.name for arm in one.arms if arm.gates}
+        designs = {arm: design for arm, design in designs_of(name, one).items() if arm not in gated_arms}
+        told[workload] = dict(zip(designs, simulate(trace, list(designs.values())).rows, strict=True))
+    assert faults_on(name, one, told) == []
 
 
 def test_several_fields_need_a_reason() -> None:
