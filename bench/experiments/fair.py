@@ -19,7 +19,7 @@ OUTSIDE = ("design", "hash", "layout")
 """Fields of a Plan that follow from the design's name, or from sizes that the plan states too."""
 PLACES = ("index", "slot_base", "list_base", "transfer_base", "numbers")
 """Fields of a class that follow from the other classes, or from a row that states its own difference."""
-LENGTHS = ("class", "slots_per_heap", "transfer_room", "transfer_slots")
+LENGTHS = ("class", "slots_per_heap", "transfer_room", "transfer_slots", "numbers.transfer_slots")
 """Fields of a Plan that follow from the classes alone."""
 SHARE = 0.001
 """A class is asked for if it gets this share of a workload's allocations: the rest is the program's start."""
@@ -194,6 +194,7 @@ def _flat(prefix: str, value: Any) -> dict[str, Any]:
 def _plan_fields(design: Design) -> dict[str, Any]:
     """Return the fields of the Plan; those of classes by `class.<field>` as lists over classes."""
     plan = msgspec.to_builtins(make_plan(design))
+    plan |= _flat("numbers", plan.pop("numbers"))
     classes = [_flat("class", row) for row in plan.pop("classes")]
     by_class = {key: [row.get(key) for row in classes] for key in classes[0]}
     return {key: value for key, value in plan.items() if key not in OUTSIDE} | by_class

@@ -187,16 +187,21 @@ def _paragraph(book: Book, name: str, of: Kept) -> str:
         found += f" The arms differ in {', '.join(f'`{field}`' for field in one.varies)}. {one.together}"
     if of.skipped:
         return f"{found} It was skipped: {of.skipped}."
+    return " ".join(filter(None, [found, _verdicts(book, of), one.why]))
+
+
+def _verdicts(book: Book, of: Kept) -> str:
+    if not of.conditions.rounds:
+        return "Nothing is measured since the arms changed."
     verdicts = Counter(verdict for one in of.results if (verdict := _judged(book, one)[0]))
     said = ", ".join(f"{verdict} in {count}" for verdict, count in verdicts.items())
-    if not of.conditions.rounds:
-        said = "nothing is measured since the arms changed"
-    return " ".join(filter(None, [found, f"Of its rows, {said}." if said else "", one.why]))
+    return f"Of its rows, {said}." if said else ""
 
 
 def _of_the_log(one: Experiment) -> str:
-    claims = (one.claim.text, *(row.text for row in one.claim.rows))
-    texts = list(dict.fromkeys(filter(None, claims))) + [f"{key} {text}" for key, text in one.figures.items()]
+    texts = [one.claim.text] if one.claim.text else []
+    texts += [f"{row.text} ({row.workload or row.arm})" for row in one.claim.rows if row.text]
+    texts += [f"{key} {text}" for key, text in one.figures.items()]
     return f"The log: {'; '.join(texts)}." if texts else "The log has no figure."
 
 

@@ -184,7 +184,7 @@ def test_a_prediction_keeps_what_was_measured_of_the_same_arms_alone(tmp_path: P
     assert (new.conditions.rounds, new.results[0].changes[0].measured) == (0, None)
     text = page.markdown(book_of_others, {"E12": new})
     assert "| not yet |" in text
-    assert "nothing is measured since the arms changed" in text
+    assert "Nothing is measured since the arms changed." in " ".join(text.split())
     assert "holds here |" not in text
 
 
