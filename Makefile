@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev dev-all demo quick test bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev dev-all demo quick test thorough bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ quick: dev ## after each change: units, tables, layout and the plain model, in 2
 
 test: dev-all ## before a commit that others get: the test suite, in about 10 minutes
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+thorough: dev-all ## after make test: the tests that take seconds and repeat what shorter ones say; CI runs them too
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m 'thorough and not big'
 
 bigcheck: dev-all ## after a change of the heap's C or of the machine: the test suite with its long forms (some hours); goes on where it was interrupted
 	$(BIN)/python -m heapsmith.bench.gates.bigcheck

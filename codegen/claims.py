@@ -248,7 +248,6 @@ def struct_fields(plan: Plan) -> dict[str, dict[str, int]]:
         "slab": {field: hot + offset for field, offset in slab.items()},
         "class_plan": offsets("CLASS", "stride first reciprocal capacity refill slot transfer drain"),
         "front": offsets("FRONT", "held listed list") | _learned(plan),
-        "run_cache": {"length": layout.RUN_CACHE_HEAD},
     }
 
 

@@ -21,11 +21,11 @@ ENUMERATORS = {
             "slab_bytes",
         ),
         *("slab_shift", "superslab_bytes", "bitmap_words", "reciprocal_shift", "run_bins", "run_best_of"),
-        *("run_cache_slots", "run_cache_bytes", "slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
+        *("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
         *("share_percent", "share_slab_bytes", "share_run_bytes", "remap_bytes", "room_share"),
-        *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes", "thp_asked", "thp_slabs_from_bytes"),
-        *("thp_runs_from_bytes", "thp_block_bytes", "thp_never", "tail_bytes", "guard_bytes", "quarantine"),
-        *("transfer_idle", "quarantine_slots", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs"),
+        *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes"),
+        *("tail_bytes", "guard_bytes", "quarantine"),
+        *("quarantine_slots", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs"),
         *(
             "regions",
             "region_bytes",
@@ -40,7 +40,6 @@ ENUMERATORS = {
     )
 } | {
     "SIZE_BIAS": "bias",
-    "TRANSFER_SLOTS": "transfer_room",
     "SLOT_COUNT": "slots_per_heap",
 }
 """By enumerator of plan.h: the field of the Plan with its value."""
@@ -133,5 +132,5 @@ def _class_row(row: ClassPlan) -> Numbers:
     numbers: Numbers = {name: getattr(row, name) for name in ("usable", "stride", "first", "blocks", "reciprocal")}
     moved = ("capacity", "list_capacity", "refill", "flush", "spill", "promote")
     numbers |= {name: getattr(row.front, name) for name in moved}
-    numbers |= {"slot": row.slot_base, "stack": row.stack, "transfer": row.transfer}
-    return numbers | {"transfer_slot": row.transfer_base, "drain": _function(row, "drain")}
+    numbers |= {"slot": row.slot_base, "stack": row.stack}
+    return numbers | row.fields | {"drain": _function(row, "drain")}

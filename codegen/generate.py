@@ -30,6 +30,7 @@ from heapsmith.model.design.plan import Plan, heap_fields, make_plan
 from heapsmith.model.design.toml import design_text
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import staged
+from heapsmith.model.policy.emitted import BEHIND_COUNTS
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
 
@@ -88,7 +89,8 @@ def render(plan: Plan) -> dict[str, str]:
         "slow": {row.NAME: row.CODE for row in policy.TABLES["front"]},
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
-        "heap_fields": [field for _, field in heap_fields(plan.design)],
+        "heap_fields": [field for _, field in heap_fields(plan.design) if field.place != BEHIND_COUNTS],
+        "heap_caches": [field for _, field in heap_fields(plan.design) if field.place == BEHIND_COUNTS],
         "given": rooms.headers(plan),
         "answers": rooms.answers(plan),
         "answering": rooms.answering(plan),

@@ -13,14 +13,6 @@ from heapsmith.model.design.class_plan import ClassPlan
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.policy.emitted import Function
 
-HELPERS = frozenset(
-    {"count_checked", "size_to_class", "slab_of", "owner_of", "in_slab_span", "hs_stack_popped", "hs_stack_pushed"}
-    | {"processor_pop", "processor_push", "processor_popped", "processor_pushed", "processor_heap", "processor_heap_at"}
-    | {"hs_write_header", "link_set", "link_next", "link_decoded", "link_take", "hs_born", "hs_dies", "hs_is_live"}
-    | {"hs_row_of_size", "count_own", "word_set", "word_subtract", "word_add", "hs_slab_pop", "hs_slab_push"}
-)
-"""Inline functions that hot functions may call. They have no loop and call only each other."""
-
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
 NO_CALL = frozenset({"__atomic_store_n", "__atomic_load_n", "__atomic_fetch_add", "__builtin_clzl"})
 """Calls that compile to one instruction."""
@@ -134,7 +126,7 @@ def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
     return [
         _function_set(plan, unit, set(wanted)),
         *(_function(name, what, unit) for name, what in wanted.items()),
-        _helpers(unit),
+        _helpers(plan, unit, wanted),
     ]
 
 
@@ -148,15 +140,21 @@ def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     return judged("shape", "functions", f"alloc and free of {len(straight(plan))} classes, {others}", faults)
 
 
-def _helpers(unit: Unit) -> Row:
-    faults: list[str] = []
-    for name in sorted(HELPERS):
-        if function := unit.functions.get(name) or unit.inline.get(name):
-            facts = Facts(function.body)
-            faults += [
-                f"{name} holds {what}" for what in (*facts.jumps, *(set(facts.calls) - HELPERS - LAST_WORDS - NO_CALL))
-            ]
-    return judged("shape", "inline helpers", "no loop, no call but of each other", faults)
+def _helpers(plan: Plan, unit: Unit, hot: dict[str, Expected]) -> Row:
+    """The inline functions that the hot functions come to: no loop, and no call but of each other."""
+    guard = plan.design.row("hardening").CODE
+    inline = unit.inline | {name: function for name, function in unit.functions.items() if name not in hot}
+    seen = set() if guard.straight else {*guard.born, *guard.born_any, *guard.dies}
+    waiting, faults = [call for what in hot.values() for call in what.calls], list[str]()
+    while waiting:
+        if (name := waiting.pop()) in seen or name not in inline:
+            continue
+        seen.add(name)
+        facts = Facts(inline[name].body)
+        calls = set(facts.calls) - LAST_WORDS - NO_CALL
+        faults += [f"{name} holds {what}" for what in (*facts.jumps, *sorted(calls - inline.keys()))]
+        waiting += calls
+    return judged("shape", "inline helpers", "no loop, no call but of each other", sorted(faults))
 
 
 def _function(name: str, wanted: Expected, unit: Unit) -> Row:

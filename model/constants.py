@@ -17,14 +17,8 @@ def first_bytes(header_bytes: int) -> int:
 RUN_BINS = 128
 RUN_BEST_OF = 32
 """Free runs of a bin, from its head, that an allocation compares."""
-RUN_CACHE_SLOTS = 16
-"""The most runs in a heap's run cache."""
 HUGE_KEPT_MAPPINGS = 16
 """The most freed huge mappings that wait for another request."""
-TRANSFER_BATCHES = 8
-"""The most waiting batches of a class: more hardly helped the benchmark's handover programs."""
-TRANSFER_IDLE = 16
-"""After this many flushes of a class without a refill, its batches go to the store."""
 BUDGET_GROWTH = 4
 """Bytes by which a release budget grows for each byte needed again: a larger step learns with fewer
 page faults how much a program needs.

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from preloaded import program, start
 
+from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.plan import Plan
 
 RUNS = 1 << 60
@@ -34,8 +35,9 @@ def pages_at(plan: Plan, place: int, byte: int) -> str:
     if thp in ("system", "never"):
         return "n" if thp == "never" else "-"
     if place >= RUNS:  # or a mapping: the program writes nothing, so there is no evidence
-        return "h" if plan.thp_runs_from_bytes == 0 else "-"
+        return "h" if plan.numbers.get("thp_runs_from_bytes", 0) == 0 else "-"
     offset = place % plan.region_bytes
-    if plan.small_limit > plan.thp_block_bytes:  # the class of all small blocks here
+    if plan.small_limit > plan.numbers.get("thp_block_bytes", HUGE_PAGE):  # the class of all small blocks here
         return "-"
-    return "h" if offset // plan.superslab_bytes * plan.superslab_bytes >= plan.thp_slabs_from_bytes else "-"
+    small_bytes = plan.numbers.get("thp_slabs_from_bytes", 0)
+    return "h" if offset // plan.superslab_bytes * plan.superslab_bytes >= small_bytes else "-"

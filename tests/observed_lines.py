@@ -98,7 +98,7 @@ class Process:
     def no_heap(self, plan: Plan) -> list[Region]:
         """The heap of threads that have none: the model knows its counters alone, which the helper's steps write."""
         at, size = self.symbols["hs_no_heap"]
-        count, end = plan.layout.count, plan.layout.runs
+        count, end = plan.layout.count, plan.layout.caches
         model = layout.HEAPS - plan.layout.heap_bytes + count
         return [Region(at, count, -1), Region(at + count, end - count, model), Region(at + end, size - end, -1)]
 

@@ -62,7 +62,7 @@ def start(
     *preloads: Path,
     limits: Mapping[int, int] | None = None,
     environment: Mapping[str, str] | None = None,
-    timeout: float = 60,
+    timeout: float = 300,
 ) -> subprocess.CompletedProcess[str]:
     """Run a command to its end under resource limits (by RLIMIT_ number).
 

@@ -31,7 +31,7 @@ def is_chosen(config: pytest.Config) -> bool:
 def is_quick(item: pytest.Item) -> bool:
     """Whether a test is one of the quick ones."""
     parameters = item.callspec.params if hasattr(item, "callspec") else {}
-    left_out = parameters.get("compiled") is True or any(map(item.get_closest_marker, ("slow", "big")))
+    left_out = parameters.get("compiled") is True or any(map(item.get_closest_marker, ("slow", "big", "thorough")))
     return item.get_closest_marker("quick") is not None and not left_out
 
 

@@ -85,7 +85,7 @@ def test_a_batch_that_the_span_has_no_room_for_goes_back(compiled: bool) -> None
 
 def test_numbers_of_the_classes() -> None:
     rows = make_plan(load("background")).classes
-    assert [(row.transfer, *row.numbers.values()) for row in rows if row.size in (16, 512, 4096)] == [
+    assert [(row.fields["transfer"], *row.numbers.values()) for row in rows if row.size in (16, 512, 4096)] == [
         (8, 4, 8),
         (8, 4, 8),
         (8, 4, 8),

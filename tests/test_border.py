@@ -164,6 +164,7 @@ def test_the_recorder_serves_a_first_malloc_under_a_lock(kind: str, stacks: int,
     assert len(list(tmp_path.glob("*.spool"))) == 2  # the program and its child
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", FIRST)
 @pytest.mark.parametrize("design", LIBRARIES)
 def test_a_library_serves_a_first_malloc_under_a_lock(design: str, kind: str) -> None:

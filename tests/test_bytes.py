@@ -180,6 +180,7 @@ def test_ledgers_stop_where_they_say(trace: Path) -> None:
         assert (found.stops, found.average) == (200, mean([expected[event] for event in even]))
 
 
+@pytest.mark.thorough
 def test_resident_ledgers(trace: Path) -> None:
     """A sum of the pages of every region; the peak is that of the simulated page tables."""
     table = told(trace, ["default"], "default", [100])

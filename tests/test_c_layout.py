@@ -109,7 +109,11 @@ PLANTED = {
         "    pool_enter();\n    malloc_trim(0);",
         "9_api/glibc.c is of a higher layer",
     ),
-    "7_large/runs.h": ("#pragma once", '#pragma once\n#include "7_large/run_cache.h"', "7_large has a circle: "),
+    "7_large/runs.h": (
+        "#pragma once",
+        '#pragma once\n#include "7_large/run_cache/run_cache.h"',
+        "7_large has a circle: ",
+    ),
     "8_threads/front/list.h": (
         "#pragma once",
         '#pragma once\n#include "8_threads/front/two_level.h"',

@@ -58,7 +58,7 @@ def play(listener: Ints, kinds: Ints, addresses: Ints, sizes: Ints, writes: Ints
             on_huge(listener, int(addresses[index]), int(sizes[index]))
         else:
             branch(listener, int(addresses[index]), int(sizes[index]))
-        tick(listener)
+        tick(listener, 1)
 
 
 PLAIN = [specialised(play, SINK=CACHES, WIDE=wide) for wide in (0, 1)]
@@ -250,7 +250,7 @@ def test_a_path_is_cold_at_first_and_after_many_events_without_it() -> None:
         *((1, FLUSH, 0), (1, FLUSH, 1), (0, FLUSH, COLD), (1, REFILL, 0)),
     ):
         for _ in range(events):
-            PLAIN_TICK(listener.array)
+            PLAIN_TICK(listener.array, 1)
         PLAIN_ACTS(listener.array, thread)
         PLAIN_TAKES(listener.array, path)
         cold.append(listener.counts().cold_calls)

@@ -49,6 +49,7 @@ def test_what_one_core_cannot_measure_is_any_machines(monkeypatch: pytest.Monkey
     assert load_hardware().costs.keys() >= set(OF_CORES)
 
 
+@pytest.mark.thorough
 def test_what_valgrind_runs_otherwise_is_not_counted(tmp_path: Path) -> None:
     """Valgrind has no restartable sequences: the library of `processor` counts calls of other paths there."""
     designs, trace = [load("processor"), load("default")], trace_of(tmp_path / "t.hst", [32] * 20, freed=True)

@@ -108,6 +108,7 @@ def test_what_is_no_profile() -> None:
         parse(["nothing\n"])
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_real_replay(tmp_path: Path) -> None:
     """What is counted is the trace's: twice the events cost twice the instructions of the hit path, to the last one."""
@@ -127,6 +128,7 @@ def test_a_real_replay(tmp_path: Path) -> None:
     assert cached.d1_misses > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 @pytest.mark.parametrize("name", ["default", "by-class", "sll", "checks", "hardened"])
 def test_the_shipped_constants_are_of_the_library_of_today(name: str, tmp_path: Path) -> None:

@@ -143,6 +143,20 @@ def test_names_do_not_change_the_hash_and_numbers_do() -> None:
     assert msgspec.structs.replace(design, slab_bytes=32_768).hash() != design.hash()
 
 
+UNSTATED = {field: policy.default(field) for field in policy.TABLES}
+WORDS = [field for field, row in UNSTATED.items() if hasattr(row, "OFF") and not hasattr(row, "Params")]
+
+
+@pytest.mark.parametrize("field", WORDS)
+def test_what_a_design_has_without_stating_it_can_be_stated(field: str) -> None:
+    """A file by the name of the row, a change also by "off": it is the same design."""
+    text = "name = 'a'\nsizes = [16]\nfront = { kind = 'array_stack' }\n"
+    without, name = parse(text, "a.toml"), policy.default(field).NAME
+    stated = parse(f"{field} = '{name}'\n{text}", "a.toml")
+    assert (stated, stated.hash()) == (without, without.hash())
+    assert changed(without, "a", {field: name}) == changed(without, "a", {field: "off"}) == without
+
+
 def test_an_unknown_design_suggests_the_nearest() -> None:
     with pytest.raises(BadInput, match="did you mean 'default'"):
         load("defualt")

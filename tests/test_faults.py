@@ -98,6 +98,7 @@ def test_calls_that_fail_do_no_harm() -> None:
     assert complaints("default", faults_of("default", all_of_them=False)) == []
 
 
+@pytest.mark.thorough
 def test_calls_that_fail_near_a_limit_do_no_harm() -> None:
     """Each slab is opened by a call of its own then."""
     assert undisturbed("default", NEAR)[0]["mprotect"] > 2 * undisturbed("default")[0]["mprotect"]

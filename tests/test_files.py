@@ -65,6 +65,7 @@ def test_writers_at_once_do_not_mix(tmp_path: Path) -> None:
     assert os.listdir(tmp_path) == ["file"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None:
     """Files may have 200 bytes: each command says which one it could not write, and never that it was its output."""

@@ -16,6 +16,7 @@ def _runs(count: int) -> list[dict[str, float]]:
     return [{name: float(random.integers(1, 10_000)) for name in COSTS} for _ in range(count)]
 
 
+@pytest.mark.slow
 def test_it_recovers_the_costs() -> None:
     runs = _runs(40)
     found = fit(runs, [price(run, COSTS) for run in runs])

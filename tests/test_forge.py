@@ -44,6 +44,7 @@ RESULTS = ["exit_status", "trace", "tuned", "simulated", "verified", "measured",
 """What a forge finds, in this order."""
 
 
+@pytest.mark.thorough
 def test_forge(call: Call, tmp_path: Path) -> None:
     out = tmp_path / "my.job"
     out.mkdir()

@@ -103,6 +103,7 @@ def odd(ignored: set[int], files: tuple[int, ...] = ()) -> None:
         os.close(file)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OURS)
 def test_a_program_gets_what_heapsmith_was_given(name: str, tmp_path: Path) -> None:
     (tmp_path / "with space").mkdir()
@@ -127,6 +128,7 @@ def test_a_built_library_runs_without_a_compiler(tmp_path: Path) -> None:
     same_but("run", given, told(run, tmp_path, entries, **how))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", OURS)
 def test_a_bare_environment_stays_bare(name: str, tmp_path: Path) -> None:
     """In the C locale Python sets LC_CTYPE in its own environment (PEP 538)."""

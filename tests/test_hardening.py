@@ -122,6 +122,7 @@ def test_what_the_page_says(name: str, level: str) -> None:
     holds(name, level, design_of(level, listed=name == "write_link"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("classifier", ["class_region", "header"])
 @pytest.mark.parametrize("name", sorted(set(table()) - {"write_link", "underflow"}))
 def test_under_the_other_classifiers(name: str, classifier: str) -> None:

@@ -164,6 +164,7 @@ def test_mapped_files_may_have_any_name(tmp_path: Path) -> None:
     assert tree.offset[tree.path(1)].tolist() == [0x20, 0x10]
 
 
+@pytest.mark.thorough
 def test_standard_input_is_named(tmp_path: Path) -> None:
     """A file of memray may come through a pipe; damage to it names standard input."""
     command = [sys.executable, "-m", "heapsmith", "trace", "import", "-", "-o", str(tmp_path / "out.hst")]

@@ -150,7 +150,7 @@ ONCE_UNNOTICED = [
         " * BUDGET_GR",
         "a counter differs",
     ),
-    Known(PROGRAMS, BY_PROGRAMS, "6_slabs/transfer.c", "empty(&hs_no_heap, shard, class);", ";", "figures"),
+    Known(PROGRAMS, BY_PROGRAMS, "6_slabs/transfer/batches.c", "empty(&hs_no_heap, shard, class);", ";", "figures"),
     Known(KEEPS_HUGE, by_deletes_and_trims, "7_large/huge.c", "block.mark = 0;", ";", "delete_unmarked"),
     Known(
         KEEPS_HUGE, by_deletes_and_trims, "7_large/huge.c", "bytes += gone.pages * PAGE_BYTES;", ";", "malloc_trim_huge"

@@ -8,7 +8,6 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
-from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -72,12 +71,7 @@ PYTHON = [path for folder in (*MAY_IMPORT, *DATA, "tests") for path in sorted((R
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
 
 
-imported = cache(architecture.imported)
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
+imported, parsed = architecture.imported, architecture.parsed
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)
@@ -135,7 +129,7 @@ def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
     """The functions of the product's modules, each with where it stands."""
     for path in PYTHON:
         if path.relative_to(ROOT).parts[0] != "tests":
-            for node in ast.walk(parsed(path)):
+            for node in architecture.statements(parsed(path).body):
                 if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
                     yield f"{path}:{node.lineno}: {node.name}", node
 

@@ -68,6 +68,7 @@ def first_alike(found: Sequence[int], of: Sequence[int]) -> list[int]:
     return [of[list(found).index(number)] for number in found]
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck), database=None)
 @given(online=TEXT, lists=st.dictionaries(st.integers(0, 20) | st.just(1023), TEXT, max_size=6))
 @example(online="1-1,3", lists={1: "2-2", 3: "8191"})

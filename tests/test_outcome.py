@@ -9,7 +9,7 @@ import pytest
 from traces import crowded_trace, random_trace
 
 from heapsmith.model.constants import PAGE
-from heapsmith.model.design.design import load
+from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.release import budget as release_budget
@@ -67,6 +67,37 @@ def test_averages_are_over_time(tmp_path: Path, high_ns: int, low_ns: int) -> No
     assert found.committed_average == pytest.approx(rest + 64 * PAGE * share, rel=0.02)
     assert found.committed_end < 64 * PAGE <= found.committed_peak
     assert found.run_ns == high_ns + low_ns
+
+
+def test_what_lives_for_few_events_and_long_counts_by_its_time(tmp_path: Path) -> None:
+    """A point of the time line is 8 events here; the large block lives for one, and for nine tenths of the time."""
+    small, pages, late, high_ns = 4000, 1000, 3001, 9 * 10**9
+    op = [*[Op.MALLOC, Op.FREE] * (small // 2), Op.MALLOC, Op.FREE, *[Op.MALLOC, Op.FREE] * (small // 2)]
+    size = [*[16, 0] * (small // 2), pages * PAGE, 0, *[16, 0] * (small // 2)]
+    number = np.arange(len(op))
+    times = number * (10**9 // len(op)) + high_ns * (number > small)
+    none = np.zeros(len(op), np.int64)
+    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
+        writer.append(Chunk.of(op[:late], none[:late], none[:late], size[:late], none[:late], times[:late]))
+        writer.append(Chunk.of(op[late:], none[late:], none[late:], size[late:], none[late:], times[late:]))
+        writer.close()
+    plain = changed(GIVES_BACK, "plain", {"transfer_bytes": 0})
+    found = simulate(tmp_path / "t.hst", [plain], hardware=load_hardware()).rows[0]
+    assert found.touches is not None
+    share = high_ns / float(times[-1])
+    rest = found.committed_peak - pages * PAGE
+    assert rest < 0.1 * found.committed_peak
+    for average in (found.touches.resident_average, found.statistics.committed_average):
+        assert average == pytest.approx(rest + pages * PAGE * share, rel=0.05)
+
+
+@pytest.mark.parametrize(("ran", "run_ns"), [([4], 4 * 10**6), ([1], 10**6), ([4, 2], 6 * 10**6), ([0], 4 * 10**6)])
+def test_the_run_is_the_processor_time_of_all_threads(tmp_path: Path, ran: list[int], run_ns: int) -> None:
+    """A program that waits for three quarters of its time ran for one; where samples tell nothing, for all of it."""
+    half_ns = 2 * 10**6
+    trace = rising_and_falling(tmp_path / "t.hst", half_ns, half_ns, [(4, one) for one in ran], len(ran))
+    assert Source(trace).run_ns == pytest.approx(run_ns, rel=0.02)
+    assert Source(rising_and_falling(tmp_path / "n.hst", 0, 0, [(4, one) for one in ran], len(ran))).run_ns == 0
 
 
 def test_giving_pages_back_takes_time_and_saves_memory(tmp_path: Path) -> None:

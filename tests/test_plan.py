@@ -109,7 +109,7 @@ def test_release_and_spans() -> None:
     plan = make_plan(Design("x", [16], release=release_budget.Params(10, 20, 30, "free"), run_cache_bytes=8192))
     assert (plan.slab_budget_bytes, plan.run_budget_bytes, plan.most_budget_bytes) == (10, 20, 30)
     assert plan.release_lazily == 1
-    assert plan.run_cache_bytes == 8192
+    assert plan.numbers["run_cache_bytes"] == 8192
     assert (plan.regions, plan.region_bytes, plan.slab_span_bytes) == (1, 1 << 38, 1 << 38)
     assert plan.slab_classes_bytes == plan.span_slabs == 1 << 22
     region = Design("x", [16, 32, 48], classifier="class_region", empties="dedicated", release=release_keep.Params())

@@ -1,6 +1,7 @@
 """The policy tables: every row is whole, reached by its code, and used by a built-in design."""
 
 import re
+from importlib import import_module
 from types import ModuleType
 
 import pytest
@@ -15,34 +16,6 @@ from heapsmith.model.heap import events
 
 pytestmark = pytest.mark.quick
 
-NEEDED = {
-    "front": ("LEVELS", "IS_STACK", "BATCHED", "Params", "derive", "push", "push_lines", "drain"),
-    "classifier": ("HEADER_BYTES", "REGIONS", "CLASS_MAP", "class_lines"),
-    "slab_choice": ("gives", "attach", "add", "remove", "lets_go", "members"),
-    "empties": ("PER_CLASS", "pool"),
-    "remote": ("OWNED", "stays", "needs_heap"),
-    "release": ("AGES", "BUDGETED", "Params", "goes", "grown"),
-    "hardening": ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "GUARDED", "Params"),
-    "foreign": ("PROBES", "TRUSTS", "CODE"),
-    "prewarm": (),
-    "size_lookup": ("PER_BYTE", "table_step", "CODE", "size_lines"),
-    "populate": (),
-    "growth": (),
-    "rounding": (),
-    "block_index": ("AT", "DIVIDES"),
-    "freed_blocks": ("MARKS", "words", "take", "give", "begin", "end_lines", "members"),
-    "counting": ("COUNTS_HITS",),
-    "learner": (),
-    "huge_cache": (),
-    "slab_record": ("TABLE", "numbers"),
-    "pool": ("SWAPS", "LOCKED"),
-    "background": (),
-    "ownership": ("CALLS", "IN_RECORD"),
-    "unmapping": (),
-    "shards": ("LOCKED", "CACHED"),
-    "segregation": (),
-    "heaps": ("DISPATCH", "HITS", "POPS", "PUSHES", "FULL", "SPARE"),
-}
 OF_A_PROGRAM = {"foreign", "segregation"}
 """What one program alone makes a choice of."""
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
@@ -50,7 +23,8 @@ ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 
 @pytest.mark.parametrize(("field", "row"), ROWS, ids=lambda part: getattr(part, "NAME", part))
 def test_row_is_whole(field: str, row: ModuleType) -> None:
-    assert [name for name in NEEDED[field] if not hasattr(row, name)] == []
+    room = import_module(row.__name__.rpartition(".")[0])
+    assert [name for name in getattr(room, "NEEDED", ()) if not hasattr(row, name)] == []
     assert policy.row(field, row.NAME) is row
     assert row.__name__.rpartition(".")[2] == row.NAME
     assert str(row.__doc__).endswith((".", ".\n"))
@@ -114,7 +88,7 @@ def test_covering_designs_have_every_legal_pair_and_all_numbers() -> None:
     plans = [make_plan(design) for design in designs]
     assert {plan.quarantine for plan in plans if plan.hardening == "full"} == {0, 3, 8}
     assert {plan.guard_slabs for plan in plans} == {0, 1}
-    assert {plan.run_cache_bytes for plan in plans} == {0, 8192, 65_536}
+    assert {plan.numbers.get("run_cache_bytes", 0) for plan in plans} == {0, 8192, 65_536}
     budgets = [plan for plan in plans if plan.design.release.__struct_config__.tag == "budget"]
     assert {plan.slab_budget_bytes for plan in budgets} == {0, 8192, 20_000}
     assert {plan.most_budget_bytes for plan in budgets} == {0, 24_000, 1 << 20}

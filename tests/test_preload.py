@@ -96,6 +96,7 @@ def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess
     return done
 
 
+@pytest.mark.thorough
 def test_commands_at_such_paths(library: Path, tmp_path: Path) -> None:
     """Library, trace and output: the cache is a safe one."""
     folder = library.parent

@@ -28,6 +28,7 @@ def why_not() -> str:
     return f"not installed: {', '.join(lacking)}" if lacking else ""
 
 
+@pytest.mark.thorough
 def test_the_shell_blocks_run(tmp_path: Path) -> None:
     if reason := why_not():
         pytest.skip(reason)

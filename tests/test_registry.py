@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 from covering import covering_designs
-from program import NONE, plain_and_compiled
+from loaded import unchecked_library
+from program import NONE
 from test_conformance import run
 from test_lines import SPAN_BYTES, differences, events
 
@@ -44,12 +45,15 @@ def test_too_many_superslabs() -> None:
 
 
 class Probes:
-    """A heap whose events tell which lines of the table they touch, and whether they write: (line, 1 or 0)."""
+    """A heap whose events tell which lines of the table they touch, and whether they write: (line, 1 or 0).
 
-    def __init__(self, compiled: bool) -> None:
+    Not compiled: a loop with a log and rare rows takes a minute, and no other test has it.
+    """
+
+    def __init__(self) -> None:
         self.listener = Listener(load_hardware("default"), LOG, 1 << 16)
         self.simulator = Simulator(
-            make_plan(LARGE), compiled=compiled, listener=self.listener, application=Application("none", "none")
+            make_plan(LARGE), compiled=False, listener=self.listener, application=Application("none", "none")
         )
 
     def step(self, op: Op, block: int, size: int = 0) -> list[tuple[int, int]]:
@@ -59,11 +63,10 @@ class Probes:
         return [((at - ends[0]) // LINE, write) for at, write in self.listener.log() if ends[0] <= at < ends[1]]
 
 
-@plain_and_compiled
-def test_probes_go_on_behind_the_last_slot(compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_probes_go_on_behind_the_last_slot(monkeypatch: pytest.MonkeyPatch) -> None:
     """The home of superslab k is -k / 2, rounded down: 0, 255, 255, 254, 254."""
     monkeypatch.setattr(registry, "FACTOR", 511 << 23)
-    heap = Probes(compiled)
+    heap = Probes()
     assert heap.step(Op.MALLOC, 0, SLAB) == [(0, 1)]
     assert heap.step(Op.MALLOC, 1, SLAB) == [(15, 1)]
     assert heap.step(Op.MALLOC, 2, SLAB) == [(15, 0), (0, 0), (0, 1)]  # slots 255, 0 and 1
@@ -73,9 +76,8 @@ def test_probes_go_on_behind_the_last_slot(compiled: bool, monkeypatch: pytest.M
     assert heap.step(Op.FREE, 3) == [(15, 0)]
 
 
-@plain_and_compiled
-def test_superslabs_that_follow_one_another_seldom_collide(compiled: bool) -> None:
-    heap = Probes(compiled)
+def test_superslabs_that_follow_one_another_seldom_collide() -> None:
+    heap = Probes()
     assert [len(heap.step(Op.MALLOC, block, SLAB)) for block in range(128)] == [1] * 128
 
 
@@ -104,8 +106,8 @@ def test_lines_of_superslabs_that_collide(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert differences(make_plan(design), library, events(5, 400, 2), tmp_path) == []
 
 
-def test_a_pointer_into_no_superslab_is_no_block(tmp_path: Path) -> None:
-    library = ctypes.CDLL(str(build(load("registry"), tmp_path / "library.so")))
+def test_a_pointer_into_no_superslab_is_no_block() -> None:
+    library = ctypes.CDLL(str(unchecked_library(load("registry"))))
     library.malloc.restype, library.malloc.argtypes = ctypes.c_void_p, [ctypes.c_size_t]
     library.malloc_usable_size.restype = ctypes.c_size_t
     library.malloc_usable_size.argtypes = library.free.argtypes = [ctypes.c_void_p]

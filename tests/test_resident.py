@@ -152,11 +152,11 @@ def test_what_fits_nowhere_is_noticed() -> None:
         listener.counts()
 
 
-def test_the_average_is_over_events() -> None:
+def test_the_average_is_over_time() -> None:
     listener = fresh()
     assert listener.counts().resident_average == 0
-    for page in range(3):
+    for page, passed in enumerate((5, 0, 2)):
         TOUCH(listener.array, page * PAGE, 0)
-        TICK(listener.array)
-    TICK(listener.array)
-    assert listener.counts().resident_average == (1 + 2 + 3 + 3) * PAGE / 4
+        TICK(listener.array, passed)
+    listener.elapse(3)
+    assert listener.counts().resident_average == (1 * 5 + 3 * (2 + 3)) * PAGE / 10

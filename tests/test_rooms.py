@@ -28,7 +28,9 @@ EXCEPTIONS = {
 
 def numbers_of(room: str) -> set[str]:
     rows = next(rows for rows in policy.TABLES.values() if room_of(rows[0].__name__) == room)
-    return {name for row in rows for kind in ("NUMBERS", "CLASS_NUMBERS") for name in getattr(row, kind, ())}
+    return {
+        name for row in rows for kind in ("NUMBERS", "CLASS_NUMBERS", "CLASS_FIELDS") for name in getattr(row, kind, ())
+    }
 
 
 def room_of(module: str) -> str:

@@ -165,6 +165,7 @@ def launched(cpu: int = 100, rss: int = 100, output: str = "", status: int = 0, 
     return Run(used, f"{output} {status} {number}", "")
 
 
+@pytest.mark.slow
 def test_known_are_narrow_intervals_to_the_pivot() -> None:
     steady, unsteady = [launched(100)] * 5, [launched(cpu) for cpu in (100, 100, 130, 100, 130)]
     assert is_known([steady, steady], pivot=0)
@@ -191,6 +192,7 @@ def test_outputs(its: list[Run], wanted: list[Run], same: bool | None) -> None:
     assert same_output(its, wanted) is same
 
 
+@pytest.mark.slow
 def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
     began = time.monotonic()
     with pytest.raises(CheckFailed, match=r"killed: it had not ended after 1 s"):

@@ -110,6 +110,7 @@ SCRUBBED: dict[str, Callable[[Path], list[str]]] = {
 SPAWNS = "import subprocess, sys; [subprocess.run([sys.argv[1]], env={}) for _ in range(4)]"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("wrapper", SCRUBBED)
 def test_no_verdict_on_a_program_behind_a_scrubbed_environment(folder: Path, wrapper: str, tmp_path: Path) -> None:
     command = SCRUBBED[wrapper](folder)
@@ -187,6 +188,7 @@ def test_run_says_which_process_it_did_not_serve(folder: Path) -> None:
     assert len(said) == 1
 
 
+@pytest.mark.thorough
 def test_run_ends_with_its_counters_or_a_word(folder: Path, tmp_path: Path) -> None:
     def run(stats: str, *command: str) -> list[str]:
         words = [sys.executable, "-m", "heapsmith", "run", "--stats", stats, "default", "--", *command]
@@ -283,6 +285,7 @@ def everywhere_works() -> bool:
     return os.geteuid() == 0 and done.returncode == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not everywhere_works(), reason="expected root, who may make mount namespaces")
 @pytest.mark.parametrize("wrapper", ["env -i", "unset"])
 def test_everywhere_reaches_through_a_scrubbed_environment(folder: Path, wrapper: str, tmp_path: Path) -> None:

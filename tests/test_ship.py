@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from covering import soon
 from test_cli import Call
 from traces import random_trace
 
@@ -23,6 +22,11 @@ COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 PERL = ["perl", "-e", 'my %h = map { $_ => "x" x ($_ % 500) } 1 .. 20_000; print length join "", %h']
 
 
+def rank(name: str) -> pytest.MarkDecorator:
+    """When a design's test runs: of SOME in CI, of others in the long forms."""
+    return pytest.mark.thorough if name in SOME else pytest.mark.big
+
+
 def compiled(folder: Path, compiler: str, *words: str) -> Path:
     """The library of a folder, by the words of its README, where nothing else is."""
     library = folder / f"lib{compiler}.so"
@@ -35,7 +39,9 @@ def compiled(folder: Path, compiler: str, *words: str) -> Path:
 
 @pytest.mark.parametrize("compiler", COMPILERS)
 @pytest.mark.parametrize("single", [False, True], ids=["folder", "single"])
-@pytest.mark.parametrize("name", soon(builtin_names(), SOME))
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=[] if name == SOME[0] else rank(name)) for name in builtin_names()]
+)
 def test_it_compiles_by_itself_and_is_the_models_heap(name: str, single: bool, compiler: str, tmp_path: Path) -> None:
     folder = tmp_path / "with space"
     design = load(name)
@@ -54,6 +60,7 @@ def test_it_compiles_by_itself_and_is_the_models_heap(name: str, single: bool, c
         assert under == plain
 
 
+@pytest.mark.thorough
 def test_make_builds_what_build_builds(tmp_path: Path, call: Call) -> None:
     """The units, the flags and the linker script are those of `heapsmith build`."""
     ship(load("default"), tmp_path)
@@ -71,6 +78,7 @@ def code(library: Path) -> list[str]:
     return sorted(f"{line[3]} {line[1]}" for line in map(str.split, shown.splitlines()) if line[2:3] in (["t"], ["T"]))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("of", [folder_of, single_of])
 def test_all_words_are_true(of: Callable[..., dict[str, bytes]]) -> None:
     """Each file says on its first line what is in it; nothing is included that is not there; no path is a machine's."""

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
 from conftest import Answer
 from traces import random_trace
@@ -13,6 +14,7 @@ from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import simulator as simulators
+from heapsmith.model.heap.events import TIME_UNIT
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import BUILTIN, load_hardware
 from heapsmith.model.policy.front import array_stack as front_array_stack
@@ -116,6 +118,15 @@ def test_hardware_and_price(short: Path) -> None:
     assert simulate(short, [load("default")], hardware=uncalibrated).rows[0].price is None
 
 
+def test_a_price_says_which_flags_it_does_not_know(short: Path) -> None:
+    designs = [load("default"), load("flags")]
+    assert simulate(short, designs).notes == []
+    priced = msgspec.structs.replace(load_hardware(), costs={"instructions": 0.25})
+    (note,) = simulate(short, designs, hardware=priced).notes
+    flags = " ".join(designs[1].compile_flags or ())
+    assert note == f"flags: priced without {flags}: what flags change must be measured"
+
+
 def test_the_time_line_tells_resident_bytes(short: Path) -> None:
     row = simulate(short, [load("default")], hardware=load_hardware()).rows[0]
     assert row.touches is not None
@@ -123,7 +134,13 @@ def test_the_time_line_tells_resident_bytes(short: Path) -> None:
     assert len(resident) == 120  # a point per event
     assert resident[-1] == row.touches.resident_bytes
     assert max(resident) == row.touches.resident_peak
-    assert sum(resident) / 120 == row.touches.resident_average
+    times = [int(time) >> TIME_UNIT for chunk in TraceReader(short) for time in chunk.time_ns]
+    assert len(times) == 120
+    spans = np.diff(times)
+    assert row.touches.resident_average == spans @ resident[:-1] / spans.sum()
+    assert (
+        row.statistics.committed_average == spans @ [point[2] for point in row.statistics.timeline][:-1] / spans.sum()
+    )
 
 
 def test_the_command_tells_what_the_machine_counts(call: Callable[..., Answer], short: Path, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def built(folder: Path, compiler: str, debug: str) -> tuple[Path, set[str]]:
     return Path(made.path), {f"{'Depot::fill' if row > FILL else keep} ({SOURCE.name}:{row})" for row in ROWS}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("compiler", "debug"), COMPILERS)
 def test_each_container_is_a_row_at_the_users_line(
     tmp_path: Path, compiler: str, debug: str, monkeypatch: pytest.MonkeyPatch

@@ -50,7 +50,7 @@ def test_neighbours_are_legal_and_keep_what_is_fixed(name: str) -> None:
 def test_single_choices_lead_to_every_row_of_every_table() -> None:
     """Other fields follow where a row needs them; what needs certain sizes comes with a built-in design."""
     found = list(neighbours(DEFAULT, DEFAULT.sizes[:1], huge_pages=True, processors=True))
-    for field in policy.TABLES:
+    for field in policy.NAMED:
         if field in FIXED:
             continue
         rows = {one.row(field).NAME for one in found} | {DEFAULT.row(field).NAME}
@@ -79,7 +79,7 @@ def test_rows_of_pages_alone_and_together() -> None:
 def test_a_refusal_is_a_value(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has the fields that its words name, the first at their begin."""
     design, seen = load("default"), set[str]()
-    for field, other in permutations([name for name in policy.TABLES if name != "front"], 2):
+    for field, other in permutations([name for name in policy.NAMED if name != "front"], 2):
         for value, beside in product(space.choices(field), space.choices(other)):
             refusal = msgspec.structs.replace(design, **{field: value, other: beside}).why_not_valid()
             if refusal is not None:

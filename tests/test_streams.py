@@ -25,6 +25,7 @@ INFO = [b"trace", b"info"]
 SIMULATE = [b"simulate", b"--design", b"bare"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("encoding", "command"),
     [
@@ -59,6 +60,7 @@ def test_a_design_names_any_trace(trace: Path, tmp_path: Path) -> None:
     assert "Tuned for \\udce9.hst" in tuned.read_text(encoding="utf-8")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("closed", "lost"),
     [(">&-", 3), pytest.param("2>&-", 0, marks=pytest.mark.big), ("<&- >&- 2>&-", 3)],

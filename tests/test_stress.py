@@ -148,6 +148,7 @@ def test_sanitized(design: Design, sanitizer: Sanitizer, tmp_path: Path) -> None
     sanitize(design, sanitizer, tmp_path, "--operations", "8000")
 
 
+@pytest.mark.thorough
 def test_figures_of_other_threads_are_read_without_a_race(tmp_path: Path) -> None:
     """Where threads own stores and quarantines, at which mallinfo2 looks while they work."""
     owning = [design for design in COVERING if design.row("remote").OWNED]
@@ -168,6 +169,7 @@ ORDERS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "change"), ORDERS, ids=["owner", "owner-queue"])
 def test_thread_sanitizer_sees_a_missing_order(name: str, change: Change, tmp_path: Path) -> None:
     """A list that is taken without acquire, a link that is stored without an order: no x86 shows it."""
@@ -309,7 +311,7 @@ def budget(design: Design) -> int:
     plan = make_plan(design)
     rows = [row for row in plan.classes if row.front.kind != "none"]
     fronts = sum((row.room + row.front.list_capacity) * row.stride for row in rows)
-    transfer = sum(row.transfer * row.front.flush * row.stride for row in rows)
+    transfer = sum(row.fields.get("transfer", 0) * row.front.flush * row.stride for row in rows)
     kept = design.release.slab_budget_bytes + design.release.run_budget_bytes
     mappings = plan.numbers.get("huge_kept_bytes", 0)
     return kept + design.run_cache_bytes + mappings + fronts + transfer
@@ -330,10 +332,12 @@ def tables(design: Design, small_bytes: int) -> int:
 def ahead(design: Design, slabs: list[int]) -> int:
     """Bytes of slabs that nobody took, at most: where classes have regions, the last huge page of each with slabs."""
     plan = make_plan(design)
-    if not plan.thp_asked or design.classifier != "class_region":
+    if design.thp not in ("always", "grown") or design.classifier != "class_region":
         return 0
     rows = zip(plan.classes, slabs, strict=True)
-    return HUGE_PAGE * sum(acquired > 0 and row.stride <= plan.thp_block_bytes for row, acquired in rows)
+    return HUGE_PAGE * sum(
+        acquired > 0 and row.stride <= plan.numbers.get("thp_block_bytes", HUGE_PAGE) for row, acquired in rows
+    )
 
 
 def check_spike(name: str, form: str, mib: int) -> None:

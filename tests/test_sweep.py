@@ -181,6 +181,7 @@ def test_equal_designs_and_traces_are_simulated_once(tmp_path: Path) -> None:
     assert len(rows_of(tmp_path / "r.parquet")) == 4
 
 
+@pytest.mark.thorough
 def test_processes_find_the_same_and_a_killed_one_loses_nothing(tmp_path: Path) -> None:
     asked = request(tmp_path)
     swept(fleet.Request(asked.variants, [], asked.traces, None, tmp_path / "whole"), tmp_path / "whole.parquet")

@@ -66,6 +66,7 @@ def tables(draw: st.DrawFn) -> Words:
     return Words(draw(PHRASE), columns, rows)
 
 
+@pytest.mark.thorough
 @settings(deadline=None)
 @given(tables(), st.integers(1, 120))
 @pytest.mark.slow
@@ -90,6 +91,7 @@ def test_what_is_drawn_is_whole_and_fits(words: Words, width: int) -> None:
         assert all(len(line) <= max(width, least(words.title)) for line in lines)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("width", [60, 80, 100, 200])
 @pytest.mark.slow
 def test_what_commands_print_fits(call: Callable[..., Answer], monkeypatch: pytest.MonkeyPatch, width: int) -> None:

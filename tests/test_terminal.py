@@ -60,6 +60,7 @@ COMMANDS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", COMMANDS, ids=lambda words: " ".join(words[:2] + words[3:4]).replace("\x1b", "ESC"))
 def test_every_command_prints_plain_lines(
     call: Callable[..., Answer], recorded: tuple[Path, Path], tmp_path: Path, words: list[str]
@@ -80,6 +81,7 @@ def test_every_command_prints_plain_lines(
             assert max(map(len, answer.out.splitlines()), default=0) < 300
 
 
+@pytest.mark.thorough
 def test_names_are_told_apart(call: Callable[..., Answer], recorded: tuple[Path, Path]) -> None:
     """The escapes say what the name is, and the JSON has all of it."""
     found = json.loads(call("leaks", recorded[0], "--json").out)["leaks"]
@@ -90,6 +92,7 @@ def test_names_are_told_apart(call: Callable[..., Answer], recorded: tuple[Path,
     assert LONG[:200] not in shown
 
 
+@pytest.mark.thorough
 def test_a_page_has_the_names_as_text(call: Callable[..., Answer], recorded: tuple[Path, Path], tmp_path: Path) -> None:
     assert call("report", recorded[1], "-o", tmp_path / "page.html").status == 0
     page = (tmp_path / "page.html").read_text()

@@ -149,6 +149,7 @@ sys.stdin.read()
 """
 
 
+@pytest.mark.thorough
 def test_a_python_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONMALLOC", "malloc")
     run = Stepped(["/usr/bin/python3", "-c", PYTHON], tmp_path / "r.json", unchecked_library(load("counting")))
@@ -160,6 +161,7 @@ def test_a_python_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         run.process.kill()
 
 
+@pytest.mark.thorough
 def test_looks_at_busy_threads(tmp_path: Path) -> None:
     """Counters never fall, blocks are never fewer than none, and the process is alive and well."""
     with stepped("default", tmp_path) as run:

@@ -49,6 +49,7 @@ def fit(mixed: Path) -> PhasesFit:
     return fit_trace(mixed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("events", [1, 777, 6000, 15_001])
 def test_a_synthetic_trace_is_valid_and_as_long_as_asked(fit: PhasesFit, tmp_path: Path, events: int) -> None:
     footer = synthesise(fit, tmp_path / "out.hst", events=events)

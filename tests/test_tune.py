@@ -169,6 +169,7 @@ def test_the_number_of_simulations_decides_the_result(trace: Path, tuned: Tuned)
     assert other.spent.simulations == tuned.spent.simulations
 
 
+@pytest.mark.thorough
 def test_a_resumed_search_repeats_nothing_and_goes_on(trace: Path, tuned: Tuned) -> None:
     again = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(resume=True))
     assert (again.spent.simulations, again.spent.glances) == (0, 0)
@@ -335,6 +336,7 @@ def test_bases_and_machines_that_serve_no_search(trace: Path) -> None:
         tune(trace, base=DEFAULT, name="made", hardware=bare)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("stage", "after", "jobs"),
     [

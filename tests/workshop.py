@@ -232,11 +232,14 @@ class AgainstModel:
 
 BEHAVIOURS = {
     **dict.fromkeys(
-        ("6_slabs/slabs.c", "6_slabs/transfer.c", "8_threads/large.c", "7_large/huge.c", "2_system/os.c"),
+        ("6_slabs/slabs.c", "6_slabs/transfer/batches.c", "8_threads/large.c", "7_large/huge.c", "2_system/os.c"),
         ("malloc_trim", "memory_"),
     ),
     **dict.fromkeys(
-        ("7_large/runs.c", "7_large/run_ages.c", "7_large/run_cache.c", "7_large/run_extents.c", "7_large/run_pages.c"),
+        (
+            *("7_large/runs.c", "7_large/run_ages.c", "7_large/run_cache/exact.c", "7_large/run_extents.c"),
+            "7_large/run_pages.c",
+        ),
         ("malloc_trim", "memory_"),
     ),
     "4_blocks/hardening/guards.c": ("limit_aligned", "memory_"),
@@ -251,7 +254,9 @@ BEHAVIOURS = {
 NO_TRACE = frozenset(("9_api/glibc.c", "9_api/operators.c"))
 """Those of them that no trace shows anything of."""
 
-ADVISES = frozenset(("2_system/os.c", "6_slabs/slabs.c", "7_large/run_pages.c", "7_large/huge.c"))
+ADVISES = frozenset(
+    ("2_system/os.c", "6_slabs/slabs.c", "7_large/thp/sampled_runs.c", "7_large/run_pages.c", "7_large/huge.c")
+)
 """Files that ask for huge pages, which no counter and no address shows."""
 
 MISUSE = {

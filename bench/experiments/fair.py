@@ -19,7 +19,7 @@ OUTSIDE = ("design", "hash", "layout")
 """Fields of a Plan that follow from the design's name, or from sizes that the plan states too."""
 PLACES = ("index", "slot_base", "list_base", "transfer_base", "numbers")
 """Fields of a class that follow from the other classes, or from a row that states its own difference."""
-LENGTHS = ("class", "slots_per_heap", "transfer_room", "transfer_slots", "numbers.transfer_slots")
+LENGTHS = ("class", "slots_per_heap", "numbers.transfer_slots")
 """Fields of a Plan that follow from the classes alone."""
 SHARE = 0.001
 """A class is asked for if it gets this share of a workload's allocations: the rest is the program's start."""
@@ -71,8 +71,8 @@ def _faults_of_pair(one: Experiment, first: Design, design: Design) -> Iterator[
     for key in follows:
         if not _in(key, [*one.varies, *one.follows]):
             yield f"differ in the plan's {key}, which `follows` does not say"
-    if first.thp == "grown" and not _in("thp", one.varies):
-        yield "have thp 'grown', which acts by the place of memory, and that differs: state thp"
+    if hasattr(first.row("thp"), "BY_PLACE") and not _in("thp", one.varies):
+        yield "have huge pages by the place of memory, and that differs: state thp"
     if {"front", "class_front"} & {*one.varies}:
         yield from _other_classes(first, design)
 

@@ -21,12 +21,16 @@ from heapsmith.tools.common.tables import Words, section
 FILE = Path(__file__).with_name("mechanisms.toml")
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "mechanisms.md"
+SERIES = "MH"
+"""The letters of mechanisms: of the log book, and of heapsmith's own, in the page's order."""
+
 HEAD = """# Mechanisms
 
 The mechanisms that a design can state. `make check` holds this page to
 `bench/experiments/mechanisms.toml`, and each row to its design, its experiments and its test. The
-numbers up to M41 are those of the log book whose claims `python -m heapsmith.bench experiments`
-measures.
+numbers are of two series: M1 and those that follow are those of the log book whose claims `python
+-m heapsmith.bench experiments` measures; H1 and those that follow are mechanisms that heapsmith has
+besides.
 
 Two mechanisms have no row. `limit_percent` of release `budget` keeps a heap away from a limit on
 memory ([machine.md](machine.md), section 6), but no built-in design states it. Meshing is simulated
@@ -85,7 +89,7 @@ def text() -> str:
     """Return the page. Raises CheckFailed if a row does not hold."""
     rows: list[list[str]] = []
     wrong: list[str] = []
-    for number, one in sorted(mechanisms().items(), key=lambda item: int(item[0][1:])):
+    for number, one in sorted(mechanisms().items(), key=lambda item: (SERIES.index(item[0][0]), int(item[0][1:]))):
         wrong += faults(number, one)
         words = ", ".join(f"`{path} = {msgspec.json.encode(value).decode()}`" for path, value in one.states.items())
         rows.append([number, one.name, words, one.design, ", ".join(one.experiments) or "-", one.test])

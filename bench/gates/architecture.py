@@ -4,7 +4,8 @@ import ast
 import re
 import sys
 import textwrap
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -62,10 +63,25 @@ class Column(NamedTuple):
         return BOX + 20 * len(self.text()) + GAP + (BOX + GAP) * len(self.lines())
 
 
+def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
+    """The statements of a body and of the bodies in it; no expression is looked into, which saves most of the time."""
+    for node in body:
+        yield node
+        for inner in ("body", "orelse", "handlers", "finalbody", "cases"):
+            yield from statements(getattr(node, inner, ()))
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A module's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+@cache
 def imported(path: Path) -> set[str]:
     """The modules of heapsmith that a module imports, without the prefix heapsmith."""
     names: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in statements(parsed(path).body):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

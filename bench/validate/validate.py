@@ -23,8 +23,6 @@ from heapsmith.model.memory.listener import Touches
 from heapsmith.model.predict.cost import instructions_of, instructions_spent, kinds, system_calls
 from heapsmith.model.predict.simulate import Simulation, simulate
 from heapsmith.model.predict.times import priced
-from heapsmith.model.search.outcome import average
-from heapsmith.model.search.source import Source
 from heapsmith.tools.calibrate.cells import Cell, cells_of, libraries_of, stamp_cells, time_cells
 from heapsmith.tools.calibrate.timed_replays import Timed, Yards
 from heapsmith.tools.common.call_times import Stamped
@@ -157,10 +155,10 @@ def _subjects(
         again = simulate(trace, designs, hardware=as_callgrind(hardware), application=REPLAY)
         if any(cell.facts.operations == 0 for cell in cells):
             raise BadInput(f"{trace}: has no operation; expected a trace with allocations")
-        source = Source(trace)
         for cell, other in zip(cells, again.rows, strict=True):
             assert other.touches is not None
-            yield Subject(name, cell, other.touches, average(cell.simulation.statistics, 3, source))
+            assert cell.simulation.touches is not None
+            yield Subject(name, cell, other.touches, cell.simulation.touches.resident_average)
 
 
 def _counted(cells: Sequence[Cell], hardware: Hardware, progress: Progress) -> list[Counted | None]:

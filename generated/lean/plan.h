@@ -32,11 +32,9 @@ enum {
 enum {
     RUN_BINS = 128,
     RUN_BEST_OF = 32, /* free runs of a bin, from its head */
-    RUN_CACHE_SLOTS = 16,
-    RUN_CACHE_BYTES = 0, /* per thread */
 };
 
-/* Pages back to the OS; transparent huge pages. */
+/* Pages back to the OS. */
 enum {
     SLAB_BUDGET_BYTES = 65536,
     RUN_BUDGET_BYTES = 262144,
@@ -48,11 +46,6 @@ enum {
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
-    THP_ASKED = 0,
-    THP_SLABS_FROM_BYTES = 0, /* the first bytes of superslabs, on small pages */
-    THP_RUNS_FROM_BYTES = 0, /* and of the run span */
-    THP_BLOCK_BYTES = 2097152, /* superslabs for longer blocks lie on small pages */
-    THP_NEVER = 0,
 };
 
 /* Hardening. */
@@ -79,9 +72,6 @@ enum {
     RUN_STEP_PAGES = 1024, /* made accessible together, if the system grants them */
 };
 
-/* Slots of the transfer cache, all classes; flushes without a refill after which it keeps none. */
-enum { TRANSFER_SLOTS = 0, TRANSFER_IDLE = 16 };
-
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 280 };
 
@@ -98,6 +88,7 @@ enum {
 /* The files of this design's policies that others take in by these names. */
 #define BLOCK_INDEX_ROW "4_blocks/block_index/reciprocal.h"
 #define COUNTING_ROW "1_base/counting/slow.h"
+#define CRASH_ROW "1_base/crash/silent.h"
 #define FREED_BLOCKS_ROW "4_blocks/freed_blocks/bitmap.h"
 #define GROWTH_ROW "2_system/growth/off.h"
 #define HEAPS_COUNTS "2_system/heaps/one_writer.h"
@@ -116,12 +107,16 @@ enum {
 #define RELEASE_LIMIT "5_slab_policies/release/no_limit.h"
 #define REMOTE_DRAINS "5_slab_policies/remote/drains_whole.h"
 #define ROUNDING_ROW "6_slabs/rounding/off.h"
+#define RUN_CACHE_ROW "7_large/run_cache/off.h"
 #define SEGREGATION_ROW "3_records/segregation/off.h"
 #define SHARDS_ROW "5_slab_policies/shards/off.h"
 #define SHARDS_VACANCIES "5_slab_policies/shards/one_set.h"
 #define SLAB_RECORD_FIELDS "3_records/slab_record/no_copy.h"
 #define SLAB_RECORD_NUMBERS "4_blocks/slab_record/of_class.h"
 #define SLAB_RECORD_ROW "3_records/slab_record/apart.h"
+#define THP_ROW "2_system/thp/system.h"
+#define THP_RUNS "7_large/thp/unadvised_runs.h"
+#define TRANSFER_ROW "6_slabs/transfer/off.h"
 
 enum {
     CLASS_16 = 0,

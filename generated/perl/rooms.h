@@ -7,3 +7,7 @@
 
 struct heap_rooms {
 };
+
+/* Behind the counters, where only slow paths of the heap's own thread come. */
+struct heap_caches {
+};

@@ -15,11 +15,7 @@ ROW_OF = {row.Params: row for rows in policy.TABLES.values() for row in rows if 
 def _choice_of(field: str) -> Any:
     """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
     rows = policy.TABLES[field]
-    words = tuple(
-        row.NAME
-        for row in rows
-        if (not hasattr(row, "Params") or getattr(row, "IS_WORD", False)) and not hasattr(row, "OFF")
-    )
+    words = tuple(row.NAME for row in rows if not hasattr(row, "Params") or getattr(row, "IS_WORD", False))
     params = tuple(row.Params for row in rows if hasattr(row, "Params"))
     return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
 
@@ -41,6 +37,7 @@ if TYPE_CHECKING:
     BlockIndex: TypeAlias = str
     FreedBlocks: TypeAlias = str
     Counting: TypeAlias = str
+    Crash: TypeAlias = str
     Learner: TypeAlias = msgspec.Struct
     HugeCache: TypeAlias = msgspec.Struct
     SlabRecord: TypeAlias = msgspec.Struct
@@ -51,8 +48,9 @@ if TYPE_CHECKING:
     Segregation: TypeAlias = msgspec.Struct
     Shards: TypeAlias = msgspec.Struct
     Heaps: TypeAlias = str
+    Thp: TypeAlias = str
 else:
-    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.TABLES})
+    globals().update({field.title().replace("_", ""): _choice_of(field) for field in policy.NAMED})
 
 
 def row_of(params: msgspec.Struct) -> ModuleType:

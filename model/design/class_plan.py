@@ -31,11 +31,10 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     stack: int
     slot_base: int
     list_base: int
-    transfer: int
-    transfer_base: int
     is_apart: bool = False  # whether groups of call sites have blocks of this size of their own
     resizable: bool = False  # whether the capacity of level 0 changes as the program runs
     numbers: dict[str, int] = {}  # of the rows that the design chose (model/policy)
+    fields: dict[str, int] = {}  # such numbers that lie in the class's row of the library
     group: int = 0  # of call sites; its class has the blocks of this group alone
 
     @property
@@ -60,8 +59,8 @@ def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """Return the class table; with a header, the first block leaves room for its own header."""
     rows: list[ClassPlan] = []
     spare = design.row("heaps").SPARE
-    slots, transfer_slots = 2 * spare, 0  # row 0, of no class, has a slot that stays NULL, and its spare one
-    numbers, has_marks = _class_numbers(design), design.row("freed_blocks").MARKS
+    slots = 2 * spare  # row 0, of no class, has a slot that stays NULL, and its spare one
+    numbers, fields, has_marks = _class_numbers(design), _class_fields(design), design.row("freed_blocks").MARKS
     for index, (size, group) in enumerate(design.classes()):
         first = first_bytes(header)
         room = design.slab_bytes - first + header
@@ -88,15 +87,13 @@ def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
                 list_base=slots + 1 + (most or front.capacity) + spare,
-                transfer=design.transfer_batches(size),
-                transfer_base=transfer_slots,
                 is_apart=not group and any(size == other for other, of in design.classes() if of),
                 resizable=most is not None,
                 numbers=numbers[index],
+                fields=fields[index],
                 group=group,
             )
         )
-        transfer_slots += rows[-1].transfer * front.flush
         slots = rows[-1].list_base + front.list_capacity
     return rows
 
@@ -112,6 +109,15 @@ def _class_numbers(design: Design) -> list[dict[str, int]]:
             for name, number in of_sizes[design.sizes.index(size)].items()
         }
         for size, group in design.classes()
+    ]
+
+
+def _class_fields(design: Design) -> list[dict[str, int]]:
+    """Return by class the CLASS_FIELDS of the rows that the design chose."""
+    by_row = [row.class_fields(design) for row in map(design.row, policy.TABLES) if hasattr(row, "CLASS_FIELDS")]
+    return [
+        {name: number for of_classes in by_row for name, number in of_classes[index].items()}
+        for index in range(len(design.classes()))
     ]
 
 

@@ -4,17 +4,17 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import TRANSFER_BATCHES
 from heapsmith.model.design.choices import (
     Background,
     BlockIndex,
     Classifier,
     Counting,
+    Crash,
     Empties,
     Foreign,
     FreedBlocks,
@@ -36,6 +36,7 @@ from heapsmith.model.design.choices import (
     SizeLookup,
     SlabChoice,
     SlabRecord,
+    Thp,
     Unmapping,
     derive_front,
     row_of,
@@ -43,17 +44,13 @@ from heapsmith.model.design.choices import (
 from heapsmith.model.design.error_words import hint, in_words
 from heapsmith.model.design.legal import why_not_legal
 from heapsmith.model.errors import BadInput, Refusal
-from heapsmith.model.policy.front.common import frees_alone_fill
+from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
 """A class number and its special values fit in a byte of the slab map."""
 
 BUILTIN = Path(__file__).resolve().parent.parent / "designs"
-
-
-Thp = Literal["system", "always", "grown", "never"]
-THPS: tuple[str, ...] = get_args(Thp)
 
 
 def _doc(text: str) -> msgspec.Meta:
@@ -110,7 +107,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "transparent huge pages, madvise(2): always: MADV_HUGEPAGE; grown: MADV_HUGEPAGE beyond "
             "thp_slabs_from_bytes and thp_runs_from_bytes; never: MADV_NOHUGEPAGE; system: no advice"
         ),
-    ] = "system"
+    ] = _default("thp")
     thp_slabs_from_bytes: Annotated[
         int, _doc("thp grown: bytes of superslabs that keep small pages: a multiple of 2097152")
     ] = 16_777_216
@@ -200,10 +197,20 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Counting | None,
         _doc("everything: the library counts hits, locks and system calls too (docs/api.md); each hit takes longer"),
     ] = None
+    crash: Annotated[
+        Crash | None,
+        _doc("named: a fault in the heap's own code, or a second free that reaches a slab, prints a line first"),
+    ] = None
     size_lookup: Annotated[
         SizeLookup | None,
         _doc("how malloc() finds the class of a size: by tables (one for each heap, or one for all), or computed"),
     ] = None
+
+    def __post_init__(self) -> None:
+        """Forget choices that a design has without stating them, so that equal designs have equal hashes."""
+        for field, name in policy.UNSTATED.items():
+            if getattr(self, field) == name:
+                msgspec.structs.force_setattr(self, field, None)
 
     def why_not_valid(self) -> Refusal | None:
         """Return why this design cannot be built, or None."""
@@ -214,6 +221,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         chosen = getattr(self, field)
         if chosen is None:
             return policy.default(field)
+        if isinstance(chosen, int):
+            return policy.row_of_number(field, chosen)
         return policy.row(field, chosen) if isinstance(chosen, str) else row_of(chosen)
 
     def region_bytes(self) -> int:
@@ -229,15 +238,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return the front of the class of this block size."""
         return next((exception.front for exception in self.class_front if size in exception.sizes), self.front)
 
-    def transfer_batches(self, size: int) -> int:
-        """Return how many flushed batches of the class of this block size may wait in the transfer cache.
-
-        None for a class whose front no refill fills.
-        """
-        front = self.front_of(size)
-        if frees_alone_fill(front) or self.row("remote").OWNED or not row_of(front).BATCHED:
-            return 0
-        return min(TRANSFER_BATCHES, self.transfer_bytes // (derive_front(front, size).flush * size))
+    def front_plan(self, size: int) -> FrontPlan:
+        """Return the plan of the front of the class of this block size."""
+        return derive_front(self.front_of(size), size)
 
     def hash(self) -> str:
         """Return 12 hex digits of the content: equal for designs of a heap under any name."""
@@ -260,7 +263,7 @@ def stated(design: Design) -> dict[str, Any]:
 
 
 def _in_words(error: str) -> str:
-    return in_words(error, (Design, ClassFront), {"thp": THPS, "release.advice": ADVICES})
+    return in_words(error, (Design, ClassFront), {"release.advice": ADVICES})
 
 
 def parse(text: str, source: str) -> Design:

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model import policy
-from heapsmith.model.constants import HUGE_PAGE, PAGE, first_bytes
+from heapsmith.model.constants import PAGE, first_bytes
 from heapsmith.model.design.choices import row_of
 from heapsmith.model.errors import Refusal
 
@@ -60,14 +60,7 @@ def _why_not_powers(design: Any) -> Refusal | None:
 
 def _why_not_steps(design: Any) -> Refusal | None:
     """Return why a number of the design that has a step cannot have its value, or None."""
-    steps = {
-        "thp_slabs_from_bytes": (HUGE_PAGE, 1 << 40),
-        "thp_runs_from_bytes": (HUGE_PAGE, 1 << 40),
-        "thp_block_bytes": (1, HUGE_PAGE),
-        "transfer_bytes": (1, 1 << 30),
-        "run_cache_bytes": (PAGE, 1 << 30),
-        "remap_bytes": (PAGE, 1 << 40),
-    }
+    steps = {**policy.FIELD_STEPS, "remap_bytes": (PAGE, 1 << 40)}
     for field, (step, most) in steps.items():
         value = getattr(design, field)
         if value is not None and (value % step or not 0 <= value <= most):
@@ -85,7 +78,7 @@ def _why_not_params(path: str, params: msgspec.Struct) -> Refusal | None:
 
 def _why_not_numbers(design: Any) -> Refusal | None:
     """Return why a policy cannot have the numbers that the design gives it, with the path, or None."""
-    structs = ((field, getattr(design, field)) for field in policy.TABLES if field != "front")
+    structs = ((field, getattr(design, field)) for field in policy.NAMED if field != "front")
     reasons = (_why_not_params(field, one) for field, one in structs if isinstance(one, msgspec.Struct))
     return next(filter(None, reasons), None)
 
@@ -135,10 +128,6 @@ def _why_not_geometry(design: Any) -> Refusal | None:
         if design.grain != 16 and bytes_of_block:
             words = f"grain: 8 cannot go with {field} '{design.row(field).NAME}'; expected 16"
             return Refusal(words, ("grain", field))
-    if design.thp in ("always", "grown") and design.superslab_bytes < HUGE_PAGE:
-        least = f"expected {HUGE_PAGE} or more"
-        words = f"superslab_bytes: {design.superslab_bytes} cannot go with thp '{design.thp}'; {least}"
-        return Refusal(words, ("superslab_bytes", "thp"))
     return _why_not_steps(design)
 
 

@@ -5,16 +5,16 @@ from typing import Any
 import msgspec
 
 from heapsmith.model import constants, policy
-from heapsmith.model.constants import HUGE_PAGE, NEVER, PAGE
+from heapsmith.model.constants import NEVER, PAGE
 from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, ClassPlan, class_plans, size_classes_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
 from heapsmith.model.memory.layout import Layout, layout_of
-from heapsmith.model.policy.emitted import Field
+from heapsmith.model.policy.emitted import BEHIND_COUNTS, Field
 
 RUN_STEP_PAGES = 1024
 """Pages of the run span that are made accessible together, if the system permits."""
-FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes", "run_cache_bytes")
+FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes")
 MAX_DIRECT_LIMIT = 1024
 """The largest request with an entry in a heap's own table, a byte for each size."""
 
@@ -67,7 +67,6 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     run_bins: int = constants.RUN_BINS
     run_best_of: int = constants.RUN_BEST_OF
     huge_bytes: int
-    run_cache_bytes: int
     slab_budget_bytes: int
     run_budget_bytes: int
     most_budget_bytes: int
@@ -79,21 +78,12 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     hardening: str
     encode_links: int
     quarantine: int
-    transfer_slots: int
-    transfer_room: int
-    transfer_idle: int = constants.TRANSFER_IDLE
     dispatch: str
     inline_alloc: bool
     inline_free: bool
-    run_cache_slots: int = constants.RUN_CACHE_SLOTS
     release_lazily: int
     budget_growth: int = constants.BUDGET_GROWTH
     shrunk: int = constants.SHRUNK
-    thp_asked: int
-    thp_slabs_from_bytes: int
-    thp_runs_from_bytes: int
-    thp_block_bytes: int
-    thp_never: int
     guard_bytes: int
     quarantine_slots: int
     zero_freed: int
@@ -141,7 +131,6 @@ def make_plan(design: Design) -> Plan:
     classes = class_plans(design, header, tail)
     sized = classes[: len(design.sizes)]
     options, numbers = _options(design), _numbers(design)
-    transfer_slots = classes[-1].transfer_base + classes[-1].transfer * classes[-1].front.flush
     heaps = design.row("heaps")
     stacks = any(row.stack for row in classes)
     dispatch = heaps.DISPATCH if stacks and design.dispatch != "class" else "table"
@@ -170,18 +159,15 @@ def make_plan(design: Design) -> Plan:
         bitmap_words=max(row.bitmap_words for row in classes),
         run_span_pages=design.run_span_bytes // PAGE,
         hardening=design.row("hardening").NAME,
-        transfer_slots=transfer_slots,
-        transfer_room=transfer_slots,
         dispatch=dispatch,
         inline_alloc=inlines,
         inline_free=inlines and _frees_by_size(design),
         layout=layout_of(
             len(classes),
             direct_limit,
-            constants.RUN_CACHE_SLOTS,
             options["quarantine_slots"],
             slots_per_heap,
-            sum(field.words for _, field in heap_fields(design)),
+            *_heap_words(design),
             PAGE,
         ),
         **{field: getattr(design, field) for field in FROM_DESIGN},
@@ -196,23 +182,28 @@ def make_plan(design: Design) -> Plan:
 
 def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
     """Return what bounds the loops of a bounded design: the most blocks of a refill and of what a front gives, and
-    the most batches of the transfer cache."""
+    what rows add."""
     if not design.bounded:
         return {}
     most_given = max(max(row.front.flush, row.room) for row in classes)
     most_refill = max(row.front.refill for row in classes)
-    most_transfer = max(row.transfer for row in classes)
-    return {"bounded": 1, "most_refill": most_refill, "most_given": most_given, "most_transfer": most_transfer}
+    found = {"bounded": 1, "most_refill": most_refill, "most_given": most_given}
+    for row in map(design.row, policy.TABLES):
+        found |= row.bounds(design) if hasattr(row, "bounds") else {}
+    return found
 
 
 def heap_fields(design: Design) -> list[tuple[str, Field]]:
-    """Return what the rows that the design chose add to struct heap, behind the fronts and before the remote list.
-
-    Each field with its row's table.
-    """
+    """Return what the rows that the design chose add to struct heap, by its place, each field with its row's table."""
     rows = [(table, design.row(table)) for table in policy.TABLES]
     fields = [(table, field) for table, row in rows if hasattr(row, "heap_fields") for field in row.heap_fields(design)]
-    return sorted(fields, key=lambda field: field[1].is_last)
+    return sorted(fields, key=lambda field: field[1].place)
+
+
+def _heap_words(design: Design) -> tuple[int, int]:
+    """Return the words of these fields in front of the remote list, and those behind the counters."""
+    words = [(field.place == BEHIND_COUNTS, field.words) for _, field in heap_fields(design)]
+    return sum(count for last, count in words if not last), sum(count for last, count in words if last)
 
 
 def _frees_by_size(design: Design) -> bool:
@@ -258,14 +249,13 @@ def _slab_span(design: Design) -> dict[str, Any]:
 
 
 def _options(design: Design) -> dict[str, Any]:
-    """Return the plan's numbers of page release, hardening and transparent huge pages.
+    """Return the plan's numbers of page release and hardening; a policy without a number has 0.
 
-    A policy without a number has 0. Guard slabs are never part of a huge page: a superslab with
-    guard slabs that is no longer lies on small pages, and one that is always huge has none.
+    Guard slabs are never part of a huge page: a superslab that is always huge has none.
     """
-    hardening, grown = design.row("hardening"), design.thp == "grown"
-    has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes and design.thp != "always"
-    is_too_short = has_guards and design.superslab_bytes <= HUGE_PAGE
+    hardening = design.row("hardening")
+    has_guards = hardening.GUARDED and design.superslab_bytes > design.slab_bytes
+    has_guards = has_guards and not hasattr(design.row("thp"), "WHOLE")
     quarantine = getattr(design.hardening, "quarantine", 0)
     budgets = ["slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"]
     budgets += ["share_percent", "share_slab_bytes", "share_run_bytes"]
@@ -279,9 +269,4 @@ def _options(design: Design) -> dict[str, Any]:
         "quarantine": quarantine,
         "quarantine_slots": max(1, quarantine),
         "zero_freed": int(hardening.TAIL_BYTES > 0),
-        "thp_asked": int(design.thp in ("always", "grown")),
-        "thp_slabs_from_bytes": NEVER if is_too_short else grown * design.thp_slabs_from_bytes,
-        "thp_runs_from_bytes": grown * design.thp_runs_from_bytes,
-        "thp_block_bytes": (PAGE if design.thp_block_bytes is None else design.thp_block_bytes) if grown else HUGE_PAGE,
-        "thp_never": int(design.thp == "never"),
     }

@@ -18,6 +18,7 @@ from heapsmith.model.parts import charge
 from heapsmith.model.parts.extents import HUGE_PAGES
 from heapsmith.model.parts.large import pages_for
 from heapsmith.model.parts.needs import Needs
+from heapsmith.model.policy.emitted import BEHIND_COUNTS
 
 SLACK_BYTES = 1 << 21
 """What an event may touch for the first time besides its block, and the blocks of a new heap:
@@ -34,7 +35,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
         scalars[field] = getattr(plan, field)
     for name, number in plan.numbers.items():
         scalars[name] = number
-    scalars["transfer_slots"] = transfer_slots(plan)
+    scalars["shared_slots"] = needs(plan).shared
     scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
@@ -58,7 +59,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["table"] = application.table
     for field, share in zip(TOUCHED_FROM, application.shares(), strict=True):
         scalars[field] = share
-    scalars["huge_runs"] = plan.thp_asked and (plan.thp_runs_from_bytes == 0 or application.fills)
+    scalars["huge_runs"] = plan.design.row("thp").huge_runs(plan.design, application.fills)
     scalars["stride"] = 1
     scalars["block_index_at"] = plan.design.row("block_index").AT
     scalars["commit_step"] = commit_step(plan)
@@ -95,7 +96,7 @@ def class_records(plan: Plan) -> Records:
     for record, row in zip(classes, plan.classes, strict=True):
         for field in records.CLASS_NUMBERS:
             record[field] = getattr(row, field)
-        for name, number in row.numbers.items():
+        for name, number in (row.numbers | row.fields).items():
             record[name] = number
         for batch in records.BATCHES:
             record[f"{batch}_batch"] = getattr(row.front, batch)
@@ -147,11 +148,6 @@ def slabs_per_event(plan: Plan) -> int:
     return refill + needs(plan).slabs
 
 
-def transfer_slots(plan: Plan) -> int:
-    """Return the slots of all transfer caches."""
-    return plan.transfer_slots * int(plan.design.row("shards").copies(plan))
-
-
 def _slots_at(plan: Plan) -> dict[str, int]:
     """Return by table where a heap has the SLOTS of its row, one of them after the other, behind all others."""
     at, found = plan.slots_per_heap + plan.quarantine + needs(plan).slots, {}
@@ -171,6 +167,7 @@ def heap_fields_at(plan: Plan) -> dict[str, int]:
     """Return by table where struct heap has the first field of its row, in bytes."""
     at, found = plan.layout.front + layout.FRONT_BYTES * plan.class_count, dict[str, int]()
     for table, field in heap_fields(plan.design):
+        at = max(at, plan.layout.caches) if field.place == BEHIND_COUNTS else at
         found.setdefault(table, at)
         at += layout.WORD * field.words
     return found
@@ -220,7 +217,7 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     heap, cls = np.arange(heaps)[:, np.newaxis], np.arange(len(classes))[np.newaxis, :]
     first, offsets = classes["slot_base"][np.newaxis, :], plan.layout
     start = layout.HEAPS + heap * offsets.heap_bytes
-    longer["base"] = (transfer_slots(plan) + heap * heap_slots(plan) + first).ravel()
+    longer["base"] = (needs(plan).shared + heap * heap_slots(plan) + first).ravel()
     longer["top_at"] = (start + layout.WORD * (1 + cls)).ravel()
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()

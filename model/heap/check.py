@@ -6,22 +6,21 @@ from collections.abc import Iterator
 import numpy as np
 
 from heapsmith.model.compile.kernel import Records
-from heapsmith.model.constants import PAGE, RUN_CACHE_SLOTS
+from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.arrays import commit_step
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.age import AGES
-from heapsmith.model.parts.equations import equal
+from heapsmith.model.parts.equations import equal, fifo
 from heapsmith.model.parts.extents import huge_end
 from heapsmith.model.parts.front_questions import capacity_of, pool_of
 from heapsmith.model.parts.fronts import quarantine_base
 from heapsmith.model.parts.large import large_bytes
 from heapsmith.model.parts.runs import bin_of
-from heapsmith.model.parts.slab_questions import first_slot, store_to
+from heapsmith.model.parts.slab_questions import huge_runs_from, store_to
 from heapsmith.model.parts.store import is_available
-from heapsmith.model.parts.transfer import waiting
 from heapsmith.model.policy.choice.common import chain
 
 
@@ -33,10 +32,10 @@ def check(state: State, plan: Plan) -> None:
     _check_slabs(state, plan, unused)
     _check_available(state, plan, unused)
     _check_blocks(state, plan)
-    cached = _check_caches(state, plan)
+    cached = _cached_runs(state, plan)
     given_back = _check_runs(state, plan, cached)
     _check_committed(state, plan, given_back)
-    _check_counters(state, unused, len(cached))
+    _check_counters(state, plan, unused, len(cached))
 
 
 def _check_pools(state: State, plan: Plan) -> set[int]:
@@ -59,20 +58,9 @@ def _check_pools(state: State, plan: Plan) -> set[int]:
     return set(pooled)
 
 
-def _fifo(what: str, records: Records, ends: np.void) -> list[int]:
-    """Return the members of a FIFO, oldest first; check both directions and both ends."""
-    members, item, before = [], int(ends["oldest"]), -1
-    while item >= 0:
-        equal(f"{what}: older than {item}", int(records[item]["older"]), before)
-        members.append(item)
-        item, before = int(records[item]["newer"]), item
-    equal(f"{what}: newest", int(ends["newest"]), before)
-    return members
-
-
 def _check_age_queue(state: State, plan: Plan, kind: str, records: Records, dirty: dict[int, int]) -> None:
     """Check that the age queue holds exactly the items with committed bytes, within any budget."""
-    members = _fifo(f"age queue of {kind}s", records, state.scalars[AGES[kind]])
+    members = fifo(f"age queue of {kind}s", records, state.scalars[AGES[kind]])
     equal(f"age queue of {kind}s", sorted(members), sorted(dirty))
     aged = getattr(state, f"aged_{kind}_bytes")
     equal(f"aged_{kind}_bytes", aged, sum(dirty.values()))
@@ -122,10 +110,7 @@ def _check_available(state: State, plan: Plan, unused: set[int]) -> None:
 def _handles(state: State, plan: Plan) -> Iterator[int]:
     """Yield the handles of all blocks outside slabs: live, in fronts, on lists, in quarantines."""
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
-    for store in np.flatnonzero(state.stores["batches"]).tolist():
-        blocks = state.stores["batches"][store] * state.classes["flush_batch"][store % plan.class_count]
-        base = first_slot(state, store)
-        yield from map(int, state.slots[base : base + blocks])
+    yield from map(int, plan.design.row("transfer_bytes").waiting_blocks(state))
     for front, record in enumerate(state.fronts):
         row = state.classes[front % len(state.classes)]
         most = capacity_of(state, front, front % len(state.classes))
@@ -180,17 +165,9 @@ def _check_blocks(state: State, plan: Plan) -> None:
     equal("live blocks, bytes, block bytes", found, (len(live), sum(asked for _, asked in live), held))
 
 
-def _check_caches(state: State, plan: Plan) -> set[int]:
-    """Check the bounds of each heap's run cache; return the first pages of all cached runs."""
-    cached: list[int] = []
-    for heap, record in enumerate(state.heaps):
-        runs = _fifo(f"run cache {heap}", state.pages, record)
-        size = sum(int(state.pages[run]["run"]) for run in runs) * PAGE
-        found = int(record["cached_runs"]), int(record["cached_bytes"])
-        equal(f"run cache {heap}: runs, bytes", found, (len(runs), size))
-        in_bounds = len(runs) <= RUN_CACHE_SLOTS and size <= plan.run_cache_bytes
-        equal(f"run cache {heap} within its bounds", in_bounds, True)
-        cached += runs
+def _cached_runs(state: State, plan: Plan) -> set[int]:
+    """Check the run caches; return the first pages of all cached runs."""
+    cached: list[int] = plan.design.row("run_cache_bytes").cached_runs(state)
     equal("runs in two caches", len(cached) - len(set(cached)), 0)
     return set(cached)
 
@@ -248,7 +225,7 @@ def slabs_ahead(state: State, plan: Plan) -> int:
 
 def committed_pages(state: State, plan: Plan) -> int:
     """Return the committed pages of the run span, if none went back: up to a huge page's or a batch's end."""
-    if plan.thp_asked and state.top * PAGE > plan.thp_runs_from_bytes:
+    if state.top > huge_runs_from(state):
         return huge_end(state.top)
     step = commit_step(plan) // PAGE
     return -(-state.top // step) * step
@@ -271,17 +248,17 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     equal("committed <= committed_peak", state.committed <= state.committed_peak, True)
 
 
-def _check_counters(state: State, unused: set[int], cached: int) -> None:
+def _check_counters(state: State, plan: Plan, unused: set[int], cached: int) -> None:
     """Check that the counters of arrivals and departures agree with the state."""
-    counts, totals, waits = state.classes, state.scalars[0], waiting(state)
+    transfer = plan.design.row("transfer_bytes")
+    counts, totals, waits = state.classes, state.scalars[0], transfer.waiting(state)
+    transfer.check_batches(state)
     in_use = Counter(int(state.slabs[slab]["class"]) for slab in set(range(state.slabs_made)) - unused)
     for cls, row in enumerate(counts):
         brought = int(row["carve"] + row["reuse"] + row["transfer_out"])
         equal(f"class {cls}: carve + reuse + transfer_out", brought, int(row["refilled"] + row["topped"]))
         kept = int(row["transfer_in"] - row["transfer_out"] - row["transfer_back"])
         equal(f"class {cls}: transfer_in - transfer_out - transfer_back", kept, int(waits[cls]))
-        most = int(state.stores["batches"][cls :: len(counts)].max(initial=0))
-        equal(f"class {cls}: batches <= transfer", most <= row["transfer"], True)
         equal(f"class {cls}: acquire - retire", int(row["acquire"] - row["retire"]), in_use[cls])
     equal("background_blocks", int(totals["background_blocks"]), int(counts["topped"].sum()))
     came = sum(int(counts[name].sum()) for name in ("hit0", "hit1", "refill")) - state.failed_refills

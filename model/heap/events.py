@@ -8,6 +8,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.cold_paths import RESIZE
 from heapsmith.model.memory.layout import NO_BLOCK, RUN_CODE, class_at
+from heapsmith.model.memory.resident import PAGE_SHIFT
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import (
     CACHES,
@@ -48,6 +49,9 @@ THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 DEAD = -2
 """The handle of an unborn block; NO_BLOCK is the handle of a failed allocation (a null pointer)."""
+
+TIME_UNIT = 4
+"""Averages are over units of 2^4 ns: 64 GiB for two hours then fit into a word, which is emptied behind each chunk."""
 
 ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6)
 """Faults: why an event is invalid."""
@@ -119,10 +123,21 @@ def resized_block(state: State, heap: int, block: int, asked: int, size: int, al
 
 
 @hit_path
-def note(state: State, is_death: bool) -> None:
+def until_next(state: State, event: int) -> int:
+    """Return the time from an event to the next one of the chunk, in units of TIME_UNIT; 1 where there are no times."""
+    if state.timeless == 1:
+        return 1
+    following = min(event + 1, len(state.time_ns) - 1)
+    return int((state.time_ns[following] >> TIME_UNIT) - (state.time_ns[event] >> TIME_UNIT))
+
+
+@hit_path
+def note(state: State, is_death: bool, passed: int) -> None:
     """Update the peaks after an event and sample the time line when due; a death raises no peak."""
     event = state.events
     state.events = event + 1
+    state.elapsed += passed
+    state.committed_sum += (state.committed >> PAGE_SHIFT) * passed
     if not is_death:
         if state.live_bytes > state.peak_live_bytes:
             state.peak_live_event = event
@@ -317,10 +332,11 @@ def run(state: State, start: int) -> int:
         if tell:
             state.addresses[event] = address_of(state, handle)
         event_done(state)
-        tick(state.listener)
+        passed = until_next(state, event)
+        tick(state.listener, passed)
         if SINK == CACHES and state.charging > 0:
             charge(state, event, int(kind <= FREE_SIZED), old, handle)
-        note(state, is_death)
+        note(state, is_death, passed)
         if state.full == 1:
             return event + 1
     return len(state.op)

@@ -15,8 +15,7 @@ from heapsmith.model.parts.front_questions import (
 )
 from heapsmith.model.parts.fronts import drain_remote
 from heapsmith.model.parts.moments import heap_adopted, heap_made, heap_started, thread_exits
-from heapsmith.model.parts.run_cache import empty_cache
-from heapsmith.model.parts.slab_questions import lock_whole
+from heapsmith.model.parts.slab_questions import cache_lines, lock_whole, spills_run
 from heapsmith.model.parts.store import give_batch
 
 NO_HEAP = -1
@@ -79,8 +78,9 @@ def exit_thread(state: State, thread: int) -> None:
         front_drain_lines(state, front, cls)
         drained = front_drain(state, front, cls)
         give_batch(state, heap, state.moved, 0, drained)
-    empty_cache(state, heap)
-    touch(state.listener, heap_at(state, heap) + state.heap_runs, 0)
+    while spills_run(state, heap):
+        pass
+    cache_lines(state, heap)
     touch(state.listener, heap_at(state, heap) + state.heap_remote + layout.WORD, 1)
     touch(state.listener, layout.POOL_LOCK, 1)
     state.exits += 1

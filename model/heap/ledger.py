@@ -18,7 +18,6 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.parts.equations import equal
 from heapsmith.model.parts.fronts import quarantine_base
 from heapsmith.model.parts.large import HUGE_SLOT_BYTES, HUGE_SLOTS
-from heapsmith.model.parts.transfer import waiting
 
 _HUGE_END = layout.HUGE + HUGE_SLOTS * HUGE_SLOT_BYTES
 
@@ -122,7 +121,7 @@ def _parked(state: State, plan: Plan) -> dict[str, int]:
     idle = (fronts["held"] + fronts["listed"]).reshape(-1, plan.class_count).sum(axis=0)
     return {
         "fronts": int(idle @ stride),
-        "transfer_cache": int(waiting(state) @ stride),
+        "transfer_cache": int(plan.design.row("transfer_bytes").waiting(state) @ stride),
         "remote_lists": int((classes["remote"] - classes["drained"]) @ stride),
         "quarantines": sum(int(stride[_quarantined(state, plan, heap)].sum()) for heap in range(state.heaps_made)),
     }
@@ -172,7 +171,7 @@ def _pooled(stores: Records, slabs: Records) -> list[int]:
 def _large(state: State, plan: Plan) -> dict[str, int]:
     """Return the committed bytes of runs and mappings that are no live block's."""
     return {
-        "run_caches": int(state.heaps["cached_bytes"].sum()),
+        "run_caches": plan.design.row("run_cache_bytes").held_bytes(state),
         "free_runs": int(state.aged_run_bytes),
         "pages_ahead": (committed_pages(state, plan) - int(state.top)) * PAGE,
         "huge_cache": int(state.kept_pages) * PAGE,

@@ -11,12 +11,12 @@ def _words(text: str) -> tuple[str, ...]:
 
 
 PLAN_NUMBERS = _words("""
-    grain grain_shift bias header_bytes transfer_slots small_limit class_count direct_limit slots_per_heap bitmap_words
+    grain grain_shift bias header_bytes small_limit class_count direct_limit slots_per_heap bitmap_words
     slab_bytes slabs_per_superslab guard_slabs regions region_slabs region_superslabs run_span_pages
-    run_step_pages huge_bytes tail_bytes run_cache_bytes slab_budget_bytes run_budget_bytes
+    run_step_pages huge_bytes tail_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes share_percent share_slab_bytes share_run_bytes remap_bytes
-    quarantine release_lazily slab_classes_bytes live_map thp_asked thp_never
-    record_bytes record_counts_at head_slabs thp_slabs_from_bytes thp_runs_from_bytes thp_block_bytes
+    quarantine release_lazily slab_classes_bytes live_map
+    record_bytes record_counts_at head_slabs
 """)
 """Fields of the Plan, with the same names in `scalars`."""
 
@@ -31,14 +31,14 @@ They are scalars: an array of their own would cost every event a tenth of its ti
 ABSENT = ("rare_rows", "record_counts_at", "charging", "looks_again", *policy.RARE_NUMBERS, *policy.RARE_CODES)
 """Scalars that are 0 in most designs. A design in which all are 0 is simulated by a loop without them."""
 
-HEAP_OFFSETS = ("row_of", "front", "remote", "count", "runs", "quarantine", "slot")
+HEAP_OFFSETS = ("row_of", "front", "remote", "count", "quarantine", "slot")
 """Fields of the plan's layout; their names in `scalars` begin with heap_."""
 
 CODES = {f"{table}_code": table for table in policy.TABLES if table != "front"}
 """The fields of `scalars` that hold the code of the design's row in a policy table; a class has that of its front."""
 
-CLASS_NUMBERS = _words("stride usable first blocks stack slot_base transfer transfer_base")
-"""Fields of a class's plan. `transfer` is the most batches in the transfer cache."""
+CLASS_NUMBERS = _words("stride usable first blocks stack slot_base")
+"""Fields of a class's plan."""
 BATCHES = ("refill", "flush", "spill", "promote")
 """Fields of a front's plan; their names in `classes` end in _batch, unlike the counters."""
 
@@ -58,6 +58,7 @@ SCALARS = record_type(
     "by_row",  # 1: malloc and free try the row of the class before the class's own functions
     "by_table",  # 1: a table says what the class does where no row served the call
     "slab_words",  # words of `marks` per slab (model/policy/freed_blocks)
+    "shared_slots",  # slots in front of those of heaps
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
@@ -96,12 +97,15 @@ SCALARS = record_type(
     "table",
     "writable",  # pages of the run span that the library has made writable
     "block_index_at",  # place in a class's row of the number that gives the index of a block
-    "huge_runs",  # 1: pages of the run span from thp_runs_from_bytes on lie on huge pages
+    "huge_runs",  # 1: pages of the run span lie on huge pages, from where the design says
     "commit_step",  # bytes by which the committed bytes of a slab and below the top rise
     "slack_bytes",  # what an event may touch for the first time besides its block
     "wanted_bytes",  # room in `listener` that the next event needs
     "committed_low",  # the least committed bytes since a reader set this field, and the most
     "committed_high",
+    "timeless",  # 1: the chunk that is followed has no times
+    "elapsed",  # time behind all events (model/heap/events.py)
+    "committed_sum",  # the committed pages behind each event, times the time to the next
     "samples",  # points of the time line
     "stride",  # events between two points
     "next_sample",
@@ -115,6 +119,7 @@ SCALARS = record_type(
 CLASS = record_type(
     *CLASS_NUMBERS,
     *policy.CLASS_NUMBERS,
+    *policy.CLASS_FIELDS,
     *policy.state("classes"),
     "by_row",  # 1: its stack is popped and pushed by row
     "front",  # code of the front
@@ -130,10 +135,6 @@ CLASS = record_type(
 HEAP = record_type(
     "remote",  # head of the remote list
     "next",  # next abandoned heap
-    "oldest",  # ends of the run cache (FIFO), its runs and their bytes
-    "newest",
-    "cached_runs",
-    "cached_bytes",
     "quarantined",  # blocks in quarantine, and the place of the oldest block
     "quarantine_head",
     *policy.state("heaps"),
@@ -153,8 +154,6 @@ STORE = record_type(
     "hot",  # the slab in use
     "head",  # head of the list, or top of the pairing heap, of the other slabs
     "at",
-    "batches",  # batches in the transfer cache
-    "idle",  # flushes since the last refill
     "retired",  # head of the LIFO list of empty slabs; the pools that heaps share are in the first heap's records
     "left",  # slabs left in the superslab
     "next_place",  # place of the next slab
@@ -195,6 +194,6 @@ SAMPLE = record_type("event", "live_bytes", "committed", "resident")
 
 SAMPLES = 1024
 
-HEAP_LINKS = ("remote", "oldest", "newest", *policy.links("heaps"))
+HEAP_LINKS = ("remote", *policy.links("heaps"))
 STORE_LINKS = ("hot", "head", "retired", *policy.links("stores"))
 """Fields of new heaps and stores that link to nothing."""

@@ -15,7 +15,16 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import arrays, check, records
-from heapsmith.model.heap.events import ALREADY_LIVE, DEAD, NEGATIVE_SIZE, NO_SUCH_OPERATION, NOT_LIVE, TOO_LARGE, run
+from heapsmith.model.heap.events import (
+    ALREADY_LIVE,
+    DEAD,
+    NEGATIVE_SIZE,
+    NO_SUCH_OPERATION,
+    NOT_LIVE,
+    TIME_UNIT,
+    TOO_LARGE,
+    run,
+)
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.parts import counters
@@ -60,8 +69,9 @@ class Peak(msgspec.Struct, frozen=True):
 class Statistics(msgspec.Struct, frozen=True):
     """What only the model knows, in bytes.
 
-    timeline: up to 1,024 points (event, live bytes, committed bytes, resident bytes); resident
-    bytes are 0 without hardware.
+    committed_average: over the time of the trace; over its events where it has no times. timeline: up
+    to 1,024 points (event, live bytes, committed bytes, resident bytes); resident bytes are 0 without
+    hardware.
     """
 
     events: int
@@ -72,6 +82,7 @@ class Statistics(msgspec.Struct, frozen=True):
     run_span_bytes: int  # bytes of the run span that were ever handed out
     peak_live: Peak
     peak_committed: Peak
+    committed_average: float
     timeline: list[tuple[int, int, int, int]]
     work: dict[str, int]  # WORK of model/heap/records.py
 
@@ -157,9 +168,11 @@ class Simulator:
             row.needs_time(plan.design) for row in arrays.rows_of(plan) if hasattr(row, "needs_time")
         )
         self._is_single = True
+        self._until = self._committed_sum = 0  # the time of the last event, and pages by time, in units of TIME_UNIT
         self._reported = [name for row in arrays.rows_of(plan) for name in getattr(row, "REPORTED", ())]
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
+        self._per_event = arrays.slabs_per_event(plan), arrays.pages_per_event(plan)
         self.state = arrays.fresh_state(plan, application)
         constants = listener.constants() if listener else {}
         self._run: Any = _loop(compiled, rare or meter is not None or has_rare_choices(plan), constants)
@@ -187,6 +200,7 @@ class Simulator:
         if self.listener and len(chunk.op):
             self.state.cores = self._cores_of(chunk)
             self.listener.make_room(0, int(self.state.cores.max()) + 1)
+        self._pass_time(chunk)
         self.state.fed = self.state.events
         self.state.addresses = NO_ADDRESSES if addresses is None else addresses
         if self.state.charging:
@@ -203,6 +217,21 @@ class Simulator:
             if self.state.fault:
                 self._refuse(chunk, start)
             self._make_room()
+        self._committed_sum += self.state.committed_sum
+        self.state.committed_sum = 0
+        if self.listener:
+            self.listener.settle()
+
+    def _pass_time(self, chunk: Chunk) -> None:
+        """Let the time pass between the last event and a chunk's first."""
+        self.state.timeless = int(not chunk.time_ns.any())
+        if len(chunk.op) and not self.state.timeless:
+            passed = (int(chunk.time_ns[0]) >> TIME_UNIT) - self._until if self.state.events else 0
+            self._until = int(chunk.time_ns[-1]) >> TIME_UNIT
+            self.state.elapsed += passed
+            self._committed_sum += self.state.committed // PAGE * passed
+            if self.listener:
+                self.listener.elapse(passed)
 
     def groups(self, chunk: Chunk) -> Bytes:
         """Return the group of call sites of each event; 0 where design or chunk has no sites."""
@@ -240,7 +269,7 @@ class Simulator:
     def counters(self) -> Counters:
         """Return all counters."""
         return Counters(
-            {name: [int(count) for count in self.state.classes[name]] for name in (*counters.COUNTS, *self._reported)},
+            {name: self.state.classes[name].tolist() for name in (*counters.COUNTS, *self._reported)},
             {name: getattr(self.state, field) for name, field in counters.TOTAL_FIELDS.items()},
         )
 
@@ -256,6 +285,7 @@ class Simulator:
             state.top * PAGE,
             _peak(*(getattr(state, field) for field in records.PEAKS[0])),
             _peak(*(getattr(state, field) for field in records.PEAKS[1])),
+            PAGE * self._committed_sum / state.elapsed if state.elapsed else float(state.committed),
             state.timeline[: state.samples].tolist(),
             {name: getattr(state, name) for name in counters.WORK},
         )
@@ -288,7 +318,7 @@ class Simulator:
     def _make_room(self) -> None:
         """Double the arrays that might be too short for another event."""
         state = self.state
-        more_slabs, more_pages = arrays.slabs_per_event(self.plan), arrays.pages_per_event(self.plan)
+        more_slabs, more_pages = self._per_event
         more_nodes = max(1, self.plan.quarantine)  # an event may free a whole quarantine
         if state.slabs_made + more_slabs > len(state.slabs):
             slabs = 2 * (state.slabs_made + more_slabs)
@@ -313,7 +343,7 @@ class Simulator:
         state.heaps = arrays.grown(state.heaps, heaps, records.HEAP_LINKS)
         state.stores = arrays.grown_stores(state.stores, state.classes, heaps, self.plan)
         state.fronts = arrays.grown_fronts(state.fronts, state.classes, heaps, self.plan)
-        state.slots = arrays.grown_ints(state.slots, state.transfer_slots + heaps * state.heap_slots, 0)
+        state.slots = arrays.grown_ints(state.slots, state.shared_slots + heaps * state.heap_slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:
         event = self.state.events

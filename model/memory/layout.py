@@ -117,7 +117,6 @@ TOTAL_LEARNED_UP, TOTAL_LEARNED_DOWN = range(COUNTS + 152, COUNTS + 168, 8)
 TOTAL_HUGE_REUSE = COUNTS + 168
 TOTAL_STEPS, TOTAL_TOPPED, TOTAL_UNMAPPED, TOTAL_REUSED, TOTAL_LATE = range(COUNTS + 176, COUNTS + 216, 8)
 """Addresses in hs_count, in the order of docs/machine.md section 10."""
-RUN_CACHE_HEAD, RUN_CACHE_LENGTH_BYTES, RUN_CACHE_BLOCK_BYTES = 8, 4, 8
 PAGE_BYTES = 32
 """struct page; each struct lies within a line."""
 
@@ -147,7 +146,7 @@ class Layout(msgspec.Struct, frozen=True):
     remote: int
     store: int
     count: int
-    runs: int
+    caches: int
     quarantine: int
     slot: int
     heap_bytes: int
@@ -156,15 +155,16 @@ class Layout(msgspec.Struct, frozen=True):
 def layout_of(
     classes: int,
     direct_limit: int,
-    run_cache_slots: int,
     quarantine_slots: int,
     slots: int,
     remote_words: int,
+    cache_words: int,
     page: int,
 ) -> Layout:
     """Return the layout of struct heap (runtime/heap/3_records/heap.h) for these numbers of classes and slots.
 
     remote_words: words in front of the remote list's head: its others, and counts of slow paths.
+    cache_words: words behind the counters: of slow paths alone.
     """
     end = WORD * (1 + classes)
     row_of = 2 * end + 2 * WORD
@@ -172,11 +172,11 @@ def layout_of(
     remote = front + FRONT_BYTES * classes + WORD * remote_words
     store = remote + 3 * WORD
     count = store + STORE_BYTES * classes
-    runs = count + COUNT_BYTES * classes
-    quarantine = runs + RUN_CACHE_HEAD + run_cache_slots * (RUN_CACHE_LENGTH_BYTES + RUN_CACHE_BLOCK_BYTES)
+    caches = count + COUNT_BYTES * classes
+    quarantine = caches + WORD * cache_words
     slot = quarantine + WORD + WORD * quarantine_slots
     heap_bytes = -(-(slot + WORD * slots) // page) * page
-    return Layout(end, row_of, front, remote, store, count, runs, quarantine, slot, heap_bytes)
+    return Layout(end, row_of, front, remote, store, count, caches, quarantine, slot, heap_bytes)
 
 
 @hit_path

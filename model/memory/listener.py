@@ -46,7 +46,7 @@ class Touches(msgspec.Struct, frozen=True):
     dropped: int  # resident small pages that were given back
     resident_bytes: int  # bytes at the end
     resident_peak: int
-    resident_average: float  # the average of the bytes resident after each event
+    resident_average: float  # bytes, over the time of the trace; over its events where it has no times
 
 
 COUNTS = Touches.__struct_fields__[:-1]
@@ -60,6 +60,7 @@ class Listener:
         self.sink = sink
         self.array: Ints = np.zeros(words.WORDS, np.int64)
         self._tables: dict[int, int] = {}
+        self._resident_sum = 0
         self.array[words.LINE_SHIFT] = hardware.line_bytes.bit_length() - 1
         if sink == LOG:
             self._grow({words.LOG_AT: log_entries}, 0)
@@ -85,9 +86,24 @@ class Listener:
     def counts(self) -> Touches:
         """Return all counts of sink CACHES."""
         self._must_be_whole()
-        events = int(self.array[words.EVENTS])
         numbers = {name: int(self.array[getattr(words, name.upper())]) for name in COUNTS}
-        return Touches(**numbers, resident_average=int(self.array[words.RESIDENT_SUM]) / events if events else 0.0)
+        return Touches(**numbers, resident_average=self._resident_average())
+
+    def elapse(self, passed: int) -> None:
+        """Let time pass behind the last event, in units of TIME_UNIT (model/heap/events.py)."""
+        if self.sink == CACHES:
+            self.array[words.ELAPSED] += passed
+            self._resident_sum += int(self.array[words.RESIDENT_BYTES]) // PAGE * passed
+
+    def settle(self) -> None:
+        """Empty the word that sums resident pages by time, before it overflows."""
+        self._resident_sum += int(self.array[words.RESIDENT_SUM])
+        self.array[words.RESIDENT_SUM] = 0
+
+    def _resident_average(self) -> float:
+        self.settle()
+        elapsed = int(self.array[words.ELAPSED])
+        return PAGE * self._resident_sum / elapsed if elapsed else float(self.array[words.RESIDENT_BYTES])
 
     def resident_between(self, begin: int, end: int) -> int:
         """Return the resident bytes of the whole pages in [begin, end), of sink CACHES."""

@@ -27,7 +27,7 @@ FAULTS_4K = 15
 FAULTS_2M = 16
 RESIDENT_BYTES = 17
 RESIDENT_PEAK = 18
-RESIDENT_SUM = 19  # sum of RESIDENT_BYTES after each event
+RESIDENT_SUM = 19  # sum of the resident pages after each event, times the time to the next
 EVENTS = 20
 MISPREDICTED = 21  # mispredicted branches of malloc and free
 POPULATED = 22  # of FAULTS_4K, those in calls that populate
@@ -90,5 +90,6 @@ HISTOGRAM_AT = 82
 L1_READS, L2_READS, LLC_READS = 88, 89, 90
 DROPPED = 91  # small pages that were resident and were given back
 L2_AWAITED, LLC_AWAITED = 92, 93  # lines from the last level and from memory that the next access waits for
+ELAPSED = 94  # time behind all events, by which RESIDENT_SUM is divided
 
-WORDS = 94
+WORDS = 95

@@ -11,7 +11,7 @@ from heapsmith.model.memory.branches import predict
 from heapsmith.model.memory.cache import look, look_through, populate, switch_to
 from heapsmith.model.memory.cold_paths import take
 from heapsmith.model.memory.distances import measure
-from heapsmith.model.memory.resident import become_huge, leave_memory, move_memory
+from heapsmith.model.memory.resident import PAGE_SHIFT, become_huge, leave_memory, move_memory
 
 NONE, CACHES, LOG, DISTANCES = 0, 1, 2, 3
 SINK = NONE
@@ -100,11 +100,12 @@ def acts(listener: Ints, number: int) -> None:
 
 
 @hit_path
-def tick(listener: Ints) -> None:
-    """End an event: add the resident bytes to the sum for the average."""
+def tick(listener: Ints, passed: int) -> None:
+    """End an event, behind which so much time passes: add the resident pages to the sum for the average."""
     if SINK == CACHES:
         listener[words.EVENTS] += 1
-        listener[words.RESIDENT_SUM] += listener[words.RESIDENT_BYTES]
+        listener[words.ELAPSED] += passed
+        listener[words.RESIDENT_SUM] += (listener[words.RESIDENT_BYTES] >> PAGE_SHIFT) * passed
 
 
 @kernel

@@ -34,10 +34,9 @@ from heapsmith.model.parts.front_questions import (
 )
 from heapsmith.model.parts.lines import alloc_lines, free_lines
 from heapsmith.model.parts.moments import flush_ended, front_flushed, front_missed, remote_drained, slow_path
-from heapsmith.model.parts.slab_questions import lock_whole, owner_lines
+from heapsmith.model.parts.slab_questions import keep_batch, lock_whole, owner_lines, take_batch
 from heapsmith.model.parts.stacks import open_lines, stack_push_lines
 from heapsmith.model.parts.store import give_batch, take
-from heapsmith.model.parts.transfer import keep_batch, take_batch
 
 
 @hit_path
@@ -128,7 +127,7 @@ def free_own(state: State, heap: int, block: int) -> None:
 @kernel
 def quarantine_base(state: State, heap: int) -> int:
     """Return where the heap's quarantine begins in `slots`: behind its fronts."""
-    return state.transfer_slots + heap * state.heap_slots + state.slots_per_heap
+    return state.shared_slots + heap * state.heap_slots + state.slots_per_heap
 
 
 @hit_path

@@ -10,9 +10,8 @@ from heapsmith.model.memory.touches import gone, moved, on_huge, takes, touch
 from heapsmith.model.parts.block_questions import huge_slack_lines, large_tail_lines
 from heapsmith.model.parts.committed import commit, uncommit
 from heapsmith.model.parts.moments import large_came, memory_freed
-from heapsmith.model.parts.run_cache import cache_run, cached_run
 from heapsmith.model.parts.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run
-from heapsmith.model.parts.slab_questions import keeps_huge, reuse_huge
+from heapsmith.model.parts.slab_questions import cached_run, huge_runs_from, keeps_huge, keeps_run, reuse_huge
 
 GUARDED_MOVE, HELD_BACK = 3, 64
 """Hardening: system calls of a move besides mremap's (growth seldom moves: a block has room); freed
@@ -65,7 +64,7 @@ def commit_huge(state: State, pages: int) -> None:
 @kernel
 def advise_huge(state: State, block: int, pages: int) -> None:
     """Put the mapping on huge pages if the first page of the run span is on huge pages."""
-    if state.thp_asked == 1 and state.thp_runs_from_bytes == 0:
+    if huge_runs_from(state) == 0:
         on_huge(state.listener, huge_at(block), pages * PAGE)
 
 
@@ -145,9 +144,7 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     first = block - RUN_CODE
     touch(state.listener, page_at(first), 1)
     large_tail_lines(state, layout.RUNS + first * PAGE, int(state.pages[first]["run"]), asked, 0)
-    if heap >= 0 and int(state.pages[first]["run"]) * PAGE <= state.run_cache_bytes:
-        cache_run(state, heap, first)
-    else:
+    if heap < 0 or not keeps_run(state, heap, first):
         free_run(state, first)
 
 

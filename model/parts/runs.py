@@ -20,6 +20,8 @@ from heapsmith.model.parts.extents import huge_end, join_extents, release_extent
 from heapsmith.model.parts.moments import memory_freed
 from heapsmith.model.parts.slab_questions import (
     commit_stamps,
+    huge_runs_from,
+    keeps_small,
     populate,
     release_goes,
     release_grown,
@@ -156,7 +158,7 @@ def last_free(state: State) -> int:
 @kernel
 def committed_end(state: State, top: int) -> int:
     """Return the end of the committed pages for this top, apart from those of free runs."""
-    if state.thp_asked == 1 and top > state.thp_runs_from_bytes // PAGE:
+    if top > huge_runs_from(state):
         return huge_end(top)
     step = state.commit_step // PAGE
     return (top + step - 1) & -step
@@ -168,7 +170,7 @@ def raise_top(state: State, top: int) -> None:
     begin, end = committed_end(state, state.top), committed_end(state, top)
     commit(state, (end - begin) * PAGE)
     if state.huge_runs == 1:
-        ahead = max(state.thp_runs_from_bytes // PAGE, huge_end(state.top))
+        ahead = max(huge_runs_from(state), huge_end(state.top))
         if end > ahead:
             on_huge(state.listener, layout.RUNS + ahead * PAGE, (end - ahead) * PAGE)
     populate(state, layout.RUNS + begin * PAGE, (end - begin) * PAGE)
@@ -178,8 +180,8 @@ def raise_top(state: State, top: int) -> None:
         pages = state.writable - first
         state.memory_calls += 1 + commit_calls(first, pages, layout.PAGE_BYTES)
         commit_stamps(state, first, pages)
-        is_huge = state.huge_runs == 1 and state.writable * PAGE > state.thp_runs_from_bytes
-        state.memory_calls += int(is_huge or state.thp_never == 1)
+        is_huge = state.huge_runs == 1 and state.writable > huge_runs_from(state)
+        state.memory_calls += int(is_huge or keeps_small(state))
     state.top = top
     if top > state.page_room:
         state.full = 1

@@ -4,6 +4,7 @@ As in model/parts/front_questions.py, the body is the answer of a row without th
 """
 
 from heapsmith.model.compile.dispatch import question
+from heapsmith.model.constants import NEVER
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_OWNER, slab_at
 from heapsmith.model.memory.state import State
@@ -59,6 +60,76 @@ def commit_stamps(state: State, first: int, pages: int) -> None:
 @question("release", "is_short", hit=True)
 def is_short(state: State) -> bool:
     """Return whether the heap is near its limit on memory, so that what waits goes at once."""
+    return False
+
+
+# Run cache: freed runs that a heap keeps.
+
+
+@question("run_cache_bytes", "cached_run")
+def cached_run(state: State, heap: int, pages: int) -> int:
+    """Take a run of exactly `pages` pages out of the heap's cache; -1 if there is none."""
+    return -1
+
+
+@question("run_cache_bytes", "keeps_run")
+def keeps_run(state: State, heap: int, first: int) -> bool:
+    """Return whether a freed run goes to the heap's cache; the caller frees it otherwise."""
+    return False
+
+
+@question("run_cache_bytes", "spills_run")
+def spills_run(state: State, heap: int) -> bool:
+    """Free a run of the heap's cache; return whether there was one."""
+    return False
+
+
+@question("run_cache_bytes", "cache_lines")
+def cache_lines(state: State, heap: int) -> None:
+    """Touch how many runs the heap's cache has."""
+
+
+# Transfer cache: flushed batches that wait for a refill.
+
+
+@question("transfer_bytes", "keep_batch")
+def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
+    """Return whether the flush in `moved` waits as a batch; the caller gives it to the store otherwise."""
+    return False
+
+
+@question("transfer_bytes", "take_batch")
+def take_batch(state: State, heap: int, cls: int) -> int:
+    """Take the newest batch into `moved`, the block flushed last first; return its length or 0."""
+    return 0
+
+
+@question("transfer_bytes", "transfer_lines")
+def transfer_lines(state: State, cls: int) -> None:
+    """Touch where a miss or a flush finds whether its class may have batches."""
+
+
+@question("transfer_bytes", "has_batches")
+def has_batches(state: State, cls: int) -> bool:
+    """Return whether the class may have batches."""
+    return False
+
+
+@question("transfer_bytes", "kept_batches")
+def kept_batches(state: State, cls: int) -> int:
+    """Return how many batches a class has."""
+    return 0
+
+
+@question("transfer_bytes", "is_idle")
+def is_idle(state: State, cls: int) -> bool:
+    """Return whether batches of the class would wait for nobody."""
+    return True
+
+
+@question("transfer_bytes", "keeps_taken")
+def keeps_taken(state: State, heap: int, cls: int, taken: int) -> bool:
+    """Return whether the blocks in `moved`, which a take brought, are a batch now; they go back otherwise."""
     return False
 
 
@@ -144,10 +215,10 @@ def number_at(state: State, store: int) -> int:
     return store * layout.NUMBER_BYTES
 
 
-@question("shards", "first_slot")
-def first_slot(state: State, store: int) -> int:
-    """Return where the batches of a store begin, in `slots` and in the library's transfer cache."""
-    return int(state.classes[store]["transfer_base"])
+@question("shards", "copy_of")
+def copy_of(state: State, store: int) -> int:
+    """Return which of the transfer caches, one behind the other, that of a store is."""
+    return 0
 
 
 @question("shards", "pools_for", hit=True)
@@ -233,6 +304,27 @@ def lock_mapping(state: State) -> None:
 def lock_pools(state: State) -> None:
     """Take the lock of the pools that heaps with a store each share."""
     touch(state.listener, layout.POOL_LOCK, 1)
+
+
+# Huge pages: where memory lies on them.
+
+
+@question("thp", "huge_superslab")
+def huge_superslab(state: State, cls: int) -> bool:
+    """Return whether a new superslab for a class lies on huge pages."""
+    return False
+
+
+@question("thp", "huge_runs_from")
+def huge_runs_from(state: State) -> int:
+    """Return the page of the run span from which on pages may lie on huge pages."""
+    return NEVER
+
+
+@question("thp", "keeps_small")
+def keeps_small(state: State) -> bool:
+    """Return whether the system is told that memory keeps small pages."""
+    return False
 
 
 # Growth and populate: how memory becomes usable and resident.

@@ -26,6 +26,8 @@ from heapsmith.model.parts.slab_questions import (
     commit_records,
     disowned,
     end_is_read,
+    huge_superslab,
+    keeps_small,
     known_slab,
     lock_mapping,
     lock_new_slab,
@@ -129,15 +131,12 @@ def new_slab(state: State, heap: int, pool: int, cls: int) -> int:
 def map_superslab(state: State, pool: int, cls: int) -> bool:
     """Map a superslab for a pool: one that was unmapped, else a new one; False: the span is full."""
     lock_mapping(state)
-    superslab_bytes = state.slabs_per_superslab * state.slab_bytes
     place = mapped_again(state, pool, cls if state.regions > 1 else 0)
     if place < 0:
         place = superslab_place(state, cls, int(state.classes[cls]["mapped"]))
         if place < 0:
             return False
-        is_huge = state.thp_asked == 1 and state.superslabs * superslab_bytes >= state.thp_slabs_from_bytes
-        is_huge = is_huge and int(state.classes[cls]["stride"]) <= state.thp_block_bytes
-        state.stores[pool]["next_huge"] = is_huge
+        state.stores[pool]["next_huge"] = huge_superslab(state, cls)
         state.superslabs += 1
         state.classes[place // state.region_slabs]["mapped"] += 1
         touch(state.listener, layout.TOTAL_SUPERSLABS, 1)
@@ -146,7 +145,7 @@ def map_superslab(state: State, pool: int, cls: int) -> bool:
     state.stores[pool]["left"] = state.slabs_per_superslab - state.guard_slabs - state.head_slabs
     superslab_ready(state, place)
     is_huge = state.stores[pool]["next_huge"] == 1
-    state.memory_calls += int(is_huge or state.thp_never == 1)
+    state.memory_calls += int(is_huge or keeps_small(state))
     if is_huge:
         head_bytes = state.head_slabs * state.slab_bytes
         slabs = state.slabs_per_superslab - state.head_slabs - state.guard_slabs

@@ -4,19 +4,23 @@ Each room is a package; its docstring lists the names that its rows have. Every 
 word in a design file. One row of each table has DEFAULT: a design without a choice has that policy.
 A row whose policy has numbers has Params, the struct that a design file fills, and
 `why_not_valid(params)`. Where such a row has IS_WORD too, its name alone stands for the policy
-without the numbers. Any row may have `why_not_with(design)`: the reason, with the field's name,
-why a design cannot combine this policy with its others, or None. A row whose C or kernels need more
-numbers than the Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an
-enumerator in plan.h (in capitals) and an attribute of the state. CLASS_NUMBERS and
-`class_numbers(design)`, a list by class, are the same per size class: in C a table `hs_<name>`, in
-the model a field of the class. Rows of one room may share such a name. A further class of a group
-of call sites has the numbers of the class of its size; with SIZES_ALONE it has 0. A row with RARE is left out of
-the event loop that simulates designs without any rare choice; RAISES are numbers of the state that it
-alone raises above 0. RARE_NUMBERS of another row are those that make a design rare where they are not
-0. STATE has the fields that a row adds to arrays of the state, with their first values, by the array's
-name, and REPORTED those of `classes` that the model reports beside the counters; SLOTS are numbers that
-it keeps of each heap and class in `slots`, `needs(plan)` what it needs of other arrays
-(model/parts/needs.py), and `follow(simulator, chunk)` gives the simulator what else it must know of events.
+without the numbers. Where the field of a table is a number, the row with ZERO is that of 0.
+FIELD_STEPS are the step and the most of numbers that the design states for the row in fields of its
+own. Any row may have `why_not_with(design)`: the reason, with the field's name, why a design cannot
+combine this policy with its others, or None. A row whose C or kernels need more numbers than the
+Plan has gives NUMBERS, their names, and `numbers(design)`, a dict: each is an enumerator in plan.h
+(in capitals) and an attribute of the state. CLASS_NUMBERS and `class_numbers(design)`, a list by
+class, are the same per size class: in C a table `hs_<name>`, in the model a field of the class.
+CLASS_FIELDS and `class_fields(design)`, a list by class, are those that C has in struct class_plan.
+Rows of one room may share such a name. A further class of a group of call sites has the numbers of
+the class of its size; with SIZES_ALONE it has 0.
+A row with RARE is left out of the event loop that simulates designs without any rare choice; RAISES
+are numbers of the state that it alone raises above 0. RARE_NUMBERS of another row are those that
+make a design rare where they are not 0. STATE has the fields that a row adds to arrays of the
+state, with their first values, by the array's name, and REPORTED those of `classes` that the model
+reports beside the counters; SLOTS are numbers that it keeps of each heap and class in `slots`,
+`needs(plan)` what it needs of other arrays (model/parts/needs.py), `bounds(design)` what else
+bounds loops, and `follow(simulator, chunk)` gives the simulator what else it must know of events.
 What a row does, it answers to the questions and moments of model/parts. The search does not
 offer a row with UNPRICED, whose worth the price does not know, and with `--cores` no row with
 UNFOLLOWED, which has a lock that the model's clocks do not know. A row with kernels has COSTS:
@@ -44,6 +48,7 @@ from heapsmith.model.policy import (
     choice,
     classifier,
     counting,
+    crash,
     empties,
     foreign,
     freed_blocks,
@@ -61,9 +66,12 @@ from heapsmith.model.policy import (
     release,
     remote,
     rounding,
+    run_cache,
     segregation,
     shards,
     slab_record,
+    thp,
+    transfer,
     unmapping,
 )
 
@@ -96,18 +104,28 @@ TABLES: dict[str, Table] = {
     "segregation": segregation.ROWS,
     "shards": shards.ROWS,
     "heaps": heaps.ROWS,
+    "crash": crash.ROWS,
+    "run_cache_bytes": run_cache.ROWS,
+    "transfer_bytes": transfer.ROWS,
+    "thp": thp.ROWS,
 }
-"""The rows of each field of a design that names a policy."""
+"""The rows of each field of a design that chooses a policy."""
+
+NUMBERED = frozenset(field for field, rows in TABLES.items() if any(hasattr(row, "ZERO") for row in rows))
+"""Those of which a number chooses: 0 the row with ZERO, any other the other row."""
+
+NAMED = tuple(field for field in TABLES if field not in NUMBERED)
+"""Those that name a policy."""
 
 WITHOUT = "off"
 """In changes of a design: no choice of this field."""
 
 
-NUMBERS, CLASS_NUMBERS = (
+NUMBERS, CLASS_NUMBERS, CLASS_FIELDS = (
     tuple(dict.fromkeys(name for rows in TABLES.values() for row in rows for name in getattr(row, names, ())))
-    for names in ("NUMBERS", "CLASS_NUMBERS")
+    for names in ("NUMBERS", "CLASS_NUMBERS", "CLASS_FIELDS")
 )
-"""The names of the numbers that rows add to a Plan, and to each of its classes."""
+"""The names of the numbers that rows add to a Plan, and to each of its classes, the latter in tables or in its row."""
 
 
 COSTS: dict[str, float] = {
@@ -124,6 +142,11 @@ def _rare_numbers() -> tuple[str, ...]:
     names = [name for name in alone if name not in others]
     return tuple(dict.fromkeys([*names, *(name for row in rows for name in getattr(row, "RARE_NUMBERS", ()))]))
 
+
+FIELD_STEPS: dict[str, tuple[int, int]] = {
+    field: step for rows in TABLES.values() for row in rows for field, step in getattr(row, "FIELD_STEPS", {}).items()
+}
+"""Of numbers that a design states for rows: the step and the most, by the design's field."""
 
 RARE_NUMBERS = _rare_numbers()
 """Numbers of the state that are 0 in each design without a rare choice."""
@@ -153,15 +176,24 @@ def row(field: str, name: str) -> ModuleType:
     return TABLES[field][code(field, name)]
 
 
+def row_of_number(field: str, number: int) -> ModuleType:
+    """Return the row that a number chooses."""
+    return next(row for row in TABLES[field] if hasattr(row, "ZERO") == (number == 0))
+
+
 @cache
 def default(field: str) -> ModuleType:
     """Return the row of a design that makes no choice."""
     return next(row for row in TABLES[field] if getattr(row, "DEFAULT", False))
 
 
+UNSTATED: dict[str, str] = {field: default(field).NAME for field in TABLES if hasattr(default(field), "OFF")}
+"""By field, the name of the row that a design has without stating it."""
+
+
 def is_off(field: str, value: object) -> bool:
-    """Say whether the value is the word WITHOUT and a design can do without a choice of the field."""
-    return value == WITHOUT and field in TABLES and hasattr(default(field), "OFF")
+    """Say whether the value is WITHOUT, or the name of the row that a design has without stating it."""
+    return field in UNSTATED and value in (WITHOUT, UNSTATED[field])
 
 
 def _fields(array: str) -> dict[str, int]:

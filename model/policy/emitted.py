@@ -102,24 +102,29 @@ SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), fr
 """The first question of free(): is the block in the slab span? Its loads are the classifier's."""
 
 
-class Field(NamedTuple):
-    """A field that a row adds to struct heap: its declaration in C, its words of 8 bytes, and what it holds.
+BEHIND_FRONTS, BEFORE_LIST, BEHIND_COUNTS = range(3)
+"""Places in struct heap, in their order: behind the fronts; right in front of the list of blocks that other threads
+freed; and behind the counters, where only slow paths of the heap's own thread come.
+"""
 
-    is_last: it lies right in front of the list of blocks that other threads freed.
-    """
+
+class Field(NamedTuple):
+    """A field that a row adds to struct heap: its declaration in C, its words of 8 bytes, what it holds, and where."""
 
     declaration: str
     words: int
     about: str
-    is_last: bool = False
+    place: int = BEHIND_FRONTS
 
 
 class Guard(NamedTuple):
     """The functions that malloc and free call to check, fill or hold back a block.
 
-    born: for one of a stack. born_any: for any block, or none. dies: for one that is freed.
+    born: for one of a stack. born_any: for any block, or none. dies: for one that is freed. straight:
+    they have no loop, and call inline functions alone.
     """
 
     born: frozenset[str]
     born_any: frozenset[str]
     dies: frozenset[str]
+    straight: bool = True

@@ -14,7 +14,6 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.front_questions import capacity_of
-from heapsmith.model.parts.slab_questions import first_slot
 
 I64 = npt.NDArray[np.int64]
 
@@ -158,11 +157,8 @@ def _idle(state: State, plan: Plan) -> I64:
         most = np.array([max(1, capacity_of(state, front, one)) for front, one in enumerate(cls.tolist())], np.int64)
     first = _places(fronts["base"], fronts["head"], fronts["held"], most)
     second = _places(fronts["base"] + most, np.zeros_like(most), fronts["listed"], np.maximum(1, fronts["listed"]))
-    waits = state.stores["batches"] * classes["flush_batch"][np.arange(len(state.stores)) % plan.class_count]
-    held = np.flatnonzero(waits)
-    bases = np.array([first_slot(state, store) for store in held.tolist()], np.int64)
-    third = _places(bases, np.zeros_like(bases), waits[held], waits[held])
-    found: I64 = state.slots[np.concatenate([first, second, third])]
+    third = plan.design.row("transfer_bytes").waiting_blocks(state)
+    found: I64 = np.concatenate([state.slots[np.concatenate([first, second])], third])
     return found
 
 

@@ -134,7 +134,7 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
     """Yield refills and flushes: the work of the front."""
     of = simulation.counters.classes
-    missed = unkept = 0
+    missed, unkept = 0, plan.design.row("transfer_bytes").unkept(plan, simulation)
     for row in plan.classes:
         i, front, flush = row.index, row.front.kind, max(1, row.front.flush)
         batches_out, batches_in = of["transfer_out"][i] // flush, of["transfer_in"][i] // flush
@@ -144,8 +144,6 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
         yield "transfer.out", batches_out
         yield "transfer.in", batches_in
         yield f"flush.{front}", of["flush"][i]
-        if row.transfer:
-            unkept += of["flush"][i] - batches_in + of["transfer_back"][i] // flush
         if not policy.row("front", front).BATCHED:
             yield f"flush.block.{front}", of["flushed"][i]
         yield "flush.block.none", of["direct"][i]

@@ -78,7 +78,7 @@ def probe(plan: Plan, counts: Counts, cls: int = -1) -> Probe:
         name: [counts.get(name, 0) if row.index == cls else 0 for row in plan.classes] for name in counters.COUNTS
     }
     peak = Peak(0, 0, 0, 0, 0.0, 0.0)
-    statistics = Statistics(0, 0, 0, 0, 0, 0, peak, peak, [], of(counters.WORK))
+    statistics = Statistics(0, 0, 0, 0, 0, 0, peak, peak, 0.0, [], of(counters.WORK))
     return Probe(Counters(per_class, of(counters.TOTALS)), statistics, Touches(**of(Touches.__struct_fields__)))
 
 

@@ -78,7 +78,7 @@ class SimulationTable(msgspec.Struct, frozen=True):
     application: Application | None
     measured_as: str
     rows: list[Simulation]
-    notes: list[str] = []  # about designs that ask for call sites which the trace does not have
+    notes: list[str] = []  # of call sites that a design asks for and the trace lacks, of flags without a price
 
 
 class Extent(NamedTuple):
@@ -111,6 +111,8 @@ def simulate(
     with TraceReader(trace, sited=ask_sites(designs)) as reader:
         extent = feed_all(reader, simulators, stage, progress)
         notes = site_notes(reader, designs)
+    if hardware and hardware.costs:
+        notes += flag_notes(designs)
     return SimulationTable(
         str(trace),
         *extent,
@@ -132,6 +134,15 @@ def site_notes(reader: TraceReader, designs: Sequence[Design]) -> list[str]:
         elif tree and not design.row("segregation").groups_of(design.segregation, tree).any():
             notes.append(f"{design.name}: none of its call sites is in the trace; they are those of other builds")
     return notes
+
+
+def flag_notes(designs: Sequence[Design]) -> list[str]:
+    """Return a line for each design with flags of the compiler, whose worth the price does not know."""
+    return [
+        f"{design.name}: priced without {' '.join(design.compile_flags)}: what flags change must be measured"
+        for design in designs
+        if design.compile_flags
+    ]
 
 
 class Follower(Protocol):

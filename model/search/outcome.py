@@ -8,7 +8,6 @@ import numpy as np
 
 from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.simulator import Statistics
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.clocks import Timing
@@ -33,8 +32,8 @@ LEAST_OPERATION_NS = 25
 class Outcome(msgspec.Struct, frozen=True):
     """A design on a trace, simulated with caches and pages; bytes unless the name says otherwise.
 
-    The averages are over the trace's time, by the points of the time line. The fragmentations are
-    of the committed peak. huge_ahead: half a huge page for slabs, and half for runs, if they have some.
+    The averages are over the trace's time. The fragmentations are of the committed peak. huge_ahead:
+    half a huge page for slabs, and half for runs, if they have some.
     lock_wait_ns_per_op: of allocator_ns_per_op, the waits for locks, where cores were asked for.
     """
 
@@ -70,7 +69,7 @@ class Outcome(msgspec.Struct, frozen=True):
         return time, *(size + self.huge_ahead for size in sizes)
 
     def run_share(self) -> float | None:
-        """Return the allocator's share of the recorded run's time without waits; None of a trace without times."""
+        """Return the allocator's share of the run's processor time, without waits; None of a trace without times."""
         if self.run_ns == 0:
             return None
         ns = (self.allocator_ns_per_op - self.lock_wait_ns_per_op) * self.operations
@@ -100,12 +99,12 @@ def outcome_of(
         allocator_ns_per_op=simulation.price.allocator_ns_per_op + shot,
         instructions_per_op=simulation.price.instructions_per_op,
         resident_peak=simulation.touches.resident_peak,
-        resident_average=average(statistics, 3, source),
+        resident_average=simulation.touches.resident_average,
         resident_end=simulation.touches.resident_bytes,
         huge_ahead=huge_ahead(plan, simulation, source.application),
         committed_peak=simulation.committed_peak,
         committed_peak_event=peak.event,
-        committed_average=average(statistics, 2, source),
+        committed_average=statistics.committed_average,
         committed_end=totals["committed"],
         peak_live_bytes=statistics.peak_live.live_bytes,
         internal_fragmentation=peak.internal_fragmentation,
@@ -122,14 +121,14 @@ def waiting(outcome: Outcome, timing: Timing) -> Outcome:
     return msgspec.structs.replace(outcome, allocator_ns_per_op=time, lock_wait_ns_per_op=waits)
 
 
-def glance_of(plan_kinds: Sequence[str], simulation: Simulation, source: Source, time_ns: float) -> Glance:
+def glance_of(plan_kinds: Sequence[str], simulation: Simulation, time_ns: float) -> Glance:
     """Return what a simulation without caches tells; plan_kinds: the kind of each class's front."""
     totals, of = simulation.counters.totals, simulation.counters.classes
     served = [sum(counts) for counts in zip(of["hit0"], of["hit1"], of["refill"], strict=True)]
     shares: dict[str, float] = {}
     for kind, count in zip(plan_kinds, served, strict=True):
         shares[kind] = shares.get(kind, 0.0) + count / max(1, sum(served))
-    committed = average(simulation.statistics, 2, source)
+    committed = simulation.statistics.committed_average
     return Glance((time_ns, simulation.committed_peak, committed, totals["committed"]), shares)
 
 
@@ -167,26 +166,11 @@ def huge_ahead(plan: Plan, simulation: Simulation, application: Application = PR
 
 
 def _beyond_small_pages(plan: Plan, simulation: Simulation, application: Application) -> tuple[int, int]:
-    """Return the bytes of slabs and of runs beyond the design's bounds for small pages.
-
-    A superslab has huge pages if as many bytes as the bound were mapped before it.
-    """
-    if not plan.thp_asked:
-        return 0, 0
-    small = -(-plan.thp_slabs_from_bytes // plan.superslab_bytes)
-    slabs = (simulation.counters.totals["superslabs"] - small) * plan.superslab_bytes
-    has_huge_runs = plan.thp_runs_from_bytes == 0 or application.fills
-    runs = (simulation.statistics.run_span_bytes - plan.thp_runs_from_bytes) * has_huge_runs
-    return max(0, slabs), max(0, runs)
-
-
-def average(statistics: Statistics, field: int, source: Source) -> float:
-    """Return a field of the time line on average over the trace's time, or over its events."""
-    line = np.array(statistics.timeline, np.int64).reshape(-1, 4)
-    if len(line) == 0:
-        return 0.0
-    weights = source.spans(line[:, 0])
-    return float(np.average(line[:, field], weights=weights))
+    """Return the bytes of slabs and of runs beyond the design's bounds for small pages."""
+    superslabs, run_span_bytes = simulation.counters.totals["superslabs"], simulation.statistics.run_span_bytes
+    row = plan.design.row("thp")
+    found: tuple[int, int] = row.beyond_small_pages(plan, superslabs, run_span_bytes, application.fills)
+    return found
 
 
 def ratios(figures: Sequence[float], base: Sequence[float]) -> Floats:

@@ -10,7 +10,6 @@ import numpy.typing as npt
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.errors import BadInput
-from heapsmith.model.heap.records import SAMPLES
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.events import WITH_SITE, op_mask
@@ -36,9 +35,9 @@ class Source:
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
     sizes that it asks for. tells_time: its events have time stamps. tells_processors: it has more
     threads than processors, and tells those of its events. others: as Lives; 0 if its samples do not
-    tell which part of its life a thread ran. work: the time of a simulation with caches,
-    in events that touch few lines. sited: the chunks have the call
-    sites of the trace.
+    tell which part of its life a thread ran. run_ns: the processor time of all threads, or the time
+    from the first event to the last where the samples do not tell. work: the time of a simulation
+    with caches, in events that touch few lines. sited: the chunks have the call sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
 
@@ -48,17 +47,15 @@ class Source:
         with TraceReader(path, sited=sited) as reader:
             self.footer = reader.footer
             self.events = self.footer.events
-            self._step = _step_of(self.events)
             kept: list[Chunk] = []
-            stamps: list[Ints] = []
-            begin, self.operations, last = 0, 0, 0
+            begin, self.operations, first, last = 0, 0, 0, 0
             asked: set[int] = set()
             touched = 0.0
             moves, lives = Moves(self.footer.threads), Lives(self.footer.threads)
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
                     kept.append(chunk)
-                stamps.append(chunk.time_ns[-begin % self._step :: self._step].astype(np.int64))
+                first = int(chunk.time_ns[0]) if begin == 0 and len(chunk.op) else first
                 self.operations += int((chunk.op < Op.THREAD_START).sum())
                 lives.feed(chunk.thread, _when(chunk, begin))
                 begin += len(chunk.op)
@@ -73,10 +70,10 @@ class Source:
         self.tells_touched = samples is not None and asked <= seen
         self.work = self.events + touched / WORK_BYTES
         self._kept = kept
-        self._stamps = np.concatenate([*stamps, np.array([last])])
-        self.run_ns = int(last - self._stamps[0])
         self.tells_time = last > 0
-        self.others = lives.others(np.array(samples.shares(), np.float64)) if samples else 0.0
+        shares = np.array(samples.shares() if samples else [], np.float64)
+        self.others = lives.others(shares)
+        self.run_ns = int(lives.ran(shares)) if last > 0 and shares.any() else last - first
         self.tells_processors = 0 < moves.processors < self.footer.threads
 
     def chunks(self) -> Iterator[Chunk]:
@@ -92,16 +89,6 @@ class Source:
         size = np.where(op_mask(WITH_SITE)[chunk.op], chunk.size, 0)
         share = np.array([1.0, *self.application.touched])
         return float((np.minimum(size, MOST_TOUCHED) * share[_range_of(size)]).sum())
-
-    def spans(self, events: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
-        """Return the time from each of these events to the next, the last to the end of the trace.
-
-        The events are points of a simulation's time line. Where the trace has no times, each counts
-        as much as the others.
-        """
-        places = np.append(np.minimum(events // self._step, len(self._stamps) - 1), len(self._stamps) - 1)
-        spans = np.diff(self._stamps[places]).astype(np.float64)
-        return spans if spans.sum() > 0 else np.ones(len(events))
 
     def identity(self) -> str:
         """Return 16 hex digits of the file's content."""
@@ -134,14 +121,6 @@ def _when(chunk: Chunk, begin: int) -> Ints:
     """Return the times of a chunk's events; their numbers, of which the first is `begin`, in a trace without times."""
     has_times = len(chunk.op) and chunk.time_ns[-1] > 0
     return chunk.time_ns.astype(np.int64) if has_times else np.arange(begin, begin + len(chunk.op))
-
-
-def _step_of(events: int) -> int:
-    """Return the events between two points of a whole simulation's time line: a power of two."""
-    step = 1
-    while (events - 1) // step + 1 > SAMPLES:
-        step *= 2
-    return step
 
 
 def _ranges(sizes: npt.NDArray[np.generic]) -> set[int]:

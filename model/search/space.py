@@ -14,7 +14,8 @@ import msgspec
 
 from heapsmith.model import policy
 from heapsmith.model.design.choices import Front
-from heapsmith.model.design.design import THPS, ClassFront, Design
+from heapsmith.model.design.design import ClassFront, Design
+from heapsmith.model.policy.front.common import frees_alone_fill
 
 FIXED = frozenset(
     {"foreign", "hardening", "counting", "compile_flags", "prewarm", "thp_block_bytes", "segregation", "remap_bytes"}
@@ -57,12 +58,7 @@ BUSY = 6
 
 @cache
 def choices(field: str) -> tuple[Any, ...]:
-    """Return what a field can be set to: a value for each row of its table that has a price, with default numbers.
-
-    Not thp `always`: superslabs of long blocks would lie on huge pages, whatever the program writes of a block.
-    """
-    if field == "thp":
-        return tuple(word for word in THPS if word != "always")
+    """Return what a field can be set to: a value for each row of its table that has a price, with default numbers."""
     optional = getattr(_DEFAULTS, field) is None
     found: list[Any] = []
     for row in policy.TABLES[field]:
@@ -90,7 +86,7 @@ def kept_fields(*, huge_pages: bool, processors: bool) -> frozenset[str]:
 def free_fields(*, huge_pages: bool, processors: bool = False) -> list[str]:
     """Return the fields that name policies and that the search may change."""
     kept = kept_fields(huge_pages=huge_pages, processors=processors)
-    return [name for name in (*policy.TABLES, "thp") if name not in kept]
+    return [name for name in policy.NAMED if name not in kept]
 
 
 def free_numbers(*, huge_pages: bool) -> list[str]:
@@ -144,14 +140,14 @@ def repaired(design: Design, kept: set[str], depth: int) -> Design | None:
         if field in kept or field not in _REPAIRABLE:
             continue
         now = getattr(design, field)
-        for value in choices(field) if field in policy.TABLES else steps(now, getattr(_DEFAULTS, field), int):
+        for value in choices(field) if field in policy.NAMED else steps(now, getattr(_DEFAULTS, field), int):
             other = msgspec.structs.replace(design, **{field: value})
             if found := repaired(other, kept | {field}, depth - 1):
                 return found
     return None
 
 
-_REPAIRABLE = ({*policy.TABLES} - FIXED - PAGES - PROCESSORS - {"front"}) | {*free_numbers(huge_pages=False)}
+_REPAIRABLE = ({*policy.NAMED} - FIXED - PAGES - PROCESSORS - {"front"}) | {*free_numbers(huge_pages=False)}
 
 
 def needs_time(design: Design) -> bool:
@@ -297,7 +293,7 @@ def drawn(
             change: Any = lambda front, kind=kind: converted(front, kind)  # noqa: E731 - one of two
             design = mapped(design, change) or design
             continue
-        if field in policy.TABLES or field == "thp":
+        if field in policy.NAMED:
             value = draw.choice(choices(field))
             others = list(islice(numbers_of(value), 100))
             value = draw.choice([value, *others])
@@ -311,7 +307,7 @@ def drawn(
 
 def tokens(design: Design, base: Design) -> dict[str, float]:
     """Return the design's choices as features by name: rows, settings unlike the base's, and shape."""
-    found = {f"{field}={design.row(field).NAME}": 1.0 for field in policy.TABLES if field not in (*FIXED, "front")}
+    found = {f"{field}={design.row(field).NAME}": 1.0 for field in policy.NAMED if field not in (*FIXED, "front")}
     for name in Design.__struct_fields__:
         value = getattr(design, name)
         if name not in ("name", "about", *SHAPE) and value != getattr(base, name):
@@ -319,5 +315,5 @@ def tokens(design: Design, base: Design) -> dict[str, float]:
     found["slab_bytes"] = design.slab_bytes.bit_length() / 8
     found["classes"] = len(design.sizes) / 64
     found["largest"] = design.sizes[-1].bit_length() / 8
-    found["refill=never"] = float(getattr(design.front, "refill", None) == "never")
+    found["refill=never"] = float(frees_alone_fill(design.front))
     return found

@@ -8,7 +8,7 @@ import msgspec
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.search.draft import with_sizes
 from heapsmith.model.search.exact import BUDGETS, Exact
-from heapsmith.model.search.space import choices, is_priced, kept_fields, paged
+from heapsmith.model.search.space import is_priced, kept_fields, paged
 from heapsmith.model.search.workers import Bench
 
 RUN_CACHES = (0, 65_536, 262_144)
@@ -44,7 +44,7 @@ class Starts:
 
     def built_ins(self) -> Iterator[Design]:
         """Yield the built-in designs with the base's values of what the search may not change, where they are legal."""
-        offered = (one for one in map(load, builtin_names()) if is_priced(one) and one.thp in choices("thp"))
+        offered = (one for one in map(load, builtin_names()) if is_priced(one))
         return filter(None, map(self._as_base, offered))
 
     def _as_base(self, design: Design) -> Design | None:

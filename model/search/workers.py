@@ -100,7 +100,7 @@ def measured(bench: Bench, task: Task) -> Result:
             return outcome
         return waiting(outcome, _timing(bench, source, plan, outcome.resident_peak))
     kinds = [row.front.kind for row in plan.classes]
-    return glance_of(kinds, found, source, rough_ns(plan, found, source, bench.hardware, bench.cores))
+    return glance_of(kinds, found, rough_ns(plan, found, source, bench.hardware, bench.cores))
 
 
 def _timing(bench: Bench, source: Source, plan: Plan, resident_peak: int) -> Timing:

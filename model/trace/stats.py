@@ -245,6 +245,11 @@ class Lives:
         self.first = np.where(self.first < 0, first, self.first)
         self.last[thread] = when
 
+    def ran(self, shares: npt.NDArray[np.float64]) -> float:
+        """Return how long the first threads ran in all; shares: the part of its life in which each ran."""
+        lives = (self.last - self.first)[: len(shares)]
+        return float(lives @ shares[: len(lives)])
+
     def others(self, shares: npt.NDArray[np.float64]) -> float:
         """Return how many other threads run, on average over the time of all, while a thread runs.
 

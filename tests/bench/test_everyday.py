@@ -30,6 +30,7 @@ def test_the_list_holds_a_hundred_programs_and_their_versions() -> None:
     assert set(content["version"]) < set(content["jobs"])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", soon(LOCKS, ("curl",)))
 def test_the_same_in_every_way(name: str, inputs: Path) -> None:
     if shutil.which(name) is None:

@@ -124,6 +124,7 @@ def test_each_round_has_another_layout() -> None:
     assert set(first) == set(paths)
 
 
+@pytest.mark.thorough
 def test_every_arm_has_a_price(tmp_path: Path) -> None:
     """There is a constant for each kind of instructions that an experiment's designs have."""
     trace = random_trace(tmp_path / "t.hst", 6000, 3, max_size=100_000)
@@ -233,6 +234,7 @@ def test_a_row_that_does_not_hold_is_noticed() -> None:
     assert len(mechanisms.faults("M0", one)) == 3
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
 def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 6000, 5)

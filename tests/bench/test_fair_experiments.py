@@ -34,7 +34,7 @@ def test_another_value_is_noticed() -> None:
 
 def test_a_consequence_that_is_not_stated_is_noticed() -> None:
     one = changed(arms=[{"name": "a", "design": {"transfer_bytes": 0}}, {"name": "b"}], varies=["transfer_bytes"])
-    assert any("differ in the plan's transfer_slots" in fault for fault in faults("E", one))
+    assert any("differ in the plan's numbers.transfer_slots" in fault for fault in faults("E", one))
 
 
 def test_arms_that_do_not_differ_are_noticed() -> None:

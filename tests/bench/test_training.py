@@ -98,6 +98,7 @@ def test_no_row_is_tuned_on_the_measured_input(tmp_path: Path) -> None:
         assert words != one.command or contents_of(other.command, tmp_path) != contents_of(one.command, tmp_path)
 
 
+@pytest.mark.thorough
 def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     other = programs(tmp_path / "inputs", scale=0.02, seed=2)[2]
     train = suite_rows._replay_row(other, "replay", other).train
@@ -121,6 +122,7 @@ def test_a_replay_is_trained_on_a_recording_of_itself(tmp_path: Path) -> None:
     assert found.on == f"the replay of {other.name} over an input of 70% of the size, another seed"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("row", [suite_rows._program_row, suite_rows._replay_row])
 def test_where_blocks_go_between_threads_several_recordings_count(
     row: Callable[[Program, str, Program], suite_rows.Row], tmp_path: Path

@@ -27,6 +27,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Validation:
     return validate([trace], [load("default"), load("bare")], machine, rounds=1)
 
 
+@pytest.mark.thorough
 def test_counters_are_equal(found: Validation) -> None:
     counters = next(one for one in found.qualities if one.quantity == "counters")
     assert counters.cells > 50

@@ -72,10 +72,11 @@ def _ended_after(process: "subprocess.Popen[bytes]", limit_s: float | None) -> I
         return
 
     def end(number: int) -> None:
-        for pid in descendants(process.pid):
+        started = descendants(process.pid)
+        process.send_signal(number)  # before it sees that its children ended, and ends by itself
+        for pid in started:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-        process.send_signal(number)
 
     timers = [
         threading.Timer(limit_s, end, (signal.SIGTERM,)),

@@ -5,15 +5,14 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.constants import TRANSFER_IDLE
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import count_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.charge import any_class
 from heapsmith.model.parts.needs import Needs
-from heapsmith.model.parts.store import give_batch, take_blocks
+from heapsmith.model.parts.slab_questions import has_batches, is_idle, keeps_taken, kept_batches
+from heapsmith.model.parts.store import take_blocks
 
 NAME = "refill"
 MOMENTS = ("front_missed", "inspection", "reset")
@@ -63,7 +62,7 @@ def why_not_valid(params: Params) -> str | None:
 
 def why_not_with(design: Any) -> Refusal | None:
     """Return why the design has no transfer cache, or None."""
-    if any(design.transfer_batches(size) for size in design.sizes):
+    if any(_batches(design)):
         return None
     words = "background: no class has a transfer cache that the helper could top up"
     words += "; expected transfer_bytes for a batch"
@@ -77,7 +76,13 @@ def numbers(design: Any) -> dict[str, int]:
 
 def class_numbers(design: Any) -> list[dict[str, int]]:
     """Return by class how many batches are too few, and how many are enough."""
-    return [_numbers(design.background, design.transfer_batches(size)) for size in design.sizes]
+    return [_numbers(design.background, batches) for batches in _batches(design)]
+
+
+def _batches(design: Any) -> list[int]:
+    """Return by size the most batches of its transfer cache."""
+    row = design.row("transfer_bytes")
+    return [row.batches(design, size) for size in design.sizes]
 
 
 def _numbers(params: Params, batches: int) -> dict[str, int]:
@@ -108,11 +113,10 @@ def event_done(state: State) -> None:
 @kernel
 def missed(state: State, cls: int) -> None:
     """Tell the helper of a miss if the class has too few batches left."""
-    if state.classes[cls]["transfer"] == 0:
+    if not has_batches(state, cls):
         return
     touch(state.listener, layout.BACKGROUND_LOW + cls * layout.NUMBER_BYTES, 0)
-    touch(state.listener, layout.KEPT_BATCHES + cls * layout.NUMBER_BYTES, 0)
-    if state.stores[cls]["batches"] >= state.classes[cls]["background_low"]:
+    if kept_batches(state, cls) >= state.classes[cls]["background_low"]:
         return
     touch(state.listener, layout.WANTED + cls * layout.NUMBER_BYTES, int(state.classes[cls]["wanted"] == 0))
     state.classes[cls]["wanted"] = 1
@@ -139,13 +143,10 @@ def top_up(state: State, cls: int) -> None:
     """Add batches to the transfer cache of a class until it has enough."""
     touch(state.listener, layout.POOL_LOCK, 1)
     touch(state.listener, layout.BACKGROUND_FULL + cls * layout.NUMBER_BYTES, 0)
-    touch(state.listener, layout.KEPT_BATCHES + cls * layout.NUMBER_BYTES, 0)
-    if state.stores[cls]["batches"] >= state.classes[cls]["background_full"]:
+    missing = int(state.classes[cls]["background_full"]) - kept_batches(state, cls)
+    if missing <= 0 or is_idle(state, cls):
         return
-    touch(state.listener, layout.IDLE + cls * layout.NUMBER_BYTES, 0)
-    if state.stores[cls]["idle"] > TRANSFER_IDLE:
-        return
-    while state.stores[cls]["batches"] < state.classes[cls]["background_full"]:
+    for _ in range(missing):
         if not add_batch(state, cls):
             return
 
@@ -153,20 +154,8 @@ def top_up(state: State, cls: int) -> None:
 @kernel
 def add_batch(state: State, cls: int) -> bool:
     """Take a batch from the store, which comes out in the order of the take; False: the span is full."""
-    count = int(state.classes[cls]["flush_batch"])
-    taken = take_blocks(state, HELPER, cls, count)
+    taken = take_blocks(state, HELPER, cls, int(state.classes[cls]["flush_batch"]))
     touch(state.listener, layout.TOTAL_TOPPED, 1)
     state.background_blocks += taken
     state.classes[cls]["topped"] += taken
-    base = int(state.classes[cls]["transfer_base"]) + int(state.stores[cls]["batches"]) * count
-    touch_bytes(state.listener, layout.TRANSFERRED + base * layout.WORD, taken * layout.WORD, 1)
-    if taken < count:
-        give_batch(state, HELPER, state.moved, 0, taken)
-        return False
-    for index in range(count):
-        state.slots[base + index] = state.moved[count - 1 - index]
-    touch(state.listener, layout.KEPT_BATCHES + cls * layout.NUMBER_BYTES, 1)
-    touch(state.listener, count_at(state, HELPER, cls) + layout.COUNT_IN, 1)
-    state.stores[cls]["batches"] += 1
-    state.classes[cls]["transfer_in"] += count
-    return True
+    return keeps_taken(state, HELPER, cls, taken)

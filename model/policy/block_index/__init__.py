@@ -7,3 +7,5 @@ decision and no address.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("AT", "DIVIDES")
+"""What each row has."""

@@ -7,3 +7,5 @@ if it has it, says that the store's hot slab is always available.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("gives", "attach", "add", "remove", "lets_go", "members")
+"""What each row has."""

@@ -9,6 +9,8 @@ from heapsmith.model.compile.dispatch import rows_of
 from heapsmith.model.policy.classifier import common
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("HEADER_BYTES", "REGIONS", "CLASS_MAP", "class_lines")
+"""What each row has."""
 
 DEFAULTS = {"superslab_place": common.superslab_place}
 """Superslabs follow one another."""

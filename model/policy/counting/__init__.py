@@ -6,3 +6,5 @@ A row has COUNTS_HITS: whether each hit of level 0 and each push adds to a count
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("COUNTS_HITS",)
+"""What each row has."""

@@ -6,3 +6,5 @@ A row has PER_CLASS (whether each class has a pool of its own) and what it answe
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("PER_CLASS", "pool")
+"""What each row has."""

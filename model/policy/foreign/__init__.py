@@ -9,3 +9,5 @@ needs too.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("PROBES", "TRUSTS", "CODE")
+"""What each row has."""

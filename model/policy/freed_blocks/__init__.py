@@ -9,3 +9,5 @@ that serve.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("MARKS", "words", "take", "give", "begin", "end_lines", "members")
+"""What each row has."""

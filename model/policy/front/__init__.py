@@ -9,6 +9,8 @@ from heapsmith.model.compile.dispatch import rows_of
 from heapsmith.model.policy.front import common
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("LEVELS", "IS_STACK", "BATCHED", "Params", "derive", "push", "push_lines", "drain")
+"""What each row has."""
 NO_FRONT = next(row for row in ROWS if row.LEVELS == 0)
 
 DEFAULTS = {

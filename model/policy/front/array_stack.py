@@ -7,6 +7,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.block_questions import overflow
 from heapsmith.model.parts.front_questions import capacity_lines, capacity_of
+from heapsmith.model.parts.slab_questions import transfer_lines
 from heapsmith.model.parts.stacks import stack_push_lines
 from heapsmith.model.policy.front.common import (
     OneLevel,
@@ -15,7 +16,6 @@ from heapsmith.model.policy.front.common import (
     stack_code,
     stack_push,
     stack_shift,
-    transfer_lines,
     why_not_one_level,
 )
 

@@ -9,6 +9,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import NO_BLOCK, block_at, class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.parts.slab_questions import transfer_lines
 from heapsmith.model.parts.stacks import open_lines, row_pop_lines
 from heapsmith.model.policy.emitted import SELF, FrontCode, Function, Hit, total
 
@@ -224,13 +225,6 @@ def stack_fill_lines(state: State, front: int, cls: int, count: int) -> None:
     open_lines(state, front, cls)
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
     transfer_lines(state, cls)
-
-
-@kernel
-def transfer_lines(state: State, cls: int) -> None:
-    """Touch the class's word on transfers, where the design has a transfer cache."""
-    if state.transfer_slots > 0:
-        touch(state.listener, class_at(cls) + layout.CLASS_TRANSFER, 0)
 
 
 @kernel

@@ -8,3 +8,5 @@ superslab), and CODE (model/policy/emitted.py). A row changes numbers of the Pla
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("LIVE_MAP", "TAIL_BYTES", "ENCODES_LINKS", "GUARDED", "Params")
+"""What each row has."""

@@ -28,6 +28,7 @@ CODE = Guard(
     frozenset({"hs_hand_out"}),
     frozenset({"hs_hand_out_any"}),
     frozenset({"hs_take_back", "hs_heap_of", "hs_exchanged"}),
+    straight=False,
 )
 COSTS = {
     f"alloc.hardening.{NAME}": 44.64,

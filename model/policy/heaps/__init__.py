@@ -11,3 +11,5 @@ RESTARTABLE, where both are restartable sequences (rseq(2)), which valgrind does
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("DISPATCH", "HITS", "POPS", "PUSHES", "FULL", "SPARE")
+"""What each row has."""

@@ -132,7 +132,7 @@ def files(design: Any) -> dict[str, str]:
 @hit_path
 def learned_at(state: State, heap: int, cls: int) -> int:
     """Return where `slots` has what the front of a class has learned in a heap."""
-    return state.transfer_slots + heap * state.heap_slots + state.learner_slots_at + SLOTS * cls
+    return state.shared_slots + heap * state.heap_slots + state.learner_slots_at + SLOTS * cls
 
 
 @hit_path

@@ -9,3 +9,5 @@ The class of each size is the Plan's, whatever the row. A row says how the C fin
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("PER_BYTE", "table_step", "CODE", "size_lines")
+"""What each row has."""

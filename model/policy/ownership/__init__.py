@@ -8,3 +8,5 @@ where superslabs belong to heaps.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("CALLS", "IN_RECORD")
+"""What each row has."""

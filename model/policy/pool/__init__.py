@@ -8,3 +8,5 @@ under the pool lock (model/predict/cost.py). It changes no decision and no addre
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("SWAPS", "LOCKED")
+"""What each row has."""

@@ -7,3 +7,5 @@ them), and what it answers (model/parts/front_questions.py). A row with a clock 
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("AGES", "BUDGETED", "Params", "goes", "grown")
+"""What each row has."""

@@ -10,11 +10,10 @@ import msgspec
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE, SHRUNK
-from heapsmith.model.memory.layout import TOTAL_COMMITTED, heap_at
+from heapsmith.model.memory.layout import TOTAL_COMMITTED
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.parts.run_cache import spill_run
-from heapsmith.model.parts.slab_questions import release_kept
+from heapsmith.model.parts.slab_questions import cache_lines, release_kept, spills_run
 from heapsmith.model.policy.release.common import Advice, look_at_ages
 
 NAME = "budget"
@@ -136,9 +135,9 @@ def slow_path(state: State, heap: int) -> None:
     if state.committed <= state.limit_mark_bytes:
         return
     if heap >= 0:
-        touch(state.listener, heap_at(state, heap) + state.heap_runs, 0)
-    while heap >= 0 and state.committed > state.limit_mark_bytes and state.heaps[heap]["oldest"] >= 0:
-        spill_run(state, heap)
+        cache_lines(state, heap)
+    while heap >= 0 and state.committed > state.limit_mark_bytes and spills_run(state, heap):
+        pass
     release_kept(state)
 
 

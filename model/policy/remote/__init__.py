@@ -10,3 +10,5 @@ pool lock. `remote_words` of NUMBERS are the words of a remote list in struct he
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("OWNED", "stays", "needs_heap")
+"""What each row has."""

@@ -19,7 +19,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.front_questions import look_lines
 from heapsmith.model.parts.fronts import drain_remote
-from heapsmith.model.policy.emitted import SELF, Field, Hit, Question, total
+from heapsmith.model.policy.emitted import BEFORE_LIST, SELF, Field, Hit, Question, total
 
 OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
 """Loads: a table's start, and the owner. Branch: is the owner this thread's heap? Calls: ownership's."""
@@ -51,7 +51,7 @@ def part_at(state: State, heap: int) -> int:
 @kernel
 def slots_in(state: State, heap: int, cls: int, each: int) -> int:
     """Return where `slots` has the `each` words that a row keeps of a heap and class."""
-    return state.transfer_slots + heap * state.heap_slots + state.remote_slots_at + each * cls
+    return state.shared_slots + heap * state.heap_slots + state.remote_slots_at + each * cls
 
 
 @kernel
@@ -127,9 +127,9 @@ def list_of(state: State, heap: int) -> list[tuple[int, int]]:
 
 def fields_of(numbers: dict[str, int]) -> list[Field]:
     """Return what such a list adds to struct heap, by its numbers."""
-    count = Field("int64_t flushes", 1, "since the last drain, of the owner alone", is_last=True)
+    count = Field("int64_t flushes", 1, "since the last drain, of the owner alone", BEFORE_LIST)
     words = numbers.get("remote_words", 0)
-    part = Field("uintptr_t remote_part[REMOTE_WORDS]", words, "what the kind of remote list has besides", is_last=True)
+    part = Field("uintptr_t remote_part[REMOTE_WORDS]", words, "what the kind of remote list has besides", BEFORE_LIST)
     return [count] * ("drain_interval" in numbers) + [part] * (words > 0)
 
 

@@ -9,3 +9,5 @@ shard's store, and under that of its transfer cache.
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("LOCKED", "CACHED")
+"""What each row has."""

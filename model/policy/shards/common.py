@@ -110,12 +110,9 @@ def number_at(state: State, store: int) -> int:
 
 
 @kernel
-def first_slot(state: State, store: int) -> int:
-    """Return where the batches of a store begin, in `slots` and in the library's transfer cache."""
-    if state.shard_records > 0:
-        shard, cls = store // int(state.class_count), store % int(state.class_count)
-        return int(shard * (state.transfer_slots // state.shards) + state.classes[cls]["transfer_base"])
-    return int(state.classes[store]["transfer_base"])
+def copy_of(state: State, store: int) -> int:
+    """Return which transfer cache is the store's: that of its shard, where slabs have shards."""
+    return store // int(state.class_count) if state.shard_records > 0 else 0
 
 
 @kernel

@@ -9,3 +9,5 @@ says whether the library keeps a table of records, whose start it loads to find 
 from heapsmith.model.compile.dispatch import rows_of
 
 ROWS = rows_of(__name__, __path__)
+NEEDED = ("TABLE", "numbers")
+"""What each row has."""

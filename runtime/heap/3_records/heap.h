@@ -21,7 +21,7 @@ struct class_plan {
     uint32_t capacity, list_capacity, refill, flush, spill, promote;
     uint32_t slot;  /* where the class's level 0 begins in heap.slot; the slot before it stays NULL */
     uint32_t stack; /* the capacity where level 0 is an array stack, else 0 */
-    uint32_t transfer, transfer_slot; /* batches that the transfer cache may hold, and where they begin in it */
+    uint32_t transfer, transfer_slot; /* of the transfer cache; 0: none for this class */
     void (*drain)(struct heap *heap, unsigned class);
 };
 
@@ -63,14 +63,6 @@ struct front {
     struct block *list; /* the level that is a list, LIFO */
 };
 
-/* Runs that the heap's thread freed, the oldest first; pages <= RUN_CACHE_BYTES / PAGE_BYTES. Of that thread alone. */
-struct run_cache {
-    uint32_t held;
-    uint32_t pages; /* of all of them */
-    uint32_t length[RUN_CACHE_SLOTS]; /* pages of each */
-    void *run[RUN_CACHE_SLOTS];
-};
-
 /* Small blocks that the heap's thread freed last: a ring, FIFO, of that thread alone. held <= QUARANTINE. */
 struct quarantine {
     uint32_t held;
@@ -102,7 +94,7 @@ struct heap {
     struct heap *earlier; /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
     struct store store;   /* the slabs that this heap owns, where heaps own slabs */
     struct class_count count[CLASS_COUNT];
-    struct run_cache runs;
+    struct heap_caches caches; /* the same, of slow paths alone */
     struct quarantine quarantine;
     void *slot[]; /* SLOT_COUNT of them: level 0 of all classes, one after the other; hs_no_heap has none */
 };

@@ -9,6 +9,7 @@
 #include "4_blocks/hardening/hardening.h"
 #include "2_system/locks.h"
 #include "2_system/os.h"
+#include "2_system/thp/thp.h"
 #include "5_slab_policies/ownership/ownership.h"
 #include "5_slab_policies/pool/pool.h"
 #include "2_system/populate/populate.h"
@@ -21,7 +22,7 @@
 #include <string.h>
 
 enum {
-    SPAN_ALIGNMENT = THP_ASKED && (uint64_t)HUGE_PAGE_BYTES > (uint64_t)SUPERSLAB_BYTES ? HUGE_PAGE_BYTES : SUPERSLAB_BYTES,
+    SPAN_ALIGNMENT = (uint64_t)THP_ALIGNMENT > (uint64_t)SUPERSLAB_BYTES ? THP_ALIGNMENT : SUPERSLAB_BYTES,
     MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
     TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
     MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
@@ -109,13 +110,6 @@ void slabs_unmap_ahead(void)
     }
 }
 
-/* Huge pages or small ones, where the design does not leave it to the system. */
-static void advise_slabs(void *start, size_t bytes, bool huge)
-{
-    if (huge || THP_NEVER)
-        os_huge_pages(start, bytes, huge);
-}
-
 /* Makes memory of superslabs' address space and of their slabs' places in the tables; with guards, of one superslab. Where
  * they are sealed, of the tables alone: each slab is opened when it is first taken. */
 static bool commit_superslabs(size_t offset, size_t bytes, bool sealed)
@@ -154,8 +148,7 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
-    bool huge = THP_ASKED && hs_count.superslabs * SUPERSLAB_BYTES >= THP_SLABS_FROM_BYTES &&
-                hs_class[class].stride <= THP_BLOCK_BYTES;
+    bool huge = thp_superslab(hs_count.superslabs * SUPERSLAB_BYTES, hs_class[class].stride);
     if (!on_superslab_wanted(region, &offset, &huge)) {
         if (mapped[region] >= region_room || !make_usable(region))
             return false;
@@ -166,7 +159,7 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
     size_t first = offset + HEAD_BYTES, end = offset + SUPERSLAB_BYTES - GUARD_BYTES;
     huge = huge && !slab_record(first >> SLAB_SHIFT)->sealed;
     on_memory_mapped(shard_of(heap, class), (char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES);
-    advise_slabs((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
+    thp_advise((char *)hs_span + offset, SUPERSLAB_BYTES - GUARD_BYTES, huge);
     if (huge) {
         for (size_t slab = first; slab < end; slab += SLAB_BYTES) {
             slab_record(slab >> SLAB_SHIFT)->committed = SLAB_BYTES;
@@ -214,7 +207,7 @@ GATE COLD static bool open_slab(struct slab *slab)
     slab->sealed = !os_commit(slab_start(slab), SLAB_BYTES);
     if (!slab->sealed) {
         on_memory_mapped(shard_to(slab, slab->class), slab_start(slab), SLAB_BYTES);
-        advise_slabs(slab_start(slab), SLAB_BYTES, slab->huge);
+        thp_advise(slab_start(slab), SLAB_BYTES, slab->huge);
     }
     pool_leave_map();
     return !slab->sealed;

@@ -8,6 +8,7 @@
 #include "7_large/huge_table.h"
 #include "2_system/locks.h"
 #include "2_system/os.h"
+#include "2_system/thp/thp.h"
 #include "5_slab_policies/release/release.h"
 
 #include <string.h>
@@ -119,9 +120,7 @@ static void *reuse(size_t bytes)
 
 static void advise_mapping(char *start, size_t pages)
 {
-    bool huge_pages = THP_ASKED && THP_RUNS_FROM_BYTES == 0;
-    if (huge_pages || THP_NEVER)
-        os_huge_pages(start, pages * PAGE_BYTES, huge_pages);
+    thp_advise(start, pages * PAGE_BYTES, thp_mapping());
 }
 
 static void *map(size_t bytes, size_t alignment)

@@ -7,61 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "plan.h"
 #include "5_slab_policies/release/release.h"
-
-/* Of the run that begins at a page; RUN_NONE inside a run and at or above top.
- *
- * Without the large lock a thread may read the record of a run that is in use (state and length), and turn RUN_USED into
- * RUN_GONE and back: the record of a run in use is written only by the calls of its owner, that is of whoever the program
- * lets free or realloc the block now, and the program orders those calls. Others, under the lock, only ask such a record
- * whether it is RUN_FREE, and neither value is. A pointer that is no block may race with anything: it finds some state, and
- * a compare-and-swap lets one of two frees win. Whoever has a block may also ask whether a run begins behind it
- * (copies/judged.c): the first page of that run is never RUN_NONE, not even while the run changes hands. Hence every
- * access to `state` is atomic, and relaxed: it orders nothing. */
-enum run_state {
-    RUN_NONE,
-    RUN_FREE, /* in a bin */
-    RUN_USED, /* with the program */
-    RUN_GONE, /* changes hands: freed by the program, in a run cache or on its way to the bins; or on its way to the program */
-};
-
-/* Where a free run stands in the age queue. (dirty > 0) == (age != AGE_CLEAN) */
-enum run_age {
-    AGE_CLEAN,
-    AGE_QUEUED,
-    AGE_REFUSED, /* the OS refused its pages: they stay committed, and the run is out of the queue until it is freed again */
-};
-
-/* One page. Runs are linked as 1 + first page, 0 for none (boundary tags: Knuth, TAOCP 1, 2.5).
- * No two free runs are neighbours; a run in use or gone has all its pages committed. */
-struct page {
-    uint32_t length;   /* at the first page of a run, and at the last page of a free run */
-    uint32_t extent;   /* at the first and the last page of an extent of a free run (run_extents.h): its pages */
-    uint32_t dirty;    /* free: its committed pages */
-    uint32_t next;     /* free: its bin, LIFO */
-    uint32_t previous; /* likewise */
-    uint32_t newer;    /* AGE_QUEUED: the age queue, FIFO */
-    uint32_t older;    /* likewise */
-    uint8_t state;
-    uint8_t age;
-    bool ends_free; /* a free run ends here */
-    uint8_t holds;  /* beside `extent`: the extent's kind */
-};
-
-enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES };
-
-/* The span and its table, parallel to it. top <= writable <= pages. */
-struct run_span {
-    char *start;
-    size_t pages;      /* RUN_SPAN_PAGES; 0 before the library has started */
-    size_t writable;   /* pages below, and their records, are writable; the rest is not accessible */
-    uint32_t top;      /* pages below were handed out at least once: a high-water mark. Read without the lock too */
-    struct page *page;
-    uint64_t *stamp; /* of a free run's first page: when it joined the age queue, if the release policy asks (RUN_STAMP_BYTES) */
-};
-
-extern struct run_span hs_runs;
+#include "7_large/run_span.h"
 
 size_t pages_space(void); /* bytes of the span and its table */
 void pages_init(void);
@@ -73,16 +20,4 @@ COLD void pages_reset(size_t span_bytes); /* checked build */
 bool pages_rise(uint32_t first, uint32_t top);
 bool pages_open(uint32_t first, uint32_t length); /* writable again; false without memory */
 bool pages_close(uint32_t first, uint32_t length); /* address space only; false if the system refuses */
-void pages_reused(uint32_t length); /* pages of free runs that had gone back are handed out */
-void pages_look(void); /* before a run is handed out: are there huge pages for what the program does not write? */
 uint32_t pages_ahead(void); /* above top and committed all the same: the rest of a huge page */
-
-static inline enum run_state run_state(uint32_t page)
-{
-    return __atomic_load_n(&hs_runs.page[page].state, __ATOMIC_RELAXED);
-}
-
-static inline void set_run_state(uint32_t page, enum run_state state)
-{
-    __atomic_store_n(&hs_runs.page[page].state, (uint8_t)state, __ATOMIC_RELAXED);
-}

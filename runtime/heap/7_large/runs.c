@@ -7,6 +7,7 @@
 #include "7_large/run_bins.h"
 #include "7_large/run_extents.h"
 #include "7_large/run_pages.h"
+#include "7_large/thp/thp_runs.h"
 #include "moments.h"
 
 /* Hands out free pages below top, some of them committed. *zero: the pages read as zero. */
@@ -15,7 +16,7 @@ static void hand_out(uint32_t length, uint32_t committed, bool *zero)
     size_t bytes = (size_t)(length - committed) * PAGE_BYTES;
     *zero = committed == 0 && !RELEASE_LAZILY;
     release_needed_runs(bytes);
-    pages_reused(length - committed);
+    thp_runs_reused(length - committed);
     if (bytes > 0)
         count_committed((int64_t)bytes);
 }
@@ -66,7 +67,7 @@ static uint32_t before_top(void)
 void *runs_alloc(size_t pages, bool *zero)
 {
     uint32_t length = (uint32_t)pages;
-    pages_look();
+    thp_runs_look();
     uint32_t found = bins_find(length);
     uint32_t first = found != 0 ? found - 1 : before_top();
     if (first < hs_runs.top && hs_runs.page[first].length >= length) {

@@ -11,13 +11,13 @@
 #include "2_system/os.h"
 #include "5_slab_policies/release/release.h"
 #include "7_large/run_ages.h"
-#include "7_large/run_cache.h"
+#include "7_large/run_cache/run_cache.h"
 #include "7_large/run_pages.h"
 #include "7_large/runs.h"
 #include "6_slabs/slabs.h"
 #include "6_slabs/slabs_back.h"
 #include "8_threads/thread.h"
-#include "6_slabs/transfer.h"
+#include "6_slabs/transfer/transfer.h"
 
 #include <errno.h>
 
@@ -274,9 +274,9 @@ void hs_large_check(void)
 {
     uint32_t held = 0, pages = 0;
     for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
-        run_cache_check(heap);
-        held += heap->runs.held;
-        pages += heap->runs.pages;
+        struct run_cached cached = run_cache_check(heap);
+        held += cached.runs;
+        pages += cached.pages;
     }
     hs_lock_large();
     runs_check();

@@ -5,7 +5,7 @@
 #include "6_slabs/slabs_back.h"
 #include "1_base/text.h"
 #include "8_threads/thread.h"
-#include "6_slabs/transfer.h"
+#include "6_slabs/transfer/transfer.h"
 
 #include <errno.h>
 #include <limits.h>

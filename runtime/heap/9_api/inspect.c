@@ -7,7 +7,7 @@
 #include "5_slab_policies/remote/remote.h"
 #include "6_slabs/slabs.h"
 #include "8_threads/thread.h"
-#include "6_slabs/transfer.h"
+#include "6_slabs/transfer/transfer.h"
 
 #include <string.h>
 

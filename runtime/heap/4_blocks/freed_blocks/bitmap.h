@@ -2,6 +2,7 @@
 #pragma once
 
 #include "1_base/bound.h"
+#include "1_base/crash/crash.h"
 #include "3_records/span.h"
 #include "4_blocks/block_index/block_index.h"
 #include "4_blocks/slab_numbers.h"
@@ -39,7 +40,9 @@ static inline void freed_mark(struct freed_place place, size_t word, uint64_t ma
 static inline void freed_give_one(struct freed_place place, const void *block)
 {
     size_t index = freed_index(place, block);
-    freed_mark(place, index / 64, UINT64_C(1) << index % 64);
+    uint64_t mark = UINT64_C(1) << index % 64;
+    crash_given(block, CRASH_NAMED && (place.words[index / 64] & mark) != 0);
+    freed_mark(place, index / 64, mark);
 }
 
 /* Are the next four of the slab? One branch. */
@@ -60,6 +63,8 @@ static inline bool freed_give_four(struct freed_place place, void *const *blocks
         return false;
     uint64_t marks = UINT64_C(1) << first % 64 | UINT64_C(1) << second % 64;
     marks |= UINT64_C(1) << third % 64 | UINT64_C(1) << fourth % 64;
+    if (CRASH_NAMED && ((place.words[first / 64] & marks) != 0 || __builtin_popcountll(marks) != 4))
+        return false; /* each by itself: one has come back before */
     check(__builtin_popcountll(marks) == 4, "four blocks are given");
     freed_mark(place, first / 64, marks);
     return true;

@@ -18,8 +18,8 @@
 #include "2_system/lock.h"
 #include "2_system/over_fork.h"
 #include "4_blocks/classifier/classifier.h"
-#include "6_slabs/transfer_batches.h"
 #include "6_slabs/take.h"
+#include "6_slabs/transfer/transfer.h"
 
 #include <errno.h>
 #include <linux/futex.h>
@@ -43,22 +43,13 @@ extern const uint32_t hs_background_full[CLASS_COUNT];
  * them. Might there be another? The heap of no thread counts what is taken. */
 static bool add(unsigned class)
 {
-    uint32_t *count = &hs_batches[0][class];
-    if (*count >= hs_background_full[class] || word_look(&hs_idle[0][class]) > TRANSFER_IDLE)
+    if (transfer_kept(class) >= hs_background_full[class] || transfer_idles(class))
         return false;
-    const uint32_t flush = hs_class[class].flush;
-    void **batch = transfer_batch(0, class, *count);
-    uint32_t taken = take(&hs_no_heap, class, batch, flush);
+    void **batch = transfer_place(class);
+    uint32_t taken = take(&hs_no_heap, class, batch, hs_class[class].flush);
     classifier_mark(batch, taken, class);
     count_own(&hs_count.background_blocks, taken);
-    if (taken < flush) {
-        hs_reverse(batch, taken);
-        transfer_give(&hs_no_heap, class, batch, taken);
-        return false;
-    }
-    word_set(count, *count + 1);
-    count_own(&hs_no_heap.count[class].transfer_in, flush);
-    return true;
+    return transfer_add(&hs_no_heap, class, taken);
 }
 
 /* The lock is free between two batches: who waits for it waits for one. */
@@ -74,7 +65,7 @@ static void top_up(unsigned class)
 
 static bool is_low(unsigned class)
 {
-    return transfer_caches(class) && word_look(&hs_batches[0][class]) < hs_background_low[class];
+    return transfer_caches(class) && transfer_kept(class) < hs_background_low[class];
 }
 
 static void step(void)

@@ -4,7 +4,7 @@
 #include "8_threads/large.h"
 #include "6_slabs/store.h"
 #include "8_threads/thread.h"
-#include "6_slabs/transfer.h"
+#include "6_slabs/transfer/transfer.h"
 #include "moments.h"
 #include "8_threads/front/own_stack.h"
 

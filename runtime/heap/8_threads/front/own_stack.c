@@ -3,7 +3,7 @@
 
 #include "8_threads/large.h"
 #include "6_slabs/store.h"
-#include "6_slabs/transfer.h"
+#include "6_slabs/transfer/transfer.h"
 #include "moments.h"
 
 void *stack_fill(struct heap *heap, unsigned class)

@@ -4,7 +4,7 @@
 #include "1_base/bound.h"
 #include "2_system/locks.h"
 #include "4_blocks/hardening/hardening.h"
-#include "7_large/run_cache.h"
+#include "7_large/run_cache/run_cache.h"
 #include "8_threads/life.h"
 #include "moments.h"
 

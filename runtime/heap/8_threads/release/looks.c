@@ -7,7 +7,7 @@
 #include "6_slabs/slabs.h"
 #include "7_large/huge.h"
 #include "7_large/run_ages.h"
-#include "7_large/run_cache.h"
+#include "7_large/run_cache/run_cache.h"
 
 void release_slow_path(void)
 {

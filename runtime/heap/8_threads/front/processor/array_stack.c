@@ -2,7 +2,7 @@
 #include "8_threads/front/array_stack.h"
 
 #include "6_slabs/store.h"
-#include "6_slabs/transfer.h"
+#include "6_slabs/transfer/transfer.h"
 #include "8_threads/heaps/processor.h"
 #include "8_threads/large.h"
 #include "8_threads/thread.h"

@@ -1,10 +1,7 @@
-/* The transfer cache: batches that one heap flushed wait for another's refill (docs/machine.md section 5). */
-#include "6_slabs/transfer.h"
+/* Transfer cache "batches": what one heap flushed waits for another's refill. */
+#include "6_slabs/transfer/transfer.h"
 
 #include "5_slab_policies/remote/remote.h"
-#include "5_slab_policies/shards/shards.h"
-#include "6_slabs/store.h"
-#include "6_slabs/transfer_batches.h"
 #include "moments.h"
 
 #include <string.h>

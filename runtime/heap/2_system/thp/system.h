@@ -1,0 +1,18 @@
+/* Huge pages "system": the system's own setting. Adds nothing to struct heap. */
+#pragma once
+
+enum { THP_ALIGNMENT = 1 };
+
+static inline bool thp_superslab(uint64_t mapped, size_t stride)
+{
+    return false;
+}
+
+static inline bool thp_mapping(void)
+{
+    return false;
+}
+
+static inline void thp_advise(void *start, size_t bytes, bool huge)
+{
+}
