@@ -1,6 +1,6 @@
 """From C to a library: runs gcc on the emitted files, which include the runtime's parts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from heapsmith.codegen.generate import APART, SLOW, UNIT, generate
@@ -81,14 +81,16 @@ def build_emitted(
     return compile_c(_sources(emitted), out, flags=options, include=[emitted, HEAP], compiler=compiler)
 
 
-def build_layouts(design: Design, layouts: Mapping[Path, str]) -> None:
+def build_layouts(design: Design, layouts: Mapping[Path, str], edit: Callable[[Path], None] | None = None) -> None:
     """Build a shared library of a design for each path, with its objects behind those of an assembly text.
 
-    Raises as `build` does.
+    edit: changes the emitted C in a folder. Raises as `build` does.
     """
     own = list(design.compile_flags or [])
     with scratch() as emitted:
         generate(design, emitted)
+        if edit:
+            edit(emitted)
         objects = [
             compile_c([source], source.with_suffix(".o"), flags=[*COMPILE, *own, "-c"], include=[emitted, HEAP])
             for source in _sources(emitted)

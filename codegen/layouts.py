@@ -1,10 +1,10 @@
 """Libraries of one design whose code and data lie at other addresses: the same objects behind paddings."""
 
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from heapsmith.codegen.build import build_layouts
+from heapsmith.codegen.build import FLAGS, build_layouts
 from heapsmith.codegen.built import library_folder
 from heapsmith.model.design.design import Design
 
@@ -24,8 +24,10 @@ SECTIONS = {
 """Of each section that is padded: its flags, its type, and the bytes below which its padding stays."""
 
 
-def layouts_of(design: Design) -> list[Path]:
+def layouts_of(design: Design, *, edit: Callable[[Path], None] | None = None, mark: str = "") -> list[Path]:
     """Return LAYOUTS libraries of a design, each built once and kept in the user's cache.
+
+    edit: changes the emitted C in a folder first; `mark` names the change.
 
     Where the linker puts a loop or a variable changes the time of a program by several per cent
     (Mytkowicz, Diwan, Hauswirth and Sweeney, Producing Wrong Data Without Doing Anything Obviously
@@ -33,10 +35,10 @@ def layouts_of(design: Design) -> list[Path]:
     the designs (Curtsinger and Berger, Stabilizer, ASPLOS 2013). Raises Missing or CheckFailed as
     `codegen.build.build` does.
     """
-    folder = library_folder(design)
+    folder = library_folder(design, [*FLAGS, mark]) if mark else library_folder(design)
     libraries = [folder / f"layout-{number}" / f"lib{design.name}.so" for number in range(LAYOUTS)]
     if not all(library.exists() for library in libraries):
-        build_layouts(design, dict(zip(libraries, paddings(design.name), strict=True)))
+        build_layouts(design, dict(zip(libraries, paddings(design.name), strict=True)), edit)
     return libraries
 
 

@@ -71,6 +71,28 @@ def test_a_profile_by_object_and_function() -> None:
     assert profile.called["/lib/libheap.so", "slow_path"] == Counter(Ir=100, Dr=9, Dw=9)
 
 
+def test_inlined_code_is_of_its_own_source() -> None:
+    lines = [
+        "events: Ir",
+        "ob=(1) lib.so",
+        "fl=(1) fast.c",
+        "fn=(1) free",
+        "1 2",
+        "fi=(2) span.h",
+        "9 5",
+        "fe=(1)",
+        "2 4",
+        "",
+    ]
+    lines += ["cfi=(2)", "cfn=(2) slow", "calls=1 7", "* 90", "fl=(2)", "fn=(2)", "7 3"]
+    sources = parse(lines).sources
+    assert {key[1:]: costs["Ir"] for key, costs in sources.items()} == {
+        ("fast.c", "free"): 6,
+        ("span.h", "free"): 5,
+        ("span.h", "slow"): 3,
+    }
+
+
 def test_what_is_counted_of_it() -> None:
     found = counted(parse(PROFILE.splitlines()), Path("/lib/libheap.so"), Path("/bin/replay"))
     assert found.instructions == 68

@@ -30,7 +30,7 @@ def list_experiments(json: take.Json = False) -> None:
     if json:
         show.emit_json(found)
         return
-    lines = [(name, one.about, one.claim.text) for name, one in found.experiments.items()]
+    lines = [(name, one.about, one.claim.text or "-") for name, one in found.experiments.items()]
     show.table("", ["name", "<compares", "<the log's claim"], lines)
 
 
@@ -40,7 +40,8 @@ def show_experiment(
     json: take.Json = False,
 ) -> None:
     """Print an experiment: its arms, its workloads, and every value in which the arms differ."""
-    from heapsmith.bench.experiments.book import book, designs_of, differences, faults
+    from heapsmith.bench.experiments.book import book, designs_of
+    from heapsmith.bench.experiments.fair import differences, faults
     from heapsmith.bench.experiments.page import description
     from heapsmith.model.errors import CheckFailed
 
@@ -60,13 +61,15 @@ def show_experiment(
         raise CheckFailed("; ".join(wrong))
 
 
-@experiments.command(epilog=example("experiments run E7 E12", "experiments run all --quick -o experiments.md"))
+@experiments.command(epilog=example("experiments run E7 E12", "experiments run all --predict --keep"))
 @options_of(heapsmith.tune, "name machine")
 def run(
     given: Given,
     name: Names = None,
     rounds: take.Rounds = 11,
     quick: Annotated[bool, typer.Option("--quick", help="A fifth of the work, and fewer rounds.")] = False,
+    predict: Annotated[bool, typer.Option("--predict", help="Measure nothing.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the figures, and make docs/experiments.md.")] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Also write the results: .md or .json.")
     ] = None,
@@ -76,7 +79,7 @@ def run(
 
     A row has 5 rounds at least, and no more once its intervals are 2 % wide.
     """
-    from heapsmith.bench.experiments import page
+    from heapsmith.bench.experiments import kept, page
     from heapsmith.bench.experiments.book import book
     from heapsmith.bench.experiments.run import QUICK_ROUNDS, run_experiments
     from heapsmith.model.files import json_text, write_text
@@ -92,16 +95,20 @@ def run(
             found,
             found.chosen(name or []),
             hardware,
-            rounds=min(QUICK_ROUNDS, rounds) if quick else rounds,
+            rounds=0 if predict else min(QUICK_ROUNDS, rounds) if quick else rounds,
             quick=quick,
             progress=progress,
         )
+    figures = kept.of_run(found, results, {})
+    if keep:
+        page.write(found, kept.keep(found, results))
     if path is not None:
-        write_text(path, page.markdown(found, results) if path.suffix == ".md" else json_text(results) + "\n")
+        text = page.markdown(found, figures) if path.suffix == ".md" else json_text(results) + "\n"
+        write_text(path, text)
     if json:
         show.emit_json(results)
         return
     for skipped, reason in results.skipped.items():
         show.note(f"heapsmith: {skipped} was skipped: {reason}")
-    for words in page.tables(results):
+    for words in page.tables(found, figures):
         show.table(words.title, words.columns, words.rows)

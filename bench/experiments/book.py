@@ -8,13 +8,10 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from heapsmith.model.design.design import Design, changed, load
-from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.toml_text import from_toml, read_text
 
 FILE = Path(__file__).with_name("experiments.toml")
-OUTSIDE = ("design", "hash", "layout")
-"""Fields of a Plan that follow from the design's name, or from sizes that the plan states too."""
 
 Quantity = Literal[
     "cpu", "wall", "rss", "faults", "superslabs", "slabs", "system_calls", "refills", "locks", "lock_waits", "futex"
@@ -40,49 +37,92 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One side of an experiment: changes to the experiment's design, or a peer (docs/peers.md)."""
+    """One side of an experiment: changes to the experiment's design, or a peer (docs/peers.md).
+
+    gates: the laboratory puts run-time gates into the design's C (bench/experiments/gated.py).
+    """
 
     name: str
     design: dict[str, Any] = {}
+    gates: Literal["", "each", "snapshot"] = ""
     peer: str = ""
 
 
-class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What the log says: its words, and the sign of the last arm's change of a quantity."""
+Sign = Literal["less", "more", "same"]
 
-    text: str
+
+class RowClaim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The log's figure for an arm, a workload or both, where it differs; no sign: it claims nothing."""
+
+    workload: str = ""
+    arm: str = ""
+    text: str = ""
+    sign: Sign | None = None
+
+
+class Claim(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The log's figure in its words, and the sign of the arms' change of a quantity.
+
+    Without words the log has no figure, and no row a verdict.
+    """
+
+    text: str = ""
     quantity: Quantity = "cpu"
-    sign: Literal["less", "more", "same"] = "less"
+    sign: Sign | None = "less"
+    rows: list[RowClaim] = []
+
+    def of(self, workload: str, arm: str) -> RowClaim:
+        """Return the claim on one row of the table."""
+        for row in self.rows:
+            if row.workload in ("", workload) and row.arm in ("", arm):
+                return row
+        return RowClaim(text=self.text, sign=self.sign if self.text else None)
 
 
 class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Two or more arms on workloads. The first arm is the reference.
 
-    profile: instead of comparing times, show where the instructions of each arm go (shares;
-    dispatcher: what finds the function of a class), or its counters per operation (counters); then
-    one arm is enough.
+    profile: instead of comparing times, show where the instructions of each arm go (shares: by
+    function; groups: by the log's groups; dispatcher: what finds the function of a class), or its
+    counters per operation (counters), or which level of the fronts served (layers: of arms that count
+    everything), or how its throughput grows from each workload to the next, which has more threads
+    (scaling). One arm is enough then.
 
-    varies: the design fields in which the arms differ. follows: fields of the Plan that differ as a
-    consequence. base: changes to the design `default` that all arms share. why: one paragraph, if
-    the result here is not what the log says.
+    varies: the design field in which the arms differ; together: if they are several, why the log
+    changed them together. follows: fields of the Plan that differ as a consequence. base: changes to
+    the design `default` that all arms share. figures: the log's of a profile, by quantity or `arm: quantity`. why: one
+    paragraph, if the result here is not what the log says, or what the log had and no design states.
+    bench/experiments/fair.py refuses unfair arms.
     """
 
     about: str
     claim: Claim
     workloads: list[str]
     arms: Annotated[list[Arm], msgspec.Meta(min_length=1)]
-    profile: Literal["shares", "dispatcher", "counters"] | None = None
+    profile: Literal["shares", "groups", "dispatcher", "counters", "layers", "scaling"] | None = None
     varies: list[str] = []
+    together: str = ""
     follows: list[str] = []
     base: dict[str, Any] = {}
+    figures: dict[str, str] = {}
     why: str = ""
 
 
+class Workflow(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """What the log did for each release, without a figure: how it is done here, and what of it is not."""
+
+    about: str
+    log: str
+    here: str
+    lacks: str
+
+
 class Book(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """All workloads and experiments, by name."""
+    """All workloads, experiments and workflows, by name."""
 
     workloads: dict[str, Workload]
     experiments: dict[str, Experiment]
+    workflows: dict[str, Workflow] = {}
 
     def chosen(self, names: Sequence[str]) -> list[str]:
         """Return the names of experiments; `all`, or no name, is all. BadInput for an unknown."""
@@ -115,63 +155,3 @@ def designs_of(name: str, one: Experiment) -> dict[str, Design]:
         for arm in one.arms
         if not arm.peer
     }
-
-
-def differences(first: Design, second: Design) -> tuple[dict[str, tuple[Any, Any]], list[str]]:
-    """Return what differs: design fields with both values, and fields of the Plan."""
-    one, other = (_flat("", msgspec.to_builtins(design)) for design in (first, second))
-    fields = {
-        key: (one.get(key), other.get(key))
-        for key in sorted(one.keys() | other.keys())
-        if one.get(key) != other.get(key) and key not in ("name", "about")
-    }
-    plans = [_plan_fields(design) for design in (first, second)]
-    return fields, sorted(key for key in plans[0] | plans[1] if plans[0].get(key) != plans[1].get(key))
-
-
-def faults(name: str, one: Experiment) -> list[str]:
-    """Return in which respects the arms differ otherwise than stated; empty if in none."""
-    designs = designs_of(name, one)
-    if not designs or not one.varies:
-        return []
-    found: list[str] = []
-    (reference, first), *others = designs.items()
-    for arm, design in others:
-        fields, follows = differences(first, design)
-        where = f"{name}: {reference} and {arm}"
-        found += [
-            f"{where} differ in {key} too: {a} and {b}" for key, (a, b) in fields.items() if not _in(key, one.varies)
-        ]
-        found += [
-            f"{where} do not differ in {key}" for key in one.varies if not any(_in(field, [key]) for field in fields)
-        ]
-        stated = [*one.varies, *one.follows]
-        found += [
-            f"{where}: the plan's {key} differs, which `follows` does not say"
-            for key in follows
-            if not _in(key, stated)
-        ]
-        if hasattr(first.row("thp"), "BY_PLACE") and not _in("thp", one.varies):
-            found.append(f"{where}: thp 'grown' acts by the place of memory, which differs: state thp")
-    return found
-
-
-def _in(key: str, stated: Sequence[str]) -> bool:
-    return any(key == one or key.startswith(f"{one}.") for one in stated)
-
-
-def _flat(prefix: str, value: Any) -> dict[str, Any]:
-    """Return the leaves of nested tables by dotted path; lists are leaves."""
-    if not isinstance(value, dict):
-        return {prefix: value}
-    parts = [_flat(f"{prefix}.{key}".lstrip("."), inner) for key, inner in value.items()]
-    return {key: leaf for part in parts for key, leaf in part.items()}
-
-
-def _plan_fields(design: Design) -> dict[str, Any]:
-    """Return the fields of the Plan; those of classes by `class.<field>` as lists over classes."""
-    plan = msgspec.to_builtins(make_plan(design))
-    plan |= _flat("numbers", plan.pop("numbers"))
-    classes = [_flat("class", row) for row in plan.pop("classes")]
-    by_class = {key: [row.get(key) for row in classes] for key in classes[0]}
-    return {key: value for key, value in plan.items() if key not in OUTSIDE} | by_class

@@ -1,49 +1,57 @@
-"""The results of experiments as tables: a row per arm and workload, beside the log's claim."""
+"""The page of experiments, made of the kept figures: prediction, measurement and the log's figure, row by row."""
 
-import re
 from collections import Counter
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from textwrap import fill
 
-from heapsmith.bench.experiments.book import FILE, Book, Experiment, book
-from heapsmith.bench.experiments.run import Change, Result, Results
+from heapsmith.bench.experiments import kept
+from heapsmith.bench.experiments.book import Book, Experiment, Workflow, book
+from heapsmith.bench.experiments.kept import Kept
+from heapsmith.bench.experiments.profile import Figure
+from heapsmith.bench.experiments.results import Change, Result, judged
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import read_text
 from heapsmith.tools.common.tables import Words, section
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/experiments.md"
+AGAIN = "python -m heapsmith.bench experiments run all --predict --keep"
 
 HEAD = """# Experiments
 
-This page is the output of `python -m heapsmith.bench experiments run all -o docs/experiments.md`.
-The claims are those of the log book of an allocator that was written by hand in 2025. Each
-experiment compares designs that differ in one choice, and in nothing else: the command checks this.
-A change is a ratio to the first design. *Predicted* is the model's figure, from a recording of the
-same program: of loops with another seed, of real programs that which is replayed. *Measured* is the
-median over the rounds with the interval that holds it in 95 % of resamplings. Each round has
-another layout of each library: the same code, behind paddings of another length. So a difference
-that hangs on the address of a loop or a variable decides nothing. A claim *holds here* if the
-interval lies on its side of 1. If the interval holds 1 the row is *undecided*, but within 1 % of 1
-on both sides there is *no difference*. *Sign* says of decided rows whether the prediction lay on
-the same side of 1. A prediction within 1 % of 1 has no sign: it is right if the interval comes as
-near.
+`make experiments` measures these experiments anew and makes this page of the figures. The claims
+are those of the log book of an allocator that was written by hand in 2025. Each experiment compares
+designs that differ in one choice, and in nothing else: the command refuses arms that differ in a
+number that does not follow from the choice, on classes that no workload asks for, or in how a call
+comes to its class. Where several fields differ, the text says why. A change is a ratio to the first
+design. *Predicted* is the model's figure, from a recording of the same program: of loops with
+another seed, of real programs that which is replayed. *Measured* is the median over the rounds with
+the interval that holds it in 95 % of resamplings. *Not yet*: nothing was measured since the arms
+changed. Each round has another layout of each library: the same code, behind paddings of another
+length. So a difference that hangs on the address of a loop or a variable decides nothing. The log's
+figures are mostly of throughput, so its +10 % is a fall here. Only a row with a claim of the log
+and an interval has a verdict. The claim *holds here* if the interval lies on its side of 1. If the
+interval holds 1 the row is *undecided*, but within 1 % of 1 on both sides there is *no difference*.
+*Sign* says of decided rows whether the prediction lay on the same side of 1. A prediction within
+1 % of 1 has no sign: it is right if the interval comes as near.
 """
 
-TITLE = re.compile(r"^\*\*(\w+)\*\*:", re.MULTILINE)
-"""What the page says of an experiment begins so."""
 
-
-def tables(results: Results) -> list[Words]:
+def tables(book: Book, figures: Mapping[str, Kept]) -> list[Words]:
     """Return the tables that have rows."""
-    return [words for words in (rows(results), others(results), profiles(results)) if words.rows]
+    return [words for words in (rows(book, figures), others(figures), profiles(book, figures)) if words.rows]
 
 
 def change_text(change: Change) -> str:
     """Return a change in percent: measured with its interval, or predicted alone."""
+    return _percent(change.predicted) if change.measured is None else _interval(change)
+
+
+def _interval(change: Change) -> str:
     if change.measured is None:
-        return _percent(change.predicted)
-    middle = _percent(change.measured.median)
-    bounds = change.measured.bounds()
+        return "-"
+    middle, bounds = _percent(change.measured.median), change.measured.bounds()
     return f"{middle} ({_percent(bounds[0])} to {_percent(bounds[1])})" if bounds else middle
 
 
@@ -51,38 +59,63 @@ def _percent(ratio: float | None) -> str:
     return "-" if ratio is None else f"{ratio - 1:+.1%}".replace("%", " %")
 
 
-def rows(results: Results) -> Words:
-    """Return the table of all results: the claim's own quantity, and what else changed."""
-    columns = ["experiment", "<workload", "<arms", "<quantity", "predicted", "measured", "<verdict", "<sign"]
-    return Words(_title(results), columns, [_row(one) for one in results.results])
+def _judged(book: Book, one: Result) -> tuple[str, bool | None]:
+    claim = book.experiments[one.experiment].claim.of(one.workload, one.arm)
+    return judged(one.changes[0], claim.sign)
 
 
-def _row(one: Result) -> list[str]:
-    claimed = one.changes[0]
-    sign = "" if one.sign is None else ("right" if one.sign else "wrong")
-    arms = f"{one.reference} -> {one.arm}"
-    measured = "-" if claimed.measured is None else change_text(claimed)
-    figures = [claimed.quantity, _percent(claimed.predicted), measured]
-    return [one.experiment, one.workload, arms, *figures, one.verdict, sign]
+def _results(figures: Mapping[str, Kept]) -> Iterable[tuple[Kept, Result]]:
+    return ((of, one) for of in figures.values() for one in of.results)
 
 
-def _title(results: Results) -> str:
-    of = results.conditions
-    quick = ", quick" if of.quick else ""
-    return f"Up to {of.rounds} rounds on {of.processors} processors{quick}, machine {of.machine}{signs(results)}"
+def rows(book: Book, figures: Mapping[str, Kept]) -> Words:
+    """Return the table of all results: the claim's own quantity beside the log's figure."""
+    columns = [
+        "experiment",
+        "<workload",
+        "<arms",
+        "<quantity",
+        "predicted",
+        "measured",
+        "<the log",
+        "<verdict",
+        "<sign",
+    ]
+    return Words(_title(book, figures), columns, [_row(book, of, one) for of, one in _results(figures)])
 
 
-def signs(results: Results) -> str:
-    """Return how often the prediction had the sign, as the end of a title."""
-    decided = [one.sign for one in results.results if one.sign is not None]
-    return f"; predictions with the right sign: {sum(decided)} of {len(decided)}" if decided else ""
+def _row(book: Book, of: Kept, one: Result) -> list[str]:
+    claimed, (verdict, right) = one.changes[0], _judged(book, one)
+    sign = "" if right is None else ("right" if right else "wrong")
+    measured = _interval(claimed) if of.conditions.rounds else "not yet"
+    the_log = book.experiments[one.experiment].claim.of(one.workload, one.arm).text or "-"
+    figures = [claimed.quantity, _percent(claimed.predicted), measured, the_log]
+    return [one.experiment, one.workload, f"{one.reference} -> {one.arm}", *figures, verdict, sign]
 
 
-def others(results: Results) -> Words:
+def _title(book: Book, figures: Mapping[str, Kept]) -> str:
+    measured = sum(1 for of in figures.values() if of.conditions.rounds)
+    signs = [right for _, one in _results(figures) if (right := _judged(book, one)[1]) is not None]
+    parts = [f"{len(figures)} experiments, {measured} of them measured"]
+    parts += [f"predictions with the right sign: {sum(signs)} of {len(signs)}"] if signs else []
+    return "; ".join(parts)
+
+
+def conditions(figures: Mapping[str, Kept]) -> str:
+    """Return how the measured figures came about, a sentence for each kind of run."""
+    runs = Counter(of.conditions for of in figures.values() if of.conditions.rounds)
+    return " ".join(
+        f"{count} experiments were measured in up to {of.rounds} rounds{' of quick runs' if of.quick else ''}, on "
+        f"{of.processors} processors, and predicted by the machine file `{of.machine}`."
+        for of, count in runs.items()
+    )
+
+
+def others(figures: Mapping[str, Kept]) -> Words:
     """Return the table of the other quantities, predicted and measured."""
-    names = list(dict.fromkeys(change.quantity for one in results.results for change in one.changes))
+    names = list(dict.fromkeys(change.quantity for _, one in _results(figures) for change in one.changes))
     lines: list[list[str]] = []
-    for one in results.results:
+    for _, one in _results(figures):
         by_name = {change.quantity: change for change in one.changes}
         cells = [change_text(by_name[name]) if name in by_name else "" for name in names]
         lines.append([one.experiment, one.workload, f"{one.reference} -> {one.arm}", *cells])
@@ -93,61 +126,101 @@ def others(results: Results) -> Words:
     )
 
 
-def profiles(results: Results) -> Words:
-    """Return the table of profiles: shares of the instructions, or counters per operation."""
+def profiles(book: Book, figures: Mapping[str, Kept]) -> Words:
+    """Return the table of profiles: shares, or counters per operation, of single designs."""
     return Words(
-        "Where the instructions go, and counters per operation",
-        ["experiment", "<workload", "<arm", "<quantity", "predicted", "measured"],
+        "Shares, and counters per operation",
+        ["experiment", "<workload", "<arm", "<quantity", "predicted", "measured", "<the log"],
         [
             [
-                one.experiment,
+                name,
                 one.workload,
                 one.arm,
                 figure.quantity,
                 _figure(figure.predicted),
-                _figure(figure.measured),
+                _measured_figure(figure) if of.conditions.rounds else "not yet",
+                _log_of(book.experiments[name], one.arm, figure.quantity),
             ]
-            for one in results.profiles
+            for name, of in figures.items()
+            for one in of.profiles
             for figure in one.figures
         ],
     )
+
+
+def _log_of(one: Experiment, arm: str, quantity: str) -> str:
+    return one.figures.get(f"{arm}: {quantity}", one.figures.get(quantity, "-"))
+
+
+def _measured_figure(figure: Figure) -> str:
+    interval = f" ({_figure(figure.bounds[0])} to {_figure(figure.bounds[1])})" if figure.bounds else ""
+    return _figure(figure.measured) + interval
 
 
 def _figure(value: float | None) -> str:
     return "-" if value is None else f"{value:.4f}"
 
 
-def markdown(book: Book, results: Results) -> str:
+def markdown(book: Book, figures: Mapping[str, Kept]) -> str:
     """Return the page: the tables, and a paragraph for each experiment in them."""
-    lines = [HEAD]
-    for words in tables(results):
+    lines = [HEAD, _filled(conditions(figures))]
+    for words in tables(book, figures):
         lines += section(words)
     lines += ["", "## What each compares, and why it differs from the log"]
-    ran = (
-        {one.experiment for one in results.results} | {one.experiment for one in results.profiles} | {*results.skipped}
-    )
-    for name in (name for name in book.experiments if name in ran):
-        lines += ["", fill(_paragraph(name, book.experiments[name], results), 100, break_on_hyphens=False)]
+    for name, of in figures.items():
+        lines += ["", _filled(_paragraph(book, name, of))]
+    if book.workflows:
+        lines += ["", "## Workflows of the log"]
+    for name, workflow in book.workflows.items():
+        lines += ["", _filled(_workflow(name, workflow))]
     return "\n".join(lines) + "\n"
 
 
-def _paragraph(name: str, one: Experiment, results: Results) -> str:
-    found = f"**{name}**: {one.about}. The log: {one.claim.text}."
-    if name in results.skipped:
-        return f"{found} It was skipped: {results.skipped[name]}."
-    verdicts = Counter(row.verdict for row in results.results if row.experiment == name)
+def _filled(text: str) -> str:
+    return fill(text, 100, break_on_hyphens=False)
+
+
+def _paragraph(book: Book, name: str, of: Kept) -> str:
+    one = book.experiments[name]
+    found = f"**{name}**: {one.about}. {_of_the_log(one)}"
+    if len(one.varies) > 1:
+        found += f" The arms differ in {', '.join(f'`{field}`' for field in one.varies)}. {one.together}"
+    if of.skipped:
+        return f"{found} It was skipped: {of.skipped}."
+    return " ".join(filter(None, [found, _verdicts(book, of), one.why]))
+
+
+def _verdicts(book: Book, of: Kept) -> str:
+    if not of.conditions.rounds:
+        return "Nothing is measured since the arms changed."
+    verdicts = Counter(verdict for one in of.results if (verdict := _judged(book, one)[0]))
     said = ", ".join(f"{verdict} in {count}" for verdict, count in verdicts.items())
-    return " ".join(filter(None, [found, f"Of its rows, {said}." if said else "", one.why]))
+    return f"Of its rows, {said}." if said else ""
+
+
+def _of_the_log(one: Experiment) -> str:
+    texts = [one.claim.text] if one.claim.text else []
+    texts += [f"{row.text} ({row.workload or row.arm})" for row in one.claim.rows if row.text]
+    texts += [f"{key} {text}" for key, text in one.figures.items()]
+    return f"The log: {'; '.join(texts)}." if texts else "The log has no figure."
+
+
+def _workflow(name: str, one: Workflow) -> str:
+    return f"**{name}**: {one.about}. The log: {one.log}. Here: {one.here} {one.lacks}"
+
+
+def write(book: Book, figures: Mapping[str, Kept]) -> None:
+    """Write the page of the kept figures."""
+    write_text(PAGE, markdown(book, figures))
 
 
 def check() -> None:
-    """Raise CheckFailed if the committed page has other experiments than the file, or another order."""
-    told, stated = TITLE.findall(read_text(PAGE, str(PAGE))), list(book().experiments)
-    if told != stated:
-        other = ", ".join(sorted(set(told) ^ set(stated))) or "the order"
-        raise CheckFailed(
-            f"{PAGE.name} differs from {FILE.name} in {other}: run python -m heapsmith.bench experiments run all"
-        )
+    """Raise CheckFailed if a kept figure is of other arms than the file's, or the page is not made of the figures."""
+    found, figures = book(), kept.kept()
+    if old := kept.stale(found, figures):
+        raise CheckFailed(f"{kept.FILE.name} has no figures of the arms of {', '.join(old)}: run {AGAIN}")
+    if read_text(PAGE, str(PAGE)) != markdown(found, figures):
+        raise CheckFailed(f"{PAGE.name} is not made of {kept.FILE.name}: run {AGAIN}")
 
 
 def description(book: Book, name: str, one: Experiment) -> list[tuple[str, object]]:
@@ -155,12 +228,13 @@ def description(book: Book, name: str, one: Experiment) -> list[tuple[str, objec
     arms = [f"{arm.name}: {arm.peer or arm.design or 'the base'}" for arm in one.arms]
     return [
         (name, one.about),
-        ("the log's claim", one.claim.text),
+        ("the log's claim", _of_the_log(one)),
         ("quantity", one.claim.quantity),
         *((f"workload {workload}", book.workloads[workload].about) for workload in one.workloads),
         ("base", one.base or "default"),
         *(("arm", arm) for arm in arms),
         ("varies", ", ".join(one.varies) or "the allocator"),
+        *([("together", one.together)] if one.together else []),
         ("follows", ", ".join(one.follows) or "nothing"),
         *([("why", one.why)] if one.why else []),
     ]

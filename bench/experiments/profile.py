@@ -1,7 +1,8 @@
 """Profiles: where the instructions of one design go, and counters per operation, beside callgrind's."""
 
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -16,7 +17,10 @@ from heapsmith.model.memory.application import REPLAY
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.cost import instructions_of, kinds
 from heapsmith.model.predict.simulate import Simulation, simulate
+from heapsmith.tools.common.counter_reports import read_report
+from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.replay.callgrind import Caches, replay_counts, replay_profile
+from heapsmith.tools.replay.replay import replay_once
 from heapsmith.tools.replay.script import write_script
 
 Groups: TypeAlias = dict[str, str]
@@ -39,6 +43,17 @@ FUNCTIONS: dict[str, Groups] = {
 }
 """By profile, the library's functions. The dispatcher finds the function of a class, in designs that have these."""
 
+SOURCES: Groups = {
+    "guards": r".*(/span\.h|/hardening/.*|/foreign/.*) .*",
+    "classify": r".*(/lookup/|/classifier/|/segregation/).* .*",
+    "pointer chase": r".* (alloc|free)_\d+",
+    "routing": r".*/fast\.c .*|.*/api\.c .*",
+    "carve and refill": r".*(/6_slabs/|/8_threads/|/populate/).* .*",
+    "metadata": r".*/[2-5]_[a-z_]+/.* .*",
+    "the rest": ".*",
+}
+"""The log's groups, by source file and function, of a design whose malloc and free call functions of the classes."""
+
 KINDS: dict[str, Groups] = {
     "shares": {
         "hit path": "alloc|free|lookup|dispatch|count",
@@ -52,11 +67,12 @@ KINDS: dict[str, Groups] = {
 
 
 class Figure(msgspec.Struct, frozen=True):
-    """A quantity of one design or peer; None: the model, or callgrind, does not tell."""
+    """A quantity of one design or peer; None: the model, or callgrind, does not tell. bounds: of rounds."""
 
     quantity: str
     predicted: float | None
     measured: float | None
+    bounds: tuple[float, float] | None = None
 
 
 class Profile(msgspec.Struct, frozen=True, tag=True):
@@ -69,11 +85,16 @@ class Profile(msgspec.Struct, frozen=True, tag=True):
 
 
 class Arm(NamedTuple):
-    """A design or, if that is None, a peer; and its library."""
+    """A design or, if that is None, a peer; and its libraries, one for a profile. None of them: predict alone."""
 
     name: str
     design: Design | None
-    library: Path
+    libraries: list[Path | None]
+
+    @property
+    def library(self) -> Path | None:
+        """The library of a profile."""
+        return self.libraries[0] if self.libraries else None
 
 
 class Recording(NamedTuple):
@@ -90,7 +111,13 @@ def profiled(
     """Return the profile of each arm on a replay of the trace. Raises Missing without valgrind."""
     script = trace.with_suffix(".script")
     recording = Recording(trace, script, write_script(trace, script).operations)
-    figures = partial(_shares, one.profile) if one.profile in FUNCTIONS else _counters
+    asked: str = one.profile or ""
+    others: dict[str, Callable[[Recording, Arm, Hardware], list[Figure]]] = {
+        "layers": _layers,
+        "counters": _counters,
+        "groups": _groups,
+    }
+    figures = others.get(asked, partial(_shares, asked))
     return [Profile(name, workload, arm.name, figures(recording, arm, hardware)) for arm in arms]
 
 
@@ -98,7 +125,8 @@ def _shares(profile: str, of: Recording, arm: Arm, hardware: Hardware) -> list[F
     """Return each group's share of the library's instructions."""
     functions, words = FUNCTIONS[profile], KINDS.get(profile)
     measured = dict.fromkeys(functions, 0.0)
-    for (where, function), costs in replay_profile(of.script, arm.library).own.items():
+    own = replay_profile(of.script, arm.library).own if arm.library else {}
+    for (where, function), costs in own.items():
         if where == str(arm.library):
             measured[_group(functions, function)] += costs["Ir"]
     predicted = dict.fromkeys(functions, 0.0)
@@ -106,11 +134,22 @@ def _shares(profile: str, of: Recording, arm: Arm, hardware: Hardware) -> list[F
         each = instructions_of(hardware)
         for kind, count in kinds(make_plan(arm.design), _simulated(of, arm.design, hardware)).items():
             predicted[_group(words, kind.partition(".")[0])] += count * each[kind]
-    totals = sum(predicted.values()), sum(measured.values())
-    return [
-        Figure(group, predicted[group] / totals[0] if totals[0] else None, measured[group] / totals[1])
-        for group in functions
-    ]
+    return [Figure(group, _share(predicted, group), _share(measured, group)) for group in functions]
+
+
+def _groups(of: Recording, arm: Arm, _hardware: Hardware) -> list[Figure]:
+    """Return the share of each of the log's groups, which are not those of the price."""
+    measured = dict.fromkeys(SOURCES, 0.0)
+    sources = replay_profile(of.script, arm.library).sources if arm.library else {}
+    for (where, source, function), costs in sources.items():
+        if where == str(arm.library):
+            measured[_group(SOURCES, f"{source} {function}")] += costs["Ir"]
+    return [Figure(group, None, _share(measured, group)) for group in SOURCES]
+
+
+def _share(of: dict[str, float], group: str) -> float | None:
+    total = sum(of.values())
+    return of[group] / total if total else None
 
 
 def _group(groups: Groups, name: str) -> str:
@@ -120,12 +159,15 @@ def _group(groups: Groups, name: str) -> str:
 def _counters(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
     """Return counters per operation; callgrind knows instructions and misses of two levels."""
     simulated = as_callgrind(hardware)
-    counted = replay_counts(of.script, arm.library, Caches(simulated.l1, simulated.llc, simulated.line_bytes))
-    measured = {
-        "instructions": counted.instructions,
-        "misses of the first level": counted.d1_misses,
-        "misses of the last level": counted.ll_misses,
-    }
+    measured: dict[str, float] = {}
+    if arm.library:
+        counted = replay_counts(of.script, arm.library, Caches(simulated.l1, simulated.llc, simulated.line_bytes))
+        measured = {
+            "instructions": counted.instructions,
+            "misses of the first level": counted.d1_misses,
+            "misses of the last level": counted.ll_misses,
+            **_branches(of.script, arm.library),
+        }
     predicted: dict[str, float] = {}
     if arm.design is not None:
         its, real = (_simulated(of, arm.design, one) for one in (simulated, hardware))
@@ -141,11 +183,45 @@ def _counters(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
             "page faults": real.touches.faults_4k + real.touches.faults_2m,
             "mispredicted branches": real.touches.mispredicted,
         }
-    names = dict.fromkeys((*measured, *predicted))
-    return [
-        Figure(name, *(figures[name] / of.operations if name in figures else None for figures in (predicted, measured)))
-        for name in names
+    each = [{name: count / of.operations for name, count in counts.items()} for counts in (predicted, measured)]
+    found = [Figure(name, each[0].get(name), each[1].get(name)) for name in dict.fromkeys((*measured, *predicted))]
+    if measured:
+        found.append(Figure("mispredicted of branches", None, measured["mispredicted branches"] / measured["branches"]))
+    return found
+
+
+def _branches(script: Path, library: Path) -> dict[str, float]:
+    """Return the library's branches and those that callgrind's predictor misses."""
+    found = dict.fromkeys(("branches", "mispredicted branches"), 0.0)
+    for (where, _), costs in replay_profile(script, library, branches=True).own.items():
+        if where == str(library):
+            found["branches"] += costs["Bc"] + costs["Bi"]
+            found["mispredicted branches"] += costs["Bcm"] + costs["Bim"]
+    return found
+
+
+def _layers(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
+    """Return the shares of the small allocations that each level of the fronts served, and the store."""
+    names = ("level 0", "level 1", "store")
+    predicted: Sequence[float | None] = [None] * 3
+    measured: Sequence[float | None] = [None] * 3
+    if arm.design is not None:
+        rates = _simulated(of, arm.design, hardware).rates
+        predicted = [rates.hit0, rates.hit1, rates.refill]
+    if arm.library:
+        measured = _counted_layers(of.script, Library(arm.name, arm.library))
+    return [Figure(*each) for each in zip(names, predicted, measured, strict=True)]
+
+
+def _counted_layers(script: Path, library: Library) -> list[float | None]:
+    counts = script.with_suffix(".counts")
+    replay_once(script, library, env={**os.environ, "HEAPSMITH": f"stats={counts}"})
+    layers = read_report(counts).layers
+    each = [
+        sum(row.hit0 or 0 for row in layers),
+        *(sum(getattr(row, of) for row in layers) for of in ("hit1", "refill")),
     ]
+    return [count / sum(each) for count in each]
 
 
 def _simulated(of: Recording, design: Design, hardware: Hardware) -> Simulation:

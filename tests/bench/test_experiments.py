@@ -9,10 +9,11 @@ from conftest import Answer
 from test_cli import Call
 from traces import random_trace
 
-from heapsmith.bench.experiments import mechanisms, page, profile
+from heapsmith.bench.experiments import kept, mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
-from heapsmith.bench.experiments.book import Arm, Book, Experiment, book, designs_of, faults
-from heapsmith.bench.experiments.run import Change, Measured, Result, Verdict, judged, run_experiments
+from heapsmith.bench.experiments.book import Arm, Book, Experiment, Sign, book, designs_of
+from heapsmith.bench.experiments.results import Change, Conditions, Measured, Result, Results, Verdict, is_known, judged
+from heapsmith.bench.experiments.run import run_experiments
 from heapsmith.codegen import layouts
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import run_tool
@@ -27,31 +28,8 @@ from heapsmith.tools.common.ratios import Ratio
 BOOK = book()
 
 
-@pytest.mark.parametrize("name", BOOK.experiments)
-def test_arms_differ_in_the_named_values_and_in_nothing_else(name: str) -> None:
-    assert faults(name, BOOK.experiments[name]) == []
-
-
 def changed(**fields: object) -> Experiment:
     return msgspec.convert({**msgspec.to_builtins(BOOK.experiments["E12"]), **fields}, Experiment)
-
-
-def test_another_value_is_noticed() -> None:
-    arms = [{"name": "a", "design": {"empties": "dedicated", "grain": 8}}, {"name": "b"}]
-    assert any("differ in grain too: 8 and 16" in fault for fault in faults("E", changed(arms=arms)))
-
-
-def test_a_consequence_that_is_not_stated_is_noticed() -> None:
-    one = changed(arms=[{"name": "a", "design": {"transfer_bytes": 0}}, {"name": "b"}], varies=["transfer_bytes"])
-    assert any("the plan's numbers.transfer_slots differs" in fault for fault in faults("E", one))
-
-
-def test_arms_that_do_not_differ_are_noticed() -> None:
-    assert faults("E", changed(arms=[{"name": "a"}, {"name": "b"}])) == ["E: a and b do not differ in empties"]
-
-
-def test_huge_pages_that_act_on_one_arm_only_are_noticed() -> None:
-    assert any("state thp" in fault for fault in faults("E", changed(base={})))
 
 
 def test_a_wrong_file_is_named(tmp_path: Path) -> None:
@@ -73,18 +51,20 @@ def test_a_wrong_file_is_named(tmp_path: Path) -> None:
         (0.9, (1.2, 1.1, 1.3), "less", ("opposite here", False)),
         (0.9, (1.0, 0.995, 1.004), "less", ("no difference here", None)),
         (0.9, (1.0, 0.9, 1.1), "less", ("undecided", None)),
-        (0.9, (0.5, None, None), "less", ("undecided", None)),
+        (0.9, (0.5, None, None), "less", ("", None)),  # no interval, no verdict
+        (0.5, None, "less", ("", None)),
+        (0.9, (0.88, 0.86, 0.91), None, ("", True)),  # no claim, no verdict
         (1.0, (1.0, 0.995, 1.004), "same", ("holds here", None)),
+        (1.0, (1.2, 1.1, 1.3), "same", ("opposite here", False)),
         (1.001, (0.97, 0.95, 0.995), "less", ("holds here", True)),  # it may be half a percent
         (0.999, (0.97, 0.95, 0.985), "less", ("holds here", False)),
         (0.999, (1.03, 1.005, 1.05), "less", ("opposite here", True)),
-        (0.5, None, "less", ("holds here", None)),
     ],
 )
 def test_verdicts(
     predicted: float,
     interval: tuple[float, float | None, float | None] | None,
-    claimed: str,
+    claimed: Sign | None,
     expected: tuple[Verdict, bool | None],
 ) -> None:
     assert judged(Change("cpu", predicted, Ratio(*interval) if interval else None), claimed) == expected
@@ -98,7 +78,7 @@ def test_an_interrupted_run_goes_on(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         seen.append(name)
         if len(seen) == 2:
             raise KeyboardInterrupt
-        return [Result(name, "w", "a", "b", "", [Change("cpu", 1.0, None)], "undecided", None)]
+        return [Result(name, "w", "a", "b", [Change("cpu", 1.0, None)])]
 
     monkeypatch.setattr(runs, "examine", examine)
     machine = load_hardware("default")
@@ -159,11 +139,11 @@ def test_rounds_end_when_the_intervals_are_narrow() -> None:
         return [Measured(one, one, 1, 1, 1) for one in cpu]
 
     steady, other = run(100, 100, 100, 100, 100), run(90, 90.1, 90.2, 90.3, 90.4)
-    assert runs._is_known("cpu", [steady, other])
-    assert runs._is_known("slabs", [steady, other])  # the model alone tells it: the rounds are for the times
-    assert not runs._is_known("cpu", [steady[:4], other[:4]])
-    assert not runs._is_known("cpu", [steady, run(90, 90, 90, 90, 95)])
-    assert not runs._is_known("cpu", [steady, other, run(50, 60, 70, 80, 90)])
+    assert is_known("cpu", [steady, other])
+    assert is_known("slabs", [steady, other])  # the model alone tells it: the rounds are for the times
+    assert not is_known("cpu", [steady[:4], other[:4]])
+    assert not is_known("cpu", [steady, run(90, 90, 90, 90, 95)])
+    assert not is_known("cpu", [steady, other, run(50, 60, 70, 80, 90)])
 
 
 def test_the_time_left_is_that_of_the_finished_experiments(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,8 +157,57 @@ def test_the_time_left_is_that_of_the_finished_experiments(monkeypatch: pytest.M
     assert said == [("E7", 0, 12), ("E12, about 1 min left", 6, 12)]
 
 
-def test_the_committed_page_has_the_experiments_of_the_file() -> None:
+def test_the_committed_page_is_made_of_figures_of_the_files_arms() -> None:
     page.check()
+
+
+CONDITIONS = Conditions("epyc", 7, False, 2)
+
+
+def results(predicted: float, measured: Ratio | None, rounds: int) -> Results:
+    """Return the results of a run of E12."""
+    changes = [Change("superslabs", predicted, measured), Change("cpu", predicted, measured)]
+    row = Result("E12", "shifting", "dedicated", "shared", changes)
+    return Results(msgspec.structs.replace(CONDITIONS, rounds=rounds), [row], [], {})
+
+
+def test_a_prediction_keeps_what_was_measured_of_the_same_arms_alone(tmp_path: Path) -> None:
+    file, ratio = tmp_path / "results.json", Ratio(0.5, 0.4, 0.6)
+    kept.keep(BOOK, results(0.7, ratio, 7), file)
+    kept.keep(BOOK, results(0.6, None, 0), file)
+    found = kept.kept(file)["E12"]
+    assert (found.conditions.rounds, found.results[0].changes[0]) == (7, Change("superslabs", 0.6, ratio))
+    assert "holds here" in page.markdown(BOOK, {"E12": found})
+    other = changed(arms=[{"name": "a", "design": {"empties": "once"}}, {"name": "b"}])
+    book_of_others = msgspec.structs.replace(BOOK, experiments={**BOOK.experiments, "E12": other})
+    assert kept.stale(book_of_others, {"E12": found}) == list(BOOK.experiments)
+    new = kept.keep(book_of_others, results(0.6, None, 0), file)["E12"]
+    assert (new.conditions.rounds, new.results[0].changes[0].measured) == (0, None)
+    text = page.markdown(book_of_others, {"E12": new})
+    assert "| not yet |" in text
+    assert "Nothing is measured since the arms changed." in " ".join(text.split())
+    assert "holds here |" not in text
+
+
+def test_prose_changes_no_digest_and_the_quantity_does() -> None:
+    def digest(**fields: object) -> str:
+        return kept.digest(msgspec.structs.replace(BOOK, experiments={"E12": changed(**fields)}), "E12")
+
+    assert digest(about="other", why="other") == digest()
+    assert digest(claim={"text": "x", "quantity": "cpu"}) != digest()
+    assert digest(base={"thp": "never"}) != digest()
+
+
+def test_a_row_has_the_claim_of_its_workload_and_arm() -> None:
+    claim = BOOK.experiments["E9"].claim
+    assert [claim.of(name, "hot").sign for name in ("fixed-16", "random-mixed")] == ["less", "more"]
+    assert BOOK.experiments["M28"].claim.of("perl", "everything").sign is None  # no words, no claim
+
+
+def test_a_damaged_file_of_figures_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.json").write_text("[]")
+    with pytest.raises(BadInput, match=r"x.json: .*expected figures"):
+        kept.kept(tmp_path / "x.json")
 
 
 def test_commands(lab: Call) -> None:
@@ -209,8 +238,8 @@ def test_a_row_that_does_not_hold_is_noticed() -> None:
 @pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
 def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 6000, 5)
-    arms = [profile.Arm("default", load("default"), library_of(load("default")))]
-    (shares,) = profile.profiled("E5", BOOK.experiments["E5"], "t", trace, arms, load_hardware())
+    arms = [profile.Arm("default", load("default"), [library_of(load("default"))])]
+    (shares,) = profile.profiled("E5b", BOOK.experiments["E5b"], "t", trace, arms, load_hardware())
     for told in ([figure.predicted for figure in shares.figures], [figure.measured for figure in shares.figures]):
         assert sum(filter(None, told)) == pytest.approx(1)
     (counters,) = profile.profiled("E38", BOOK.experiments["E38"], "t", trace, arms, load_hardware())
@@ -223,7 +252,7 @@ def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
 def test_the_dispatcher_is_what_calls_the_functions_of_the_classes(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 2000, 5)
     design = next(iter(designs_of("E36", BOOK.experiments["E36"]).values()))
-    arms = [profile.Arm("list", design, library_of(design))]
+    arms = [profile.Arm("list", design, [library_of(design)])]
     (shares,) = profile.profiled("E36", BOOK.experiments["E36"], "t", trace, arms, load_hardware())
     told = {figure.quantity: figure.measured for figure in shares.figures}
     assert sum(filter(None, told.values())) == pytest.approx(1)
@@ -235,7 +264,7 @@ def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPa
     def examined(_: Book, name: str, *__: object, **___: object) -> list[Result]:
         if name == "E2":
             raise Missing("mimalloc: not found")
-        return [Result(name, "w", "a", "b", "", [Change("cpu", 1.0, None)], "undecided", None)]
+        return [Result(name, "w", "a", "b", [Change("cpu", 1.0, None)])]
 
     def run(*names: str) -> runs.Results:
         return run_experiments(BOOK, names, load_hardware(), rounds=1, quick=True, progress=lambda *_: None)
@@ -244,6 +273,6 @@ def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPa
     found = run("E2", "E12")
     assert found.skipped == {"E2": "mimalloc: not found"}
     assert [one.experiment for one in found.results] == ["E12"]
-    assert "It was skipped: mimalloc: not found." in page.markdown(BOOK, found)
+    assert "It was skipped: mimalloc: not found." in " ".join(page.markdown(BOOK, kept.of_run(BOOK, found, {})).split())
     with pytest.raises(Missing, match="mimalloc"):
         run("E2")

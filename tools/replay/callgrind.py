@@ -42,11 +42,16 @@ class Caches(NamedTuple):
 
 
 class Profile(NamedTuple):
-    """A callgrind.out file: costs by (object, function) and inclusive by (caller, function)."""
+    """A callgrind.out file: costs by (object, function) and inclusive by (caller, function).
+
+    sources: costs by (object, source file, function). Inlined code is of its own file and of the function
+    that it is inlined in; `???` without debug information.
+    """
 
     events: list[str]
     own: dict[tuple[str, str], Costs]
     called: dict[tuple[str, str], Costs]
+    sources: dict[tuple[str, str, str], Costs]
 
 
 class Counted(msgspec.Struct, frozen=True):
@@ -76,26 +81,33 @@ def parse(lines: Iterable[str]) -> Profile:
     names: dict[tuple[str, str], str] = {}
     own: dict[tuple[str, str], Costs] = defaultdict(Counter)
     called: dict[tuple[str, str], Costs] = defaultdict(Counter)
+    sources: dict[tuple[str, str, str], Costs] = defaultdict(Counter)
     here = ["???", "???"]  # object, function
+    source = "???"
     there = ["", ""]
     is_call = False
     for line in lines:
         key, equals, value = line.partition("=")
         if not line[:1].isalpha():
             if events and line[:1] in ("+", "-", "*", *"0123456789"):
-                costs = called[here[0], there[1]] if is_call else own[here[0], here[1]]
-                costs.update(dict(zip(events, map(int, line.split()[1:]), strict=False)))
+                row = dict(zip(events, map(int, line.split()[1:]), strict=False))
+                (called[here[0], there[1]] if is_call else own[here[0], here[1]]).update(row)
+                sources[here[0], source, here[1]].update({} if is_call else row)
                 is_call = False
         elif line.startswith("events:"):
             events = line.split()[1:]
         elif equals and key in ("ob", "fn", "cob", "cfn"):
             place = int(key.endswith("fn"))
             (there if key.startswith("c") else here)[place] = _name(names, key[-2:], value)
+        elif equals and key in ("fl", "fi", "fe"):
+            source = _name(names, "fl", value)
+        elif equals and key in ("cfi", "cfl"):
+            _name(names, "fl", value)
         elif equals and key == "calls":
             is_call = True
     if not events:
         raise BadInput("expected a profile that callgrind wrote: it names no events")
-    return Profile(events, own, called)
+    return Profile(events, own, called, sources)
 
 
 def _name(names: dict[tuple[str, str], str], table: str, value: str) -> str:
@@ -118,10 +130,14 @@ def counted(profile: Profile, library: Path, driver: Path) -> Counted:
     return Counted(inside["Ir"], missing["D1mr"] + missing["D1mw"], missing["DLmr"] + missing["DLmw"])
 
 
-def replay_profile(script: Path, library: Path, caches: Caches | None = None) -> Profile:
-    """The costs of a replay of `script` under `library`, of the whole process. Raises as replay_counts."""
+def replay_profile(script: Path, library: Path, caches: Caches | None = None, *, branches: bool = False) -> Profile:
+    """The costs of a replay of `script` under `library`, of the whole process. Raises as replay_counts.
+
+    branches: also simulate callgrind's predictor.
+    """
     driver = replay_driver()
     options, touch = (caches.options(), "all") if caches else ([], "none")
+    options += ["--branch-sim=yes"] * branches
     with scratch() as folder:
         out = folder / "callgrind.out"
         try:
