@@ -9,6 +9,7 @@ import numpy.typing as npt
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
+from heapsmith.model.heap.idle import levels_below
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
@@ -157,12 +158,12 @@ def _idle(state: State, plan: Plan) -> I64:
     if any(row.resizable for row in plan.classes):
         most = np.array([max(1, capacity_of(state, front, one)) for front, one in enumerate(cls.tolist())], np.int64)
     first = _places(fronts["base"], fronts["head"], fronts["held"], most)
-    second = _places(fronts["base"] + most, np.zeros_like(most), fronts["listed"], np.maximum(1, fronts["listed"]))
+    below = [_places(one.base, one.head, one.held, one.room) for one in levels_below(state, len(fronts))]
     waits = state.stores["batches"] * classes["flush_batch"][np.arange(len(state.stores)) % plan.class_count]
     held = np.flatnonzero(waits)
     bases = np.array([first_slot(state, store) for store in held.tolist()], np.int64)
     third = _places(bases, np.zeros_like(bases), waits[held], waits[held])
-    found: I64 = state.slots[np.concatenate([first, second, third])]
+    found: I64 = state.slots[np.concatenate([first, *below, third])]
     return found
 
 

@@ -65,7 +65,7 @@ def choices(field: str) -> tuple[Any, ...]:
         return tuple(word for word in THPS if word != "always")
     optional = getattr(_DEFAULTS, field) is None
     found: list[Any] = []
-    for row in policy.TABLES[field]:
+    for row in policy.choosable(field):
         if hasattr(row, "UNPRICED"):
             continue
         if optional and getattr(row, "DEFAULT", False):
