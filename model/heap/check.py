@@ -133,10 +133,13 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
         base = int(record["base"])
         for index in range(int(record["held"])):
             yield int(state.slots[base + (int(record["head"]) + index) % most])
+    listed = np.zeros(len(state.fronts), np.int64)
     for depth, level in enumerate(levels_below(state, len(state.fronts)), 1):
         for front, base, head, held, room in zip(*(column.tolist() for column in level), strict=True):
             equal(f"front {front}: level {depth} holds its capacity at most", held <= room, True)
+            listed[front] += held
             yield from (int(state.slots[base + (head + index) % room]) for index in range(held))
+    equal("blocks below level 0, by front", state.fronts["listed"].tolist(), listed.tolist())
     for heap in range(state.heaps_made):
         yield from _quarantined(state, plan, heap)
         for owner, first in plan.design.row("remote").chains(state, heap):

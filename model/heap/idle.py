@@ -1,4 +1,4 @@
-"""The blocks that wait in fronts, as arrays: for reports and checks, not for kernels."""
+"""Where the blocks below level 0 lie, as arrays: for reports and checks, not for kernels."""
 
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -33,13 +33,3 @@ def levels_below(state: State, fronts: int) -> Iterator[Level]:
         held = np.where(of[:, APART] > 0, state.slots[base - 2], record["listed"])
         head = np.where(of[:, KIND] == RING, state.slots[base - 1], 0)
         yield Level(front, base, head, held, of[:, CAPACITY])
-
-
-def blocks_in_fronts(state: State) -> I64:
-    """Return how many blocks wait in each heap's fronts, by heap and class."""
-    classes = len(state.classes)
-    fronts = state.heaps_made * classes
-    found: I64 = state.fronts["held"][:fronts].astype(np.int64)
-    for level in levels_below(state, fronts):
-        found[level.front] += level.held
-    return found.reshape(-1, classes)

@@ -10,7 +10,6 @@ from heapsmith.model.compile.kernel import Ints, Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.check import committed_pages, slabs_ahead
-from heapsmith.model.heap.idle import blocks_in_fronts
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
@@ -119,7 +118,8 @@ def _parked(state: State, plan: Plan) -> dict[str, int]:
     """Return the bytes of small blocks that neither the program nor a slab has, by where they are."""
     classes = state.classes
     stride = classes["stride"]
-    idle = blocks_in_fronts(state).sum(axis=0)
+    fronts = state.fronts[: state.heaps_made * plan.class_count]
+    idle = (fronts["held"] + fronts["listed"]).reshape(-1, plan.class_count).sum(axis=0)
     return {
         "fronts": int(idle @ stride),
         "transfer_cache": int(waiting(state) @ stride),

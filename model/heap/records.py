@@ -142,7 +142,7 @@ HEAP = record_type(
 )
 FRONT = record_type(
     "base",  # place in `slots`
-    "held",  # blocks in level 0; the place of a ring's oldest; blocks in the list below
+    "held",  # blocks in level 0; the place of a ring's oldest; blocks in the levels below
     "head",
     "listed",
     "top_at",  # addresses in the library: top, end, other numbers, slots (model/memory/layout.py)

@@ -11,7 +11,6 @@ from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import DEAD
-from heapsmith.model.heap.idle import blocks_in_fronts
 from heapsmith.model.heap.ledger import Ledger, ledger
 from heapsmith.model.heap.simulator import Simulator, has_rare_choices
 from heapsmith.model.memory import layout
@@ -223,6 +222,7 @@ def _class_bytes(simulator: Simulator, plan: Plan) -> I64:
     state, classes = simulator.state, plan.class_count
     small = state.blocks[(state.blocks["handle"] >= 0) & (state.blocks["handle"] < RUN_CODE)]
     cls = small["handle"] & layout.CLASS_MASK
-    idle = blocks_in_fronts(state).sum(axis=0)
+    fronts = state.fronts[: state.heaps_made * classes]
+    idle = (fronts["held"] + fronts["listed"]).reshape(-1, classes).sum(axis=0)
     asked = np.bincount(cls, weights=small["asked"], minlength=classes).astype(np.int64)
     return np.stack([np.bincount(cls, minlength=classes), asked, idle])

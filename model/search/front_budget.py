@@ -75,7 +75,7 @@ def _sizes(front: Front, stride: int) -> NDArray[np.int64]:
     plans = [derive_front(_roomy(front, blocks, stride), stride) for blocks in CAPACITIES]
     columns: list[tuple[int, int, int]] = []
     for plan in plans:
-        held = plan.capacity + plan.below
+        held = plan.capacity + plan.list_capacity
         if (columns[-1][0] if columns else 0) < held <= LEVELS:
             columns.append((held, plan.refill, plan.flush))
     return np.array(columns, np.int64).reshape(-1, 3).T

@@ -137,7 +137,7 @@ def why_fronts(design: Design, exact: Exact) -> Iterator[Reason]:
         words, slow = [], 0.0
         for size in row.sizes:
             front, curve = of_size[size].front, curves[of_size[size].index]
-            held = min(LEVELS, front.capacity + front.below)
+            held = min(LEVELS, front.capacity + front.list_capacity)
             if len(curve.most):
                 none, here = (
                     float(curve.misses[at] / max(1, refill) + curve.overflows[at] / max(1, flush))

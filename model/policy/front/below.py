@@ -1,7 +1,8 @@
 """The levels of a front below level 0: array stacks, rings and lists; blocks go down where one is full, up on a miss.
 
-The numbers of a level are in `levels`, its blocks in `slots`. A list has its count in the front's record (`listed`);
-other levels have two slots before their first block: how many they hold, and the place of a ring's oldest.
+The numbers of a level are in `levels`, its blocks in `slots`. The front's record counts the blocks of all of them
+(`listed`). That is all where the only one is a list; else each has two slots before its first block: how many it
+holds, and the place of a ring's oldest.
 Kernels that move blocks between more levels than one touch their lines themselves, since what a move touches depends
 on the move before it: those of designs with a table of levels (`levels_table`).
 """
@@ -38,9 +39,8 @@ def held_below(state: State, front: int, cls: int, depth: int) -> int:
 @kernel
 def hold_below(state: State, front: int, cls: int, depth: int, held: int) -> None:
     """Say that a level holds so many blocks."""
-    if number(state, cls, depth, APART) == 0:
-        state.fronts[front]["listed"] = held
-    else:
+    state.fronts[front]["listed"] += held - held_below(state, front, cls, depth)
+    if number(state, cls, depth, APART) > 0:
         state.slots[first_place(state, front, cls, depth) - 2] = held
 
 
@@ -210,6 +210,7 @@ def look_below_lines(state: State, front: int, cls: int, depth: int) -> None:
 def place_lines(state: State, front: int, cls: int, depth: int, at: int, block: int) -> None:
     """Touch what a block touches that comes to a level or leaves it: the head and the block of a list, else a slot."""
     if state.levels_table > 0:
+        touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_LISTED, 1)
         if number(state, cls, depth, KIND) == STACK or number(state, cls, depth, KIND) == RING:
             touch(state.listener, slot_at(state, front, cls, depth, -2), 1)
             touch(state.listener, slot_at(state, front, cls, depth, at), 1)

@@ -60,8 +60,7 @@ class LevelPlan(msgspec.Struct, frozen=True):
 class FrontPlan(msgspec.Struct, frozen=True):
     """The numbers of a front (docs/machine.md section 4), in blocks; 0: not of this kind.
 
-    list_capacity: of the list below level 0 whose count is in the front's record. spill: of level 0; promote: of
-    level 1. levels: those below level 0.
+    list_capacity: of all levels below level 0; spill: of level 0; promote: of level 1. levels: those below level 0.
     """
 
     kind: str
@@ -74,11 +73,6 @@ class FrontPlan(msgspec.Struct, frozen=True):
     levels: tuple[LevelPlan, ...] = ()
 
     @property
-    def below(self) -> int:
-        """The most blocks below level 0."""
-        return sum(level.capacity for level in self.levels)
-
-    @property
     def slots_below(self) -> int:
         """The slots of the levels below level 0."""
         return self.levels[-1].at + self.levels[-1].capacity if self.levels else 0
@@ -86,7 +80,7 @@ class FrontPlan(msgspec.Struct, frozen=True):
     @property
     def has_plain_levels(self) -> bool:
         """Whether the class's row has all numbers of what lies below level 0: nothing, or the list of the record."""
-        return self.slots_below == self.list_capacity
+        return not any(level.is_apart for level in self.levels)
 
 
 def bounded(capacity: int, max_bytes: int, stride: int) -> int:

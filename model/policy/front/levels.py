@@ -109,17 +109,17 @@ def derive(params: Params, stride: int) -> FrontPlan:
     ups = [0, *(_promoted(level, capacities[at]) for at, level in enumerate(params.levels[1:]))]
     if params.hot:
         ups[1] = 1
+    kinds = [level.kind for level in params.levels]
+    is_apart = len(kinds) > 2 or kinds[0] == "linked_list" or kinds[1] != "linked_list"
     below, at = list[LevelPlan](), 0
     for level, capacity, out, up in list(zip(params.levels, capacities, outs, ups, strict=True))[1:]:
-        is_apart = level.kind != "linked_list" or any(not one.is_apart for one in below)
-        is_apart = is_apart or params.levels[0].kind == "linked_list"
         at += COUNTS * is_apart
         below.append(LevelPlan(level.kind, capacity, out, up, at, is_apart))
         at += capacity
     return FrontPlan(
         row_of(params).NAME,
         capacity=capacities[0],
-        list_capacity=sum(one.capacity for one in below if not one.is_apart),
+        list_capacity=sum(one.capacity for one in below),
         refill=refill_of(params.refill, capacities[int(params.hot)], stride),
         flush=outs[-1],
         spill=outs[0],

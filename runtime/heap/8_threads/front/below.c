@@ -42,9 +42,9 @@ static struct level_record *level_record(struct heap *heap, unsigned class, unsi
     return (struct level_record *)(void *)level_slots(heap, class, depth) - 1;
 }
 
-static uint32_t *level_held(struct heap *heap, unsigned class, unsigned depth)
+static uint32_t level_held(struct heap *heap, unsigned class, unsigned depth)
 {
-    return level_is_apart(class, depth) ? &level_record(heap, class, depth)->held : &heap->front[class].listed;
+    return level_is_apart(class, depth) ? level_record(heap, class, depth)->held : heap->front[class].listed;
 }
 
 static struct block **level_list(struct heap *heap, unsigned class, unsigned depth)
@@ -52,11 +52,25 @@ static struct block **level_list(struct heap *heap, unsigned class, unsigned dep
     return level_is_apart(class, depth) ? &level_record(heap, class, depth)->list : &heap->front[class].list;
 }
 
+/* So many blocks have left a level, or come to it. */
+static void level_lose(struct heap *heap, unsigned class, unsigned depth, uint32_t blocks)
+{
+    if (level_is_apart(class, depth))
+        level_record(heap, class, depth)->held -= blocks;
+    word_subtract(&heap->front[class].listed, blocks);
+}
+
+static void level_gain(struct heap *heap, unsigned class, unsigned depth, uint32_t blocks)
+{
+    if (level_is_apart(class, depth))
+        level_record(heap, class, depth)->held += blocks;
+    word_add(&heap->front[class].listed, blocks);
+}
+
 /* The next block that comes up. */
 void *below_pop(struct heap *heap, unsigned class, unsigned depth)
 {
-    uint32_t *held = level_held(heap, class, depth);
-    word_subtract(held, 1);
+    level_lose(heap, class, depth, 1);
     if (level_kind(class, depth) == LEVEL_LIST) {
         struct block **list = level_list(heap, class, depth), *first = *list;
         *list = link_take(first);
@@ -64,7 +78,7 @@ void *below_pop(struct heap *heap, unsigned class, unsigned depth)
     }
     void **slot = level_slots(heap, class, depth);
     if (level_kind(class, depth) == LEVEL_STACK)
-        return slot[*held];
+        return slot[level_held(heap, class, depth)];
     struct level_record *record = level_record(heap, class, depth);
     void *oldest = slot[record->head];
     record->head = (record->head + 1) & (level_capacity(class, depth) - 1);
@@ -74,18 +88,17 @@ void *below_pop(struct heap *heap, unsigned class, unsigned depth)
 /* The newest. */
 void below_push(struct heap *heap, unsigned class, unsigned depth, void *block)
 {
-    uint32_t *held = level_held(heap, class, depth);
     if (level_kind(class, depth) == LEVEL_LIST) {
         struct block **list = level_list(heap, class, depth), *first = block;
         link_set(first, *list);
         *list = first;
     } else {
-        uint32_t place = *held;
+        uint32_t place = level_held(heap, class, depth);
         if (level_kind(class, depth) == LEVEL_RING)
             place = (level_record(heap, class, depth)->head + place) & (level_capacity(class, depth) - 1);
         level_slots(heap, class, depth)[place] = block;
     }
-    word_add(held, 1);
+    level_gain(heap, class, depth, 1);
 }
 
 /* Blocks come up in the order in which they are given; the level is empty. */
@@ -107,15 +120,15 @@ static void fill_from(struct heap *heap, unsigned class, unsigned depth, unsigne
             slot[ring ? place : blocks - 1 - place] = below_pop(heap, class, from);
         level_record(heap, class, depth)->head = 0;
     }
-    word_set(level_held(heap, class, depth), blocks);
+    level_gain(heap, class, depth, blocks);
 }
 
 uint32_t below_supply(struct heap *heap, unsigned class)
 {
     unsigned depth = 1;
-    while (depth < levels_below(class) && *level_held(heap, class, depth) == 0)
+    while (depth < levels_below(class) && level_held(heap, class, depth) == 0)
         depth++;
-    if (*level_held(heap, class, depth) == 0)
+    if (level_held(heap, class, depth) == 0)
         return 0;
     count_own(&heap->count[class].hit1, 1);
     if (depth == 2)
@@ -123,10 +136,10 @@ uint32_t below_supply(struct heap *heap, unsigned class)
     if (depth == 3)
         count_shared(&hs_count.hit3, 1);
     for (; depth > 1; depth--) {
-        uint32_t held = *level_held(heap, class, depth), up = hs_below[class].level[depth - 1].up;
+        uint32_t held = level_held(heap, class, depth), up = hs_below[class].level[depth - 1].up;
         fill_from(heap, class, depth - 1, depth, up < held ? up : held);
     }
-    return *level_held(heap, class, 1);
+    return level_held(heap, class, 1);
 }
 
 /* The place of the block that leaves next to make room, where `gone` have left before it and have not been closed up. */
@@ -142,9 +155,8 @@ static void level_close_up(struct heap *heap, unsigned class, unsigned depth, ui
     if (level_kind(class, depth) != LEVEL_STACK || gone == 0)
         return;
     void **slot = level_slots(heap, class, depth);
-    uint32_t *held = level_held(heap, class, depth);
-    word_subtract(held, gone);
-    memmove(slot, slot + gone, *held * sizeof *slot);
+    level_lose(heap, class, depth, gone);
+    memmove(slot, slot + gone, level_held(heap, class, depth) * sizeof *slot);
 }
 
 static void level_give(struct heap *heap, unsigned class, unsigned depth, uint32_t blocks)
@@ -158,14 +170,14 @@ static void level_give(struct heap *heap, unsigned class, unsigned depth, uint32
 
 static uint32_t level_leaves(struct heap *heap, unsigned class, unsigned depth)
 {
-    uint32_t held = *level_held(heap, class, depth), out = level_out(class, depth);
+    uint32_t held = level_held(heap, class, depth), out = level_out(class, depth);
     return out < held ? out : held;
 }
 
 bool below_make_room(struct heap *heap, unsigned class, uint32_t more)
 {
     unsigned depth = 1, last = levels_below(class);
-    while (depth <= last && *level_held(heap, class, depth) + more > level_capacity(class, depth)) {
+    while (depth <= last && level_held(heap, class, depth) + more > level_capacity(class, depth)) {
         more = level_leaves(heap, class, depth);
         depth++;
     }
@@ -189,8 +201,8 @@ bool below_make_room(struct heap *heap, unsigned class, uint32_t more)
 void below_drain(struct heap *heap, unsigned class)
 {
     for (unsigned depth = 1; depth <= levels_below(class); depth++)
-        if (*level_held(heap, class, depth) > 0)
-            level_give(heap, class, depth, *level_held(heap, class, depth));
+        if (level_held(heap, class, depth) > 0)
+            level_give(heap, class, depth, level_held(heap, class, depth));
 }
 
 void *below_fill(struct heap *heap, unsigned class)
@@ -211,6 +223,6 @@ void *below_fill(struct heap *heap, unsigned class)
         hs_reverse(taken, blocks - 1);
         record->head = 0;
     }
-    word_set(&record->held, blocks - 1);
+    level_gain(heap, class, 1, blocks - 1);
     return first;
 }

@@ -1,8 +1,8 @@
 /* The levels of a front below level 0: array stacks, rings and lists. Blocks go down where a level is full, up on a miss.
  *
- * Where each front has at most a list below level 0, hs_class has its numbers; else the table of levels has those of all. A
- * list has its count in the front's record, other levels have a record in the slots before their first. Level 1 lies below
- * level 0, level 2 below that. */
+ * The front's record counts the blocks of all of them. Where the only one is a list, that record has its blocks too; else each
+ * level has a record of its own, in the slots before its first. Where that is so of no front, hs_class has all numbers, else
+ * the table of levels. Level 1 lies below level 0, level 2 below that. */
 #pragma once
 
 #include "3_records/heap.h"
@@ -14,7 +14,7 @@ struct level_plan {
     uint32_t kind, capacity;
     uint32_t out;  /* blocks that leave to make room */
     uint32_t up;   /* blocks that a promotion hands to the level above */
-    uint32_t slot; /* the first; 0: a list with its count in the front's record */
+    uint32_t slot; /* the first; 0: a list in the front's record */
 };
 
 struct below {
