@@ -10,6 +10,7 @@ from heapsmith.model.parts.stacks import stack_push_lines
 from heapsmith.model.policy.front import below, stack_over
 from heapsmith.model.policy.front.below import (
     fill_below,
+    fill_slots_lines,
     make_room,
     number,
     promoted,
@@ -87,7 +88,7 @@ def fill_lines(state: State, front: int, cls: int, count: int) -> None:
             list_lines(state, front, layout.FRONT_LISTED)
             links_lines(state, state.moved, 1, count - 1, 1)
     else:
-        below.fill_slots_lines(state, front, cls, count)
+        fill_slots_lines(state, front, cls, count)
 
 
 @hit_path
