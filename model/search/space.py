@@ -111,6 +111,8 @@ def is_followed(design: Design) -> bool:
 
 def steps(value: Any, default: Any, kind: Any, factor: int = FACTORS[0]) -> list[Any]:
     """Return other values of a number or word of this type: a factor up and down, none, all words."""
+    if isinstance(value, tuple):
+        return _other_parts(value)
     parts = get_args(kind) or (kind,)
     found: list[Any] = []
     for part in parts:
@@ -125,6 +127,14 @@ def steps(value: Any, default: Any, kind: Any, factor: int = FACTORS[0]) -> list
     if get_origin(kind) is Literal:
         found = list(get_args(kind))
     return [one for one in dict.fromkeys(found) if one != value]
+
+
+def _other_parts(parts: tuple[Any, ...]) -> list[Any]:
+    """Return the structs with a number of one changed, or without one of them."""
+    found = [
+        (*parts[:at], other, *parts[at + 1 :]) for at, part in enumerate(parts) for other in numbers_of(part)
+    ]
+    return found + [parts[:at] + parts[at + 1 :] for at in range(len(parts))]
 
 
 def legal(design: Design, **fields: Any) -> Design | None:

@@ -1,6 +1,6 @@
 """Levels: the spelling of a front of any depth, a list of levels, for the rows stack_over, hot_over, ring_over, list_over.
 
-Two further spellings, and a third, are short for such lists: two_level, ring_over_list, hot_over_list.
+Three words are short for such lists: two_level, ring_over_list, hot_over_list.
 """
 
 from collections.abc import Sequence
@@ -12,6 +12,7 @@ import msgspec
 from heapsmith.model.parts.levels import DEEPEST
 from heapsmith.model.policy.front import hot_over, list_over, ring_over, stack_over
 from heapsmith.model.policy.front.common import (
+    NEVER,
     FrontPlan,
     LevelPlan,
     Refill,
@@ -149,12 +150,16 @@ def _promoted(level: Level, above: int) -> int:
     return min(level.promote or max(1, above // 2), above)
 
 
-def with_room(params: Params, blocks: int, stride: int) -> Params:
-    """Return the front with room for at most `blocks`: the upper levels keep theirs, if possible."""
-    levels, left = list[Level](), blocks
-    for index, level in enumerate(params.levels):
-        later = len(params.levels) - 1 - index
-        share = max(1, left - later) if later == 0 else min(level.capacity, max(1, (left - later) // 2))
-        levels.append(Level(level.kind, share))
-        left -= share
-    return msgspec.structs.replace(params, levels=tuple(levels))
+def with_room(params: Params, blocks: int) -> Params:
+    """Return the front with room for so many blocks, 2 or more, in as many levels at most, and derived batches.
+
+    The upper levels keep their capacities, if possible; the last has the rest.
+    """
+    kept, found = params.levels[:blocks], list[Level]()
+    for index, level in enumerate(kept):
+        later = len(kept) - 1 - index
+        share = min(level.capacity, max(1, (blocks - later) // 2)) if later else blocks
+        found.append(Level(level.kind, share))
+        blocks -= share
+    refill = params.refill if params.refill == NEVER else None
+    return msgspec.structs.replace(params, levels=tuple(found), refill=refill, flush=None)
