@@ -7,6 +7,8 @@ from heapsmith.codegen.emitted import Numbers, Unit
 from heapsmith.model import policy
 from heapsmith.model.design.class_plan import ClassPlan
 from heapsmith.model.design.plan import Plan
+from heapsmith.model.memory.layout import BELOW_BYTES
+from heapsmith.model.parts.levels import DEEPEST
 
 ENUMERATORS = {
     field.upper(): field
@@ -80,6 +82,8 @@ def _enumerators(plan: Plan) -> Numbers:
     table: Numbers = {name: getattr(plan, field) for name, field in ENUMERATORS.items()}
     if plan.size_table:
         table["SIZE_CLASS_COUNT"] = len(plan.size_table)
+    if plan.has_levels:
+        table |= {"DEEPEST": DEEPEST, "LEVELS_TABLE": int(plan.has_levels_table), "BELOW_BYTES": BELOW_BYTES}
     table |= {name.upper(): number for name, number in (plan.numbers | plan.bounds).items()}
     table |= {f"{room.upper()}_FIRST_LOCK": first for room, first in plan.first_locks.items()}
     table |= {f"CLASS_{row.name}": row.index for row in plan.classes}
@@ -93,6 +97,7 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_design": f"{plan.design.name} {plan.hash}",
         "hs_class": {row.index: _class_row(row) for row in rows},
         **{f"hs_{name}": {row.index: row.numbers[name] for row in rows} for name in rows[0].numbers},
+        **({"hs_below": {row.index: _below(row) for row in rows}} if plan.has_levels_table else {}),
         **({"hs_lend": {row.index: _function(row, "lend") for row in rows}} if plan.design.rounding else {}),
         **({"hs_resize": {row.index: _function(row, "resize") for row in rows}} if plan.design.learner else {}),
         **({"hs_size_class": dict(enumerate(plan.size_table))} if plan.size_table else {}),
@@ -121,6 +126,10 @@ def _sites(plan: Plan) -> dict[str, Any]:
         "hs_module": dict(enumerate(row.modules(groups))),
         "hs_site": {number: dict(enumerate(place)) for number, place in enumerate(row.places(groups))},
     }
+
+
+def _below(row: ClassPlan) -> Numbers:
+    return {"levels": len(row.below), "level": dict(enumerate(row.below))}
 
 
 def _function(row: ClassPlan, of: str) -> str | None:

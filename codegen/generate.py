@@ -30,6 +30,8 @@ from heapsmith.model.design.plan import Plan, heap_fields, make_plan
 from heapsmith.model.design.toml import design_text
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import staged
+from heapsmith.model.memory.layout import BELOW_BYTES
+from heapsmith.model.parts.levels import DEEPEST
 from heapsmith.model.policy.emitted import BEHIND_COUNTS
 
 TEMPLATES = Path(__file__).resolve().parent.parent / "templates"
@@ -89,6 +91,8 @@ def render(plan: Plan) -> dict[str, str]:
         "slow": {row.NAME: row.CODE for row in policy.TABLES["front"]},
         "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
+        "deepest": DEEPEST,
+        "below_bytes": BELOW_BYTES,
         "heap_fields": [field for _, field in heap_fields(plan.design) if field.place != BEHIND_COUNTS],
         "heap_caches": [field for _, field in heap_fields(plan.design) if field.place == BEHIND_COUNTS],
         "given": rooms.headers(plan),

@@ -13,7 +13,7 @@ import pytest
 
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE
-from heapsmith.model.design.design import Design
+from heapsmith.model.design.design import THPS, Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.policy.shards import nodes as shards_nodes
 
@@ -24,7 +24,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "remote": tuple(policy.names("remote")),
     "release": tuple(policy.names("release")),
     "hardening": tuple(policy.names("hardening")),
-    "thp": tuple(policy.names("thp")),
+    "thp": THPS,
     "foreign": tuple(policy.names("foreign")),
     "prewarm": tuple(policy.names("prewarm")),
     "size_lookup": tuple(policy.names("size_lookup")),
@@ -67,11 +67,23 @@ TINY_SIZES = [8, 16, 32, 48, 64, 80, 800, 816, 1360, 2032]
 POWERS = [32, 64, 128, 256, 512, 1024, 2048]
 """Block sizes where blocks are numbered by a shift."""
 
+
+
+def _level(kind: str, capacity: int, spill: int | None = None) -> dict[str, Any]:
+    """Return a level of a front as a design file has it."""
+    return {"kind": kind, "capacity": capacity} | ({} if spill is None else {"spill": spill})
+
+
 NUMBERS: tuple[dict[str, Any], ...] = (
-    {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2},
-    {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1},
-    {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7},
-    {"capacity": 5, "list_capacity": 6, "refill": "never", "flush": 3, "spill": 2, "promote": 3},
+    {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2}
+    | {"levels": [_level("array_stack", 4, 2), _level("fifo_ring", 4), _level("linked_list", 5)]},
+    {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1}
+    | {"levels": [_level("fifo_ring", 1), _level("array_stack", 2)]},
+    {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7}
+    | {"levels": [_level(*one) for one in (("array_stack", 2), ("array_stack", 8, 3), ("fifo_ring", 8), ("linked_list", 9))]}
+    | {"hot": True},
+    {"capacity": 5, "list_capacity": 6, "refill": "never", "flush": 3, "spill": 2, "promote": 3}
+    | {"levels": [_level("linked_list", 5), _level("linked_list", 6), _level("array_stack", 6)]},
 )
 """For the fronts' parameters of those names, whichever front has them."""
 
@@ -307,11 +319,11 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen |= {"thp_slabs_from_bytes": HUGE_PAGE, "thp_runs_from_bytes": HUGE_PAGE}
         chosen["thp_block_bytes"] = (None, chosen["sizes"][2])[index % 2]
     needed = ("none", "two_level", *(["array_stack"] if chosen["background"] else []))
-    always = [row for row in policy.TABLES["front"] if row.NAME in needed]
+    always = [row for row in policy.choosable("front") if row.NAME in needed]
     of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}
     slabs_serve = of["remote"].OWNED and hasattr(of["freed_blocks"], "LINKS") and hasattr(of["slab_choice"], "HAS_HOT")
     slabs_serve = slabs_serve and not (of["classifier"].HEADER_BYTES and of["hardening"].TAIL_BYTES)
-    others = [row for row in policy.TABLES["front"] if row not in always]
+    others = [row for row in policy.choosable("front") if row not in always]
     others = [row for row in others if slabs_serve or not hasattr(row, "why_not_with")]
     turned = [*always, *(others[(place + index) % len(others)] for place in range(len(others)))]
     fronts = [_with_numbers(row, numbers) for row in turned]

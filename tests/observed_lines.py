@@ -22,6 +22,7 @@ PAD_EVENTS = 3000
 
 TABLES = {
     "hs_class": layout.CLASSES,
+    "hs_below": layout.BELOW,
     "hs_size_class": layout.SIZE_CLASS,
     "hs_registry": layout.SLAB_CLASS,
     "alloc_of": layout.ALLOC_OF,

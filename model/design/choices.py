@@ -8,13 +8,13 @@ import msgspec
 from heapsmith.model import policy
 from heapsmith.model.policy.front.common import FrontPlan
 
-ROW_OF = {row.Params: row for rows in policy.TABLES.values() for row in rows if hasattr(row, "Params")}
-"""The row of each struct of a policy's numbers."""
+SPELLER_OF = {row.Params: row for field in policy.TABLES for row in policy.choosable(field) if hasattr(row, "Params")}
+"""The module of each struct of a policy's numbers: its row, or what spells such rows."""
 
 
 def _choice_of(field: str) -> Any:
     """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
-    rows = policy.TABLES[field]
+    rows = policy.choosable(field)
     words = tuple(row.NAME for row in rows if not hasattr(row, "Params") or getattr(row, "IS_WORD", False))
     params = tuple(row.Params for row in rows if hasattr(row, "Params"))
     return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
@@ -54,11 +54,13 @@ else:
 
 
 def row_of(params: msgspec.Struct) -> ModuleType:
-    """Return the row that has these Params."""
-    return ROW_OF[type(params)]
+    """Return the row that serves where a design has these Params."""
+    speller = SPELLER_OF[type(params)]
+    row: ModuleType = speller.row_of(params) if hasattr(speller, "SPELLS") else speller
+    return row
 
 
 def derive_front(params: Front, stride: int) -> FrontPlan:
     """Return the plan of a front for a class of `stride` bytes."""
-    plan: FrontPlan = row_of(params).derive(params, stride)
+    plan: FrontPlan = SPELLER_OF[type(params)].derive(params, stride)
     return plan

@@ -8,6 +8,7 @@ from heapsmith.model import policy
 from heapsmith.model.constants import first_bytes
 from heapsmith.model.design.choices import derive_front
 from heapsmith.model.design.design import Design
+from heapsmith.model.parts.levels import KINDS
 from heapsmith.model.policy.front.common import FrontPlan
 
 RECIPROCAL_SHIFT = 42
@@ -54,6 +55,23 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
         """The slots of level 0 in each heap: the most blocks that its capacity may come to."""
         return self.list_base - self.slot_base
 
+    @property
+    def slots_end(self) -> int:
+        """Where the slots of the class's front end in a heap's."""
+        return self.list_base + self.front.slots_below
+
+    @property
+    def below(self) -> list[dict[str, int]]:
+        """The numbers of the levels below level 0 in the emitted C; slot 0: its count is in the front's record."""
+        return [
+            {
+                "kind": KINDS[level.kind],
+                **{name: getattr(level, name) for name in ("capacity", "out", "up")},
+                "slot": level.is_apart * (self.list_base + level.at),
+            }
+            for level in self.front.levels
+        ]
+
 
 def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
     """Return the class table; with a header, the first block leaves room for its own header."""
@@ -94,7 +112,7 @@ def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 group=group,
             )
         )
-        slots = rows[-1].list_base + front.list_capacity
+        slots = rows[-1].list_base + front.slots_below
     return rows
 
 

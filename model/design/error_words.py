@@ -40,7 +40,7 @@ def _policy_names(field: str, choices: Mapping[str, Sequence[str]]) -> list[str]
     if field in choices:
         return list(choices[field])
     table = "front" if field.endswith("front.kind") else field.removesuffix(".kind")
-    rows = policy.TABLES[table] if table in policy.NAMED else ()
+    rows = policy.choosable(table) if table in policy.NAMED else ()
     return [row.NAME for row in rows if hasattr(row, "Params") or not field.endswith(".kind")]
 
 
@@ -49,5 +49,5 @@ def _field_names(field: str, structs: Structs) -> list[str]:
     table = "front" if field.endswith("front") else field
     rows = [structs[1 if field else 0]]
     if table in policy.NAMED:
-        rows = [row.Params for row in policy.TABLES[table] if hasattr(row, "Params")]
+        rows = [row.Params for row in policy.choosable(table) if hasattr(row, "Params")]
     return sorted({name for row in rows for name in row.__struct_fields__})

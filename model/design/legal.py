@@ -9,7 +9,7 @@ import msgspec
 
 from heapsmith.model import policy
 from heapsmith.model.constants import PAGE, first_bytes
-from heapsmith.model.design.choices import row_of
+from heapsmith.model.design.choices import SPELLER_OF, row_of
 from heapsmith.model.errors import Refusal
 
 MAX_SLABS = 1 << 26
@@ -71,7 +71,7 @@ def _why_not_steps(design: Any) -> Refusal | None:
 
 def _why_not_params(path: str, params: msgspec.Struct) -> Refusal | None:
     """Return why a policy cannot have these numbers, with the field's path, or None."""
-    check = getattr(row_of(params), "why_not_valid", None)
+    check = getattr(SPELLER_OF[type(params)], "why_not_valid", None)
     reason = check(params) if check else None
     return Refusal(f"{path}.{reason}", (path.partition("[")[0],)) if reason else None
 

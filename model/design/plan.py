@@ -104,6 +104,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [row for row in self.classes if not row.group]
 
     @property
+    def has_levels(self) -> bool:
+        """Whether some front has levels below level 0."""
+        return any(row.front.levels for row in self.classes)
+
+    @property
+    def has_levels_table(self) -> bool:
+        """Whether the C has a table of levels: some front has other levels than one list below level 0."""
+        return any(not row.front.has_plain_levels for row in self.classes)
+
+    @property
     def by_table(self) -> bool:
         """Whether a table says what the C does for a class, since classes differ in it."""
         kinds = {row.front.kind for row in self.classes}
@@ -139,7 +149,7 @@ def make_plan(design: Design) -> Plan:
     inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
     per_byte = by_thread and design.row("size_lookup").PER_BYTE
     direct_limit = min(sized[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
-    slots_per_heap = classes[-1].list_base + classes[-1].front.list_capacity
+    slots_per_heap = classes[-1].slots_end
     return Plan(
         design=design,
         hash=design.hash(),

@@ -73,7 +73,7 @@ def write_design(path: Path, design: Design, reasons: Sequence[Reason] = ()) -> 
 
 def _is_table(value: Any) -> bool:
     """Return whether TOML writes the value under a header: behind it, a line would be part of it."""
-    return isinstance(value, dict) or (isinstance(value, list) and bool(value) and isinstance(value[0], dict))
+    return isinstance(value, dict) or (isinstance(value, list | tuple) and bool(value) and isinstance(value[0], dict))
 
 
 def _wrapped(text: str | None) -> list[str]:
@@ -94,8 +94,13 @@ def _table(values: Mapping[str, Any], why: str | None) -> Table:
 def _value(value: Any, name: str, why: Mapping[str, str]) -> Item:
     if isinstance(value, dict):
         inline = tomlkit.inline_table()
-        inline.update({key: inner for key, inner in value.items() if inner is not None})
+        inline.update({key: _value(inner, name, {}) for key, inner in value.items() if inner is not None})
         return inline
+    if _is_table(value):
+        tables = tomlkit.array()
+        for one in value:
+            tables.append(_value(one, name, {}))
+        return tables
     if any(field.startswith(f"{name}[") for field in why):
         return _commented(value, name, why)
     item: Item = tomlkit.item(value)

@@ -14,7 +14,7 @@ from heapsmith.model.heap import records
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import PARTS, TOUCHED_FROM, Application
 from heapsmith.model.memory.state import State
-from heapsmith.model.parts import charge
+from heapsmith.model.parts import charge, levels
 from heapsmith.model.parts.extents import HUGE_PAGES
 from heapsmith.model.parts.large import pages_for
 from heapsmith.model.parts.needs import Needs
@@ -39,6 +39,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
+    scalars["levels_table"] = plan.has_levels_table
     scalars["rare_rows"] = policy.has_rare_choices(rows_of(plan), plan.numbers)
     scalars["owned"] = owned = plan.design.row("remote").OWNED
     scalars["aging"] = plan.design.row("release").AGES
@@ -102,10 +103,21 @@ def class_records(plan: Plan) -> Records:
             record[f"{batch}_batch"] = getattr(row.front, batch)
         record["capacity"] = row.front.capacity
         record["list_capacity"] = row.front.list_capacity
+        record["below"] = len(row.front.levels)
         record["by_row"] = row.stack > 0 and plan.dispatch != "table"
         record["front"] = policy.code("front", row.front.kind)
         record["batched"] = policy.row("front", row.front.kind).BATCHED
     return classes
+
+
+def levels_of(plan: Plan) -> Ints:
+    """Return the numbers of the levels below level 0, by class and depth (model/parts/levels.py)."""
+    found = np.zeros((plan.class_count, levels.DEEPEST, levels.LEVEL_NUMBERS), np.int64)
+    for of_class, row in zip(found, plan.classes, strict=True):
+        for numbers, level in zip(of_class, row.front.levels, strict=False):
+            kind = levels.KINDS[level.kind]
+            numbers[:] = (kind, level.capacity, level.out, level.up, row.room + level.at, level.is_apart)
+    return found.reshape(-1)
 
 
 def fresh_state(plan: Plan, application: Application) -> State:
@@ -117,6 +129,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
     # Behind the classes of sizes those of groups of call sites, by group and class of a size.
     tables = (plan.size_class, *(plan.group_classes if plan.design.segregation else ()))
     state.lookup = np.concatenate([np.array(table, np.int64) for table in tables])
+    state.levels = levels_of(plan)
     state.groups = np.empty(0, np.uint8)
     state.processors = state.homes = np.empty(0, np.int64)
     state.cores = np.empty(0, np.uint32)
@@ -137,7 +150,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
 def batch_room(plan: Plan) -> int:
     """Return the blocks of the largest batch: a refill, a flush with a spill, or a whole front."""
     return max(
-        max(row.front.refill, row.room + row.front.list_capacity, row.front.flush + row.front.spill)
+        max(row.front.refill, row.room + row.front.slots_below, row.front.flush + row.front.spill)
         for row in plan.classes
     )
 

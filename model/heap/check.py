@@ -9,6 +9,7 @@ from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.arrays import commit_step
+from heapsmith.model.heap.idle import levels_below
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
@@ -112,14 +113,18 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
     yield from map(int, plan.design.row("transfer_bytes").waiting_blocks(state))
     for front, record in enumerate(state.fronts):
-        row = state.classes[front % len(state.classes)]
         most = capacity_of(state, front, front % len(state.classes))
         equal(f"front {front}: held <= capacity", bool(record["held"] <= most), True)
-        equal(f"front {front}: listed <= list_capacity", bool(record["listed"] <= row["list_capacity"]), True)
         base = int(record["base"])
         for index in range(int(record["held"])):
             yield int(state.slots[base + (int(record["head"]) + index) % most])
-        yield from map(int, state.slots[base + most : base + most + int(record["listed"])])
+    listed = np.zeros(len(state.fronts), np.int64)
+    for depth, level in enumerate(levels_below(state, len(state.fronts)), 1):
+        for front, base, head, held, room in zip(*(column.tolist() for column in level), strict=True):
+            equal(f"front {front}: level {depth} holds its capacity at most", held <= room, True)
+            listed[front] += held
+            yield from (int(state.slots[base + (head + index) % room]) for index in range(held))
+    equal("blocks below level 0, by front", state.fronts["listed"].tolist(), listed.tolist())
     for heap in range(state.heaps_made):
         yield from _quarantined(state, plan, heap)
         for owner, first in plan.design.row("remote").chains(state, heap):

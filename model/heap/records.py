@@ -52,6 +52,7 @@ SCALARS = record_type(
     *policy.state("scalars"),
     "rare_rows",  # 1: the design has a row with RARE (model/compile/dispatch.py)
     "looks_again",  # 1: a miss looks into level 0 again, which a row may have filled since
+    "levels_table",  # 1: the library has a table of levels; 0: a list lies below level 0, or nothing
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
     "aging",  # 1: the library keeps the age queues
     "size_classes",  # classes of sizes; further classes of groups of call sites follow them
@@ -126,6 +127,7 @@ CLASS = record_type(
     "batched",  # 1: its flushes give neighbours of a slab at once
     "capacity",
     "list_capacity",
+    "below",  # levels below level 0
     *(f"{batch}_batch" for batch in BATCHES),
     "topped",  # blocks that the helper took from the store
     *COUNTS,
@@ -141,7 +143,7 @@ HEAP = record_type(
 )
 FRONT = record_type(
     "base",  # place in `slots`
-    "held",  # blocks in level 0; the place of a ring's oldest; blocks in level 1
+    "held",  # blocks in level 0; the place of a ring's oldest; blocks in the levels below
     "head",
     "listed",
     "top_at",  # addresses in the library: top, end, other numbers, slots (model/memory/layout.py)

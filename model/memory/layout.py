@@ -52,6 +52,7 @@ BACKGROUND_FULL = 59 * (REGION + STAGGER)
 SLABS_HELD = 60 * (REGION + STAGGER)  # the slabs that a class has where populate asks, 4 bytes each
 SUPERSLABS_HOT = SLABS_HELD + 1024  # the hot superslabs of a class, and how often one became hot: 8 bytes each
 SIZED_ROW = 61 * (REGION + STAGGER)  # hs_sized_row: 4 bytes per class
+BELOW = SIZED_ROW + 1024  # hs_below: the levels of a class's front below level 0, a line each
 SITES_SEEN = 62 * (REGION + STAGGER)  # the calls whose group the library has found: a word each
 GROUP_CLASS = 63 * (REGION + STAGGER)  # hs_group_class: a byte by group and class of a size
 END = 64 * REGION
@@ -96,6 +97,8 @@ CLASS_SLOT, CLASS_TRANSFER, CLASS_DRAIN = 48, 56, 64
 FRONT_BYTES = 24
 FRONT_HELD, FRONT_LISTED, FRONT_CAPACITY, FRONT_LIST = 0, 8, 12, 16
 """struct front; it has its capacity in a design with a learner."""
+BELOW_BYTES = 64
+"""struct below."""
 STORE_BYTES = 16
 """struct class_slabs: hot, head."""
 VACANCY_BYTES = 24
@@ -116,6 +119,7 @@ TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = range(COUNTS + 120, COUNTS + 144,
 TOTAL_LEARNED_UP, TOTAL_LEARNED_DOWN = range(COUNTS + 152, COUNTS + 168, 8)
 TOTAL_HUGE_REUSE = COUNTS + 168
 TOTAL_STEPS, TOTAL_TOPPED, TOTAL_UNMAPPED, TOTAL_REUSED, TOTAL_LATE = range(COUNTS + 176, COUNTS + 216, 8)
+TOTAL_HIT2, TOTAL_HIT3 = range(COUNTS + 216, COUNTS + 232, 8)
 """Addresses in hs_count, in the order of docs/machine.md section 10."""
 PAGE_BYTES = 32
 """struct page; each struct lies within a line."""

@@ -21,6 +21,7 @@ class State(Columns):
     scalars: Records
     classes: Records
     lookup: Ints
+    levels: Ints
     threads: Ints
     heaps: Records
     fronts: Records

@@ -37,6 +37,7 @@ moment's, which the row's header declares, or that of the role `moments`. `heap_
 what it adds to struct heap, `locks(design)` how many numbered locks it has.
 """
 
+import importlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from types import ModuleType
@@ -158,6 +159,12 @@ RARE_CODES = tuple(f"{table}_code" for table, rows in TABLES.items() if table !=
 def has_rare_choices(rows: Iterable[ModuleType], numbers: Mapping[str, int]) -> bool:
     """Return whether one of a design's rows is rare, or one of its numbers."""
     return any(hasattr(row, "RARE") for row in rows) or any(numbers.get(name) for name in RARE_NUMBERS)
+
+
+def choosable(field: str) -> Table:
+    """Return the modules whose names a design file may have in a field."""
+    package = importlib.import_module(TABLES[field][0].__name__.rpartition(".")[0])
+    return (*(row for row in TABLES[field] if not hasattr(row, "INNER")), *getattr(package, "SPELLINGS", ()))
 
 
 def names(field: str) -> list[str]:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
+from heapsmith.model.heap.idle import levels_below
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
@@ -156,9 +157,9 @@ def _idle(state: State, plan: Plan) -> I64:
     if any(row.resizable for row in plan.classes):
         most = np.array([max(1, capacity_of(state, front, one)) for front, one in enumerate(cls.tolist())], np.int64)
     first = _places(fronts["base"], fronts["head"], fronts["held"], most)
-    second = _places(fronts["base"] + most, np.zeros_like(most), fronts["listed"], np.maximum(1, fronts["listed"]))
+    below = [_places(one.base, one.head, one.held, one.room) for one in levels_below(state, len(fronts))]
     third = plan.design.row("transfer_bytes").waiting_blocks(state)
-    found: I64 = np.concatenate([state.slots[np.concatenate([first, second])], third])
+    found: I64 = np.concatenate([state.slots[np.concatenate([first, *below])], third])
     return found
 
 

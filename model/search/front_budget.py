@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.model.design.choices import Front, derive_front
+from heapsmith.model.design.choices import SPELLER_OF, Front, derive_front
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.records import BATCHES
 from heapsmith.model.policy.front import NO_FRONT
@@ -45,6 +45,10 @@ ROOMS = ("capacity", "list_capacity")
 def _roomy(front: Front, blocks: int, stride: int) -> Front:
     """Return the front with room for at most `blocks` and derived batches, or no front."""
     fields = front.__struct_fields__
+    speller = SPELLER_OF[type(front)]
+    if blocks > 1 and hasattr(speller, "with_room"):
+        shared: Front = speller.with_room(front, blocks)
+        return shared
     if blocks == 0 or "capacity" not in fields:
         none: Front = NO_FRONT.Params()
         return none

@@ -61,7 +61,7 @@ def choices(field: str) -> tuple[Any, ...]:
     """Return what a field can be set to: a value for each row of its table that has a price, with default numbers."""
     optional = getattr(_DEFAULTS, field) is None
     found: list[Any] = []
-    for row in policy.TABLES[field]:
+    for row in policy.choosable(field):
         if hasattr(row, "UNPRICED"):
             continue
         if optional and getattr(row, "DEFAULT", False):
@@ -107,6 +107,8 @@ def is_followed(design: Design) -> bool:
 
 def steps(value: Any, default: Any, kind: Any, factor: int = FACTORS[0]) -> list[Any]:
     """Return other values of a number or word of this type: a factor up and down, none, all words."""
+    if isinstance(value, tuple):
+        return _other_parts(value)
     parts = get_args(kind) or (kind,)
     found: list[Any] = []
     for part in parts:
@@ -121,6 +123,12 @@ def steps(value: Any, default: Any, kind: Any, factor: int = FACTORS[0]) -> list
     if get_origin(kind) is Literal:
         found = list(get_args(kind))
     return [one for one in dict.fromkeys(found) if one != value]
+
+
+def _other_parts(parts: tuple[Any, ...]) -> list[Any]:
+    """Return the structs with a number of one changed, or without one of them."""
+    found = [(*parts[:at], other, *parts[at + 1 :]) for at, part in enumerate(parts) for other in numbers_of(part)]
+    return found + [parts[:at] + parts[at + 1 :] for at in range(len(parts))]
 
 
 def legal(design: Design, **fields: Any) -> Design | None:

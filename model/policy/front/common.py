@@ -42,8 +42,27 @@ def stack_code(refill: str, full: str, drain: str, resize: str = "NULL") -> Fron
     )
 
 
+class LevelPlan(msgspec.Struct, frozen=True):
+    """The numbers of a level below level 0.
+
+    kind: the row of a front of this level alone. capacity: its most blocks; out: how many leave it to make
+    room; up: how many a promotion hands to the level above. at: where its first block lies in the slots below
+    level 0. is_apart: its counts lie in two slots before that, not in the front's record.
+    """
+
+    kind: str
+    capacity: int
+    out: int
+    up: int
+    at: int
+    is_apart: bool
+
+
 class FrontPlan(msgspec.Struct, frozen=True):
-    """The numbers of a front (docs/machine.md section 4), in blocks; 0: not of this kind."""
+    """The numbers of a front (docs/machine.md section 4), in blocks; 0: not of this kind.
+
+    list_capacity: of all levels below level 0; spill: of level 0; promote: of level 1. levels: those below level 0.
+    """
 
     kind: str
     capacity: int = 0
@@ -52,6 +71,17 @@ class FrontPlan(msgspec.Struct, frozen=True):
     flush: int = 0
     spill: int = 0
     promote: int = 0
+    levels: tuple[LevelPlan, ...] = ()
+
+    @property
+    def slots_below(self) -> int:
+        """The slots of the levels below level 0."""
+        return self.levels[-1].at + self.levels[-1].capacity if self.levels else 0
+
+    @property
+    def has_plain_levels(self) -> bool:
+        """Whether the class's row has all numbers of what lies below level 0: nothing, or the list of the record."""
+        return not any(level.is_apart for level in self.levels)
 
 
 def bounded(capacity: int, max_bytes: int, stride: int) -> int:

@@ -64,7 +64,7 @@ def why_not_with(design: Any) -> Refusal | None:
     for field in ("prewarm", "rounding", "learner", "segregation"):
         if getattr(design, field) is not None:
             return Refusal(f"{field}: '{design.row(field).NAME}' cannot go with heaps '{NAME}'", (field, "heaps"))
-    rows = [_row_of(own) for own in _fronts(design)]
+    rows = [front.row_of(own) for own in _fronts(design)]
     if any(not row.IS_STACK or row.LEVELS > 1 for row in rows):
         return Refusal(f"heaps: '{NAME}' needs a stack of one level as the front of each class", ("heaps", "front"))
     if (batch := _batch(design)) > MOST_BATCH:
@@ -82,14 +82,10 @@ def _fronts(design: Any) -> list[Any]:
     return [design.front_of(size) for size in design.sizes]
 
 
-def _row_of(own: Any) -> Any:
-    return next(row for row in front.ROWS if row.Params is type(own))
-
-
 def _batch(design: Any) -> int:
     """Return the most blocks that a refill or a flush of the design moves."""
     plans: list[FrontPlan] = [
-        _row_of(design.front_of(size)).derive(design.front_of(size), size) for size in design.sizes
+        front.speller_of(design.front_of(size)).derive(design.front_of(size), size) for size in design.sizes
     ]
     return max(max(plan.refill, plan.flush) for plan in plans)
 

@@ -72,7 +72,7 @@ def why_not_valid(params: Params) -> str | None:
 
 def why_not_with(design: Any) -> Refusal | None:
     """Return why no class of the design learns, or None."""
-    if any(_learns(_row_of(design.front_of(size))) for size in design.sizes):
+    if any(_learns(front.row_of(design.front_of(size))) for size in design.sizes):
         return None
     able = " or ".join(f"'{row.NAME}'" for row in front.ROWS if _learns(row))
     words = f"learner: no class has a front whose capacity can change; expected {able} for one of them"
@@ -90,10 +90,10 @@ def class_numbers(design: Any) -> list[dict[str, int]]:
 
 
 def _bounds(params: Params, own: Any, stride: int) -> dict[str, int]:
-    row = _row_of(own)
+    row = front.row_of(own)
     if not _learns(row):
         return dict.fromkeys(CLASS_NUMBERS, 0)
-    plan: FrontPlan = row.derive(own, stride)
+    plan: FrontPlan = front.speller_of(own).derive(own, stride)
     least, most, step = (
         round(STEPS * factor) * plan.capacity // STEPS for factor in (params.least, params.most, params.step)
     )
@@ -106,10 +106,6 @@ def _bounds(params: Params, own: Any, stride: int) -> dict[str, int]:
 
 def _learns(row: Any) -> bool:
     return bool(row.CODE.resize != "NULL")
-
-
-def _row_of(own: Any) -> Any:
-    return next(row for row in front.ROWS if row.Params is type(own))
 
 
 def heap_fields(design: Any) -> list[Field]:

@@ -29,6 +29,7 @@ struct heap_count {
     uint64_t background_steps, background_blocks;
     uint64_t superslabs_unmapped, superslabs_reused;
     uint64_t superslabs_late;
+    uint64_t hit2, hit3; /* atomic: of all classes */
 };
 
 extern struct heap_count hs_count;

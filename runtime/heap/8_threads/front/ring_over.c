@@ -1,26 +1,26 @@
-/* Ring over list, slow paths: level 0 a ring, level 1 a LIFO list through the blocks. */
-#include "8_threads/front/ring_over_list.h"
+/* Ring over further levels, slow paths: level 0 a ring. */
+#include "8_threads/front/ring_over.h"
 
-#include "8_threads/front/list.h"
+#include "8_threads/front/below.h"
 #include "8_threads/front/ring.h"
 #include "8_threads/thread.h"
 
-/* The newest of level 1 move up; the newest of them is returned, the next one comes out of level 0 next. */
-static void *ring_promote(struct heap *heap, unsigned class)
+/* Blocks of level 1 move up; the first of them is returned, the next one comes out of level 0 next. */
+static void *ring_promote(struct heap *heap, unsigned class, uint32_t held)
 {
     const struct class_plan *plan = &hs_class[class];
     struct front *front = &heap->front[class];
     void **slot = heap->slot + plan->slot;
-    uint32_t blocks = list_promotes(heap, class);
-    void *newest = list_pop(front);
+    uint32_t blocks = plan->promote < held ? plan->promote : held;
+    void *first = below_pop(heap, class, 1);
     for (uint32_t place = 1; place < blocks; place++)
-        slot[place] = list_pop(front);
+        slot[place] = below_pop(heap, class, 1);
     front->head = 1 & (plan->capacity - 1);
     word_set(&front->held, blocks - 1);
-    return newest;
+    return first;
 }
 
-void *ring_over_list_refill(struct heap *heap, unsigned class)
+void *ring_over_refill(struct heap *heap, unsigned class)
 {
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
@@ -29,30 +29,30 @@ void *ring_over_list_refill(struct heap *heap, unsigned class)
         count_checked(&heap->count[class].hit0);
         return ring_oldest(heap, class);
     }
-    return heap->front[class].listed > 0 ? ring_promote(heap, class) : ring_refill(heap, class);
+    uint32_t held = below_supply(heap, class);
+    return held > 0 ? ring_promote(heap, class, held) : ring_refill(heap, class);
 }
 
-void ring_over_list_spill(struct heap *heap, unsigned class, void *block)
+void ring_over_spill(struct heap *heap, unsigned class, void *block)
 {
     if (heap == &hs_no_heap) {
         hs_free_without_heap(class, block);
         return;
     }
     const struct class_plan *plan = &hs_class[class];
-    struct front *front = &heap->front[class];
     struct class_count *count = &heap->count[class];
-    check(front->held == plan->capacity, "ring_over_list: a spill finds held == capacity");
-    const bool flushed = list_make_room(heap, class, plan->spill);
+    check(heap->front[class].held == plan->capacity, "ring_over: a spill finds held == capacity");
+    const bool flushed = below_make_room(heap, class, plan->spill);
     count_own(&count->spill, 1);
     for (uint32_t spilled = 0; spilled < plan->spill; spilled++)
-        list_push(front, ring_oldest(heap, class));
+        below_push(heap, class, 1, ring_oldest(heap, class));
     ring_append(heap, class, block);
     count_checked(&count->push);
     if (flushed)
         on_flush_ended(heap);
 }
 
-void ring_over_list_drain(struct heap *heap, unsigned class)
+void ring_over_drain(struct heap *heap, unsigned class)
 {
     struct front *front = &heap->front[class];
     if (front->held > 0) {
@@ -62,6 +62,5 @@ void ring_over_list_drain(struct heap *heap, unsigned class)
         remote_give_end(held);
     }
     front->head = 0;
-    if (front->listed > 0)
-        list_give(heap, class, front->listed);
+    below_drain(heap, class);
 }
