@@ -131,9 +131,7 @@ def steps(value: Any, default: Any, kind: Any, factor: int = FACTORS[0]) -> list
 
 def _other_parts(parts: tuple[Any, ...]) -> list[Any]:
     """Return the structs with a number of one changed, or without one of them."""
-    found = [
-        (*parts[:at], other, *parts[at + 1 :]) for at, part in enumerate(parts) for other in numbers_of(part)
-    ]
+    found = [(*parts[:at], other, *parts[at + 1 :]) for at, part in enumerate(parts) for other in numbers_of(part)]
     return found + [parts[:at] + parts[at + 1 :] for at in range(len(parts))]
 
 

@@ -1,4 +1,4 @@
-"""Levels: the spelling of a front of any depth, a list of levels, for the rows stack_over, hot_over, ring_over, list_over.
+"""Levels: a front of any depth as a design file states it; the row of its level 0 serves.
 
 Three words are short for such lists: two_level, ring_over_list, hot_over_list.
 """
