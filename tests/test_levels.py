@@ -172,6 +172,6 @@ OF_EACH_KIND = [
 
 @pytest.mark.parametrize("remote", ["local_cache", "owner_list", "owner_batch"])
 def test_library_and_model_agree_step_by_step(remote: str) -> None:
-    fields = {"sizes": [16, 32, 64, 128], "class_front": OF_EACH_KIND, "remote": remote}
+    fields = {"sizes": [16, 32, 64, 128], "class_front": OF_EACH_KIND, "remote": remote, "shards": "off"}
     total = run(changed(load("default"), f"levels-{remote}", fields), examples=6)
     assert min(total[name] for name in ("hit0", "hit1", "hit2", "spill", "flush")) > 0

@@ -7,6 +7,7 @@
 #pragma GCC visibility push(hidden)
 #include "9_api/api.h"
 #include "8_threads/front/linked_list.h"
+#include "8_threads/front/own_list.h"
 #include "4_blocks/classifier/classifier.h"
 #include "5_slab_policies/remote/remote.h"
 #include "4_blocks/hardening/hardening.h"

@@ -40,6 +40,7 @@
 #include "8_threads/heaps/thread.c"
 #include "8_threads/thread.c"
 #include "8_threads/large.c"
+#include "8_threads/front/own_list.c"
 #include "8_threads/front/linked_list.c"
 #include "9_api/deletes/trusted.c"
 #include "9_api/foreign/elsewhere.c"
