@@ -68,7 +68,6 @@ POWERS = [32, 64, 128, 256, 512, 1024, 2048]
 """Block sizes where blocks are numbered by a shift."""
 
 
-
 def _level(kind: str, capacity: int, spill: int | None = None) -> dict[str, Any]:
     """Return a level of a front as a design file has it."""
     return {"kind": kind, "capacity": capacity} | ({} if spill is None else {"spill": spill})
@@ -80,7 +79,11 @@ NUMBERS: tuple[dict[str, Any], ...] = (
     {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1}
     | {"levels": [_level("fifo_ring", 1), _level("array_stack", 2)]},
     {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7}
-    | {"levels": [_level(*one) for one in (("array_stack", 2), ("array_stack", 8, 3), ("fifo_ring", 8), ("linked_list", 9))]}
+    | {
+        "levels": [
+            _level(*one) for one in (("array_stack", 2), ("array_stack", 8, 3), ("fifo_ring", 8), ("linked_list", 9))
+        ]
+    }
     | {"hot": True},
     {"capacity": 5, "list_capacity": 6, "refill": "never", "flush": 3, "spill": 2, "promote": 3}
     | {"levels": [_level("linked_list", 5), _level("linked_list", 6), _level("array_stack", 6)]},

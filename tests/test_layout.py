@@ -289,5 +289,6 @@ def test_kinds_of_policies_are_named_in_their_own_files_alone() -> None:
         path for path in files if path.suffix in suffixes and not path.is_relative_to(ROOT / "src/heapsmith/")
     ):
         text = path.read_text()
-        assert {name for name in words.findall(text)} <= {path.stem}, f"{path} names a kind of policy"
+        own = set(policy.names("front")) if path.parent.name == "front" else set()  # its rows are made of each other
+        assert {name for name in words.findall(text)} <= {path.stem} | own, f"{path} names a kind of policy"
         assert compared.search(text) is None, f"{path} compares with the name of a kind of policy"

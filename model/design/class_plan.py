@@ -8,7 +8,6 @@ from heapsmith.model import policy
 from heapsmith.model.constants import first_bytes
 from heapsmith.model.design.choices import derive_front
 from heapsmith.model.design.design import Design
-from heapsmith.model.parts.levels import KINDS
 from heapsmith.model.policy.front.common import FrontPlan
 
 RECIPROCAL_SHIFT = 42
@@ -65,7 +64,7 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
         """The numbers of the levels below level 0 in the emitted C; slot 0: its count is in the front's record."""
         return [
             {
-                "kind": KINDS[level.kind],
+                "kind": level.code,
                 **{name: getattr(level, name) for name in ("capacity", "out", "up")},
                 "slot": level.is_apart * (self.list_base + level.at),
             }

@@ -115,8 +115,7 @@ def levels_of(plan: Plan) -> Ints:
     found = np.zeros((plan.class_count, levels.DEEPEST, levels.LEVEL_NUMBERS), np.int64)
     for of_class, row in zip(found, plan.classes, strict=True):
         for numbers, level in zip(of_class, row.front.levels, strict=False):
-            kind = levels.KINDS[level.kind]
-            numbers[:] = (kind, level.capacity, level.out, level.up, row.room + level.at, level.is_apart)
+            numbers[:] = (level.code, level.capacity, level.out, level.up, row.room + level.at, level.is_apart)
     return found.reshape(-1)
 
 

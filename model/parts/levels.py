@@ -8,5 +8,4 @@ KIND, CAPACITY, OUT, UP, AT, APART = range(LEVEL_NUMBERS)
 """Numbers of a level. AT: its first block, in slots from the front's first. APART: 1 with counts of its own."""
 
 NO_LEVEL, STACK, RING, LIST = range(4)
-KINDS = {"array_stack": STACK, "fifo_ring": RING, "linked_list": LIST}
-"""The kinds of levels, by the front that is such a level alone."""
+"""The kinds of levels."""

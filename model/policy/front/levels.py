@@ -1,4 +1,4 @@
-"""Levels: the spelling of a front of any depth, a list of levels, for the rows stack_over, hot_over, ring_over, list_over.
+"""Levels: a front of any depth as a design file states it; the row of its level 0 serves.
 
 Three words are short for such lists: two_level, ring_over_list, hot_over_list.
 """
@@ -9,7 +9,7 @@ from typing import Literal
 
 import msgspec
 
-from heapsmith.model.parts.levels import DEEPEST
+from heapsmith.model.parts.levels import DEEPEST, LIST, RING, STACK
 from heapsmith.model.policy.front import hot_over, list_over, ring_over, stack_over
 from heapsmith.model.policy.front.common import (
     NEVER,
@@ -30,6 +30,8 @@ SPELLS = True
 
 ROWS = {"array_stack": stack_over, "fifo_ring": ring_over, "linked_list": list_over}
 """The row by the kind of level 0, where refills fill it."""
+
+KINDS = {"array_stack": STACK, "fifo_ring": RING, "linked_list": LIST}
 
 COUNTS = 2
 """Slots before a level that has counts of its own."""
@@ -75,7 +77,7 @@ def why_not_valid(params: Params) -> str | None:
     levels = params.levels
     if not 2 <= len(levels) <= 1 + DEEPEST:
         return f"levels: {len(levels)}; expected 2 to {1 + DEEPEST} (a front of one level is that level)"
-    if params.hot and levels[0].kind != "array_stack":
+    if params.hot and KINDS[levels[0].kind] != STACK:
         return f"levels[0].kind: '{levels[0].kind}' cannot be hot; expected 'array_stack'"
     if params.hot and (levels[0].spill is not None or levels[1].promote is not None):
         field = "levels[0].spill" if levels[0].spill is not None else "levels[1].promote"
@@ -110,12 +112,12 @@ def derive(params: Params, stride: int) -> FrontPlan:
     ups = [0, *(_promoted(level, capacities[at]) for at, level in enumerate(params.levels[1:]))]
     if params.hot:
         ups[1] = 1
-    kinds = [level.kind for level in params.levels]
-    is_apart = len(kinds) > 2 or kinds[0] == "linked_list" or kinds[1] != "linked_list"
+    kinds = [KINDS[level.kind] for level in params.levels]
+    is_apart = len(kinds) > 2 or kinds[0] == LIST or kinds[1] != LIST
     below, at = list[LevelPlan](), 0
     for level, capacity, out, up in list(zip(params.levels, capacities, outs, ups, strict=True))[1:]:
         at += COUNTS * is_apart
-        below.append(LevelPlan(level.kind, capacity, out, up, at, is_apart))
+        below.append(LevelPlan(level.kind, KINDS[level.kind], capacity, out, up, at, is_apart))
         at += capacity
     return FrontPlan(
         row_of(params).NAME,
@@ -131,7 +133,7 @@ def derive(params: Params, stride: int) -> FrontPlan:
 
 def _capacity(level: Level, max_bytes: int, stride: int) -> int:
     capacity = bounded(level.capacity, max_bytes, stride)
-    return ring_capacity(capacity) if level.kind == "fifo_ring" else capacity
+    return ring_capacity(capacity) if KINDS[level.kind] == RING else capacity
 
 
 def _leaving(params: Params, capacities: Sequence[int]) -> list[int]:
