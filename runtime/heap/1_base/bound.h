@@ -12,8 +12,8 @@
 #define ROUNDS(name) uint64_t name __attribute__((unused)) = 0
 #define BOUND(name, most)                                                                              \
     do {                                                                                               \
-        __asm__ volatile("661: nop\n\t.pushsection .hs_bounds,\"\",@progbits\n\t.8byte 661b, %c0\n\t"      \
-                         ".asciz \"" #name "\", \"" #most "\"\n\t.popsection" ::"i"((long)(most)));       \
+        __asm__("661: nop\n\t.pushsection .hs_bounds,\"\",@progbits\n\t.8byte 661b, %c0\n\t"           \
+                ".asciz \"" #name "\", \"" #most "\"\n\t.popsection" ::"i"((long)(most)));             \
         check((name)++ < (uint64_t)(most), "a loop's rounds stay within its bound: " #name);           \
     } while (0)
 #define GATE __attribute__((noinline))
