@@ -46,6 +46,7 @@ ORDER = {
         "replay",
         "calibrate",
         "sweep",
+        "trial",
         "report",
         "page",
         "forge",
