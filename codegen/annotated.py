@@ -77,11 +77,11 @@ def run_of(design: Design, trace: Path, progress: Progress | None = None) -> Run
 def annotated(files: Mapping[str, str], run: Run) -> dict[str, str]:
     """Return files with comments of a run: their C is the same."""
     own = {name for name in files if name.endswith((".c", ".h")) and name not in (HEADER, "plan.h", "plan.c")}
-    return {name: _with_comments(name, text, run) if name in own else text for name, text in files.items()}
-
-
-def _with_comments(name: str, text: str, run: Run) -> str:
     heads = _heads(run)
+    return {name: _with_comments(name, text, run, heads) if name in own else text for name, text in files.items()}
+
+
+def _with_comments(name: str, text: str, run: Run, heads: Mapping[str, list[str]]) -> str:
     lines: list[str] = []
     for line in text.splitlines(keepends=True):
         function = re.match(r"(?:static )?(?:__attribute__\(\(noinline\)\) )?(?:void \*?)(\w+)\([^;]*$", line)

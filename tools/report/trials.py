@@ -6,6 +6,7 @@ from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.units import amount, duration
 from heapsmith.tools.compare.measure import MeasureTable
+from heapsmith.tools.replay.replay import ReplayTable
 from heapsmith.tools.report.measurements import change, medians, notes, other_memory
 from heapsmith.tools.trial.ab import Trial
 from heapsmith.tools.trial.bisect import Bisected, Step
@@ -20,22 +21,30 @@ UNITS: dict[str, Callable[[float], str]] = {
 
 def tried(found: Trial) -> Iterator[Words]:
     """A table for each design beside the base: a row for each figure."""
-    columns = ("figure", "predicted", "measured (95 %)", "<agree?")
+    columns, how = ("figure", "predicted", "measured (95 %)", "<agree?"), medians(_measured(found))
     for one in found.changes:
         rows = [(row.figure, f"{row.predicted:.3f}", _ratio(row.measured), row.agree) for row in one.figures]
-        title = f"{found.subject}: {one.change}, in parts of {found.base}'s; {medians(found.measured)}"
+        title = f"{found.subject}: {one.change}, in parts of {found.base}'s; {how}"
         yield Words(title, columns, rows)
 
 
 def differences(found: Trial) -> Iterator[str]:
     """For each design what its intervals say, then the warnings of the measurement."""
-    decides = found.measured.rounds >= LEAST_ROUNDS
+    measured = _measured(found)
+    decides = measured.rounds >= LEAST_ROUNDS
     for one in found.changes if decides else ():
         said = [f"{row.figure} {change(row.measured)}" for row in one.figures if row.measured]
         yield f"{one.change}: {', '.join(said)}."
-    yield from notes(found.measured)
-    if isinstance(found.measured, MeasureTable):
-        yield from other_memory(found.measured)
+    yield from notes(measured)
+    if found.ran:
+        yield from other_memory(found.ran)
+
+
+def _measured(found: Trial) -> MeasureTable | ReplayTable:
+    """The rounds of a trial."""
+    table = found.ran or found.replayed
+    assert table
+    return table
 
 
 def bisected(found: Bisected) -> Words:
@@ -73,8 +82,8 @@ def causes(found: Bisected) -> Iterator[str]:
         yield f"No change makes a difference in {found.by}."
     for step in found.steps:
         yield from _together(step)
-    if found.measured:
-        yield from notes(found.measured)
+    if table := found.ran or found.replayed:
+        yield from notes(table)
 
 
 def _together(step: Step) -> Iterator[str]:

@@ -56,18 +56,22 @@ class Change(msgspec.Struct, frozen=True):
 
 
 class Trial(msgspec.Struct, frozen=True):
-    """Designs on a command or a trace. predicted: the allocator's own figures, of the base first."""
+    """Designs on a command or a trace. predicted: the allocator's own figures, of the base first.
+
+    ran, replayed: the rounds, by what they were of.
+    """
 
     subject: str
     machine: str
     base: str
     changes: list[Change]
     predicted: list[Predicted]
-    measured: MeasureTable | ReplayTable
+    ran: MeasureTable | None = None
+    replayed: ReplayTable | None = None
 
     def differing(self) -> list[str]:
         """The designs under which the command behaves in another way."""
-        return self.measured.differing() if isinstance(self.measured, MeasureTable) else []
+        return self.ran.differing() if self.ran else []
 
 
 def ab(
@@ -94,7 +98,7 @@ def ab(
         Change(design.name, design.hash(), words, [_figure(name, number, predicted, counts, taken) for name in FIGURES])
         for number, (words, design) in enumerate(others, 1)
     ]
-    return Trial(subject.name, hardware.name, base.name, changes, predicted, taken.table)
+    return Trial(subject.name, hardware.name, base.name, changes, predicted, **taken.named())
 
 
 def _figure(

@@ -13,7 +13,7 @@ from heapsmith.tools.common.rounds import Progress, Stop, quiet
 from heapsmith.tools.compare.measure import MeasureTable
 from heapsmith.tools.replay.replay import ReplayTable
 from heapsmith.tools.trial.changes import Moved, moved, walk, words
-from heapsmith.tools.trial.measured import Subject, instructions, rounds
+from heapsmith.tools.trial.measured import Rounds, Subject, instructions, rounds
 from heapsmith.tools.trial.predicted import predict
 
 By = Literal["cpu", "peak", "average", "instructions"]
@@ -51,7 +51,10 @@ class Step(msgspec.Struct, frozen=True):
 
 
 class Bisected(msgspec.Struct, frozen=True):
-    """The way from A to B on a command or a trace by a figure of the allocator, predicted. cause: the largest step."""
+    """The way from A to B on a command or a trace by a figure of the allocator, predicted. cause: the largest step.
+
+    ran, replayed: the rounds in which steps were measured.
+    """
 
     subject: str
     machine: str
@@ -62,7 +65,8 @@ class Bisected(msgspec.Struct, frozen=True):
     last_value: float
     steps: list[Step]
     cause: int
-    measured: MeasureTable | ReplayTable | None
+    ran: MeasureTable | None = None
+    replayed: ReplayTable | None = None
 
 
 def bisect(
@@ -104,12 +108,11 @@ def bisect(
         )
         for number, step in enumerate(way)
     ]
-    measured, table = _measured(subject, [first, *here], _chosen(steps, which), by, stop, progress)
+    measured, taken = _measured(subject, [first, *here], _chosen(steps, which), by, stop, progress)
     steps = [msgspec.structs.replace(step, measured=measured.get(number)) for number, step in enumerate(steps)]
     cause = max(range(len(steps)), key=lambda number: abs(steps[number].change))
-    return Bisected(
-        subject.name, hardware.name, by, first.name, last.name, at[0], values[here[-1].hash()], steps, cause, table
-    )
+    named = taken.named() if taken else {}
+    return Bisected(subject.name, hardware.name, by, first.name, last.name, at[0], at[-1], steps, cause, **named)
 
 
 def _named(design: Design, name: str) -> Design:
@@ -143,8 +146,8 @@ def _chosen(steps: Sequence[Step], which: Which) -> list[int]:
 
 def _measured(
     subject: Subject, way: Sequence[Design], chosen: Sequence[int], by: By, stop: Stop, progress: Progress
-) -> tuple[dict[int, Ratio], MeasureTable | ReplayTable | None]:
-    """Return the measured ratios of the chosen steps, and the table of the runs; instructions have none."""
+) -> tuple[dict[int, Ratio], Rounds | None]:
+    """Return the measured ratios of the chosen steps, and the rounds; instructions have none."""
     if not chosen:
         return {}, None
     needed = sorted({place for number in chosen for place in (number, number + 1)})
@@ -158,4 +161,4 @@ def _measured(
                 exact[number] = Ratio(after / before, after / before, after / before)
         return exact, None
     taken = rounds(subject, designs, stop, progress)
-    return {number: taken.ratio(at[number + 1], at[number], FIELDS[by]) for number in chosen}, taken.table
+    return {number: taken.ratio(at[number + 1], at[number], FIELDS[by]) for number in chosen}, taken

@@ -5,7 +5,7 @@ import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, ask_sites
@@ -38,6 +38,10 @@ class Rounds(NamedTuple):
     """The runs of each design, round by round."""
 
     table: MeasureTable | ReplayTable
+
+    def named(self) -> dict[str, Any]:
+        """Return the table as a result has it: `ran` of a command, `replayed` of a trace."""
+        return {"ran" if isinstance(self.table, MeasureTable) else "replayed": self.table}
 
     def figures(self, which: int, figure: str) -> list[float]:
         """Return a figure of the runs of one design, by round."""
