@@ -27,7 +27,7 @@ Call = Callable[..., Answer]
 
 BASE = load("lean")
 PLANTED = {
-    "front": {"kind": "linked_list", "capacity": 1},
+    "front": {"kind": "linked_list", "capacity": 1, "max_bytes": 2048},
     "run_cache_bytes": 65536,
     "superslab_bytes": 524288,
     "huge_bytes": 16777216,
