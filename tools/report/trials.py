@@ -49,7 +49,9 @@ def _measured(found: Trial) -> MeasureTable | ReplayTable:
 
 def bisected(found: Bisected) -> Words:
     """A row for each step of the way."""
-    columns = ("step", f"<{found.first}", f"<{found.last}", "change", "of all", "alone", "last", "measured (95 %)")
+    measured = any(step.measured for step in found.steps)
+    columns = ["step", f"<{found.first}", f"<{found.last}", "change", "of all", "alone", "last"]
+    columns += ["measured (95 %)"] * measured
     whole = found.last_value - found.first_value
     rows = [
         (
@@ -60,7 +62,7 @@ def bisected(found: Bisected) -> Words:
             f"{step.change / whole:.0%}" if whole else "-",
             _part(step.alone, found.first_value),
             _part(step.last, found.first_value),
-            _ratio(step.measured),
+            *[_ratio(step.measured)] * measured,
         )
         for step in found.steps
     ]
