@@ -12,6 +12,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 from heapsmith.codegen import rooms
+from heapsmith.codegen.annotated import Run, annotated
 from heapsmith.codegen.build import FLAGS, WARNINGS
 from heapsmith.codegen.generate import APART, HEADER, SLOW, UNIT, Generated, banner, pieces, render, written
 from heapsmith.codegen.layers import HEAP
@@ -85,8 +86,8 @@ The licence is in LICENSE.
 """
 
 
-def folder_of(design: Design) -> dict[str, bytes]:
-    """The files of a folder that compiles by itself: content by name."""
+def folder_of(design: Design, run: Run | None = None) -> dict[str, bytes]:
+    """The files of a folder that compiles by itself: content by name. run: whose counts their comments tell."""
     plan = make_plan(design)
     emitted = render(plan)
     emitted[SLOW] = emitted.pop(UNIT)
@@ -96,6 +97,7 @@ def folder_of(design: Design) -> dict[str, bytes]:
     for piece in pieces(plan):
         name = f"runtime/{piece.relative_to(HEAP).as_posix()}"
         files[name] = _relative(piece.read_text(), name, given)
+    files = annotated(files, run) if run else files
     files["heap.c"] = banner(plan, "The library in one unit.") + _whole(files, '#include "fast.c"\n#include "slow.c"')
     files["runtime/apart.ld"] = APART.read_text()
     files["design.toml"] = design_text(design)
@@ -105,9 +107,9 @@ def folder_of(design: Design) -> dict[str, bytes]:
     return {name: text.encode() for name, text in sorted(files.items())}
 
 
-def single_of(design: Design) -> dict[str, bytes]:
-    """One C file and its header: content by name."""
-    files = {name: text.decode() for name, text in folder_of(design).items()}
+def single_of(design: Design, run: Run | None = None) -> dict[str, bytes]:
+    """One C file and its header: content by name; run: as in folder_of."""
+    files = {name: text.decode() for name, text in folder_of(design, run).items()}
     stated = "".join(f" * {line}\n".replace(" \n", "\n") for line in files["design.toml"].splitlines())
     defined = {*re.findall(r"^#define (\w+)", files["plan.h"], re.MULTILINE)}
     seen: set[str] = set()
@@ -117,12 +119,13 @@ def single_of(design: Design) -> dict[str, bytes]:
     return {"heap.c": text.encode(), HEADER: files[HEADER].encode()}
 
 
-def ship(design: Design, out: Path, *, single: bool = False, check: bool = False) -> Generated:
+def ship(design: Design, out: Path, *, single: bool = False, check: bool = False, run: Run | None = None) -> Generated:
     """Write a design's folder, or its one file and header, to the folder `out`; check: compare with the files there.
 
-    Raises CheckFailed for the first file that differs, BadInput if the folder cannot be written.
+    run: whose counts the C has as comments. Raises CheckFailed for the first file that differs, BadInput if the folder
+    cannot be written.
     """
-    files = single_of(design) if single else folder_of(design)
+    files = single_of(design, run) if single else folder_of(design, run)
     return written(design, files, out, check=check)
 
 

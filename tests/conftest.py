@@ -28,6 +28,7 @@ PROGRAM = [sys.executable, "-m", "heapsmith"]
 COMPILED_MODEL = (
     *(
         "ageing",
+        "annotated",
         "bytes",
         "calibrate",
         "capacities",
@@ -67,6 +68,7 @@ COMPILED_MODEL = (
         "syscalls",
         "trace",
         "training",
+        "trials",
         "tune",
         "validate",
         "verify",

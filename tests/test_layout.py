@@ -45,6 +45,7 @@ ORDER = {
         "replay",
         "calibrate",
         "sweep",
+        "trial",
         "report",
         "page",
         "forge",

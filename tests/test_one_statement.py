@@ -9,6 +9,7 @@ import typer
 from conftest import Answer
 
 import heapsmith
+from heapsmith.api import trials
 from heapsmith.api.models import Simulations
 from heapsmith.api.stated import Argument, Option, Stated, Unfit, in_python, stated
 from heapsmith.commands import cli
@@ -18,11 +19,15 @@ from heapsmith.model.errors import BadInput
 FUNCTIONS: list[Callable[..., Any]] = [
     *(one for name in heapsmith.__all__ if inspect.isfunction(one := getattr(heapsmith, name))),
     Simulations.bytes,
+    trials.ab,
+    trials.bisect,
 ]
 UNSAID = {
     "record": {"stacks", "stdin", "stdout", "stderr"},  # --stacks and --depth; a command has the standard streams
     "simulate": {"times"},  # --latency and --recorded-times
     "compare": {"env"},  # env(1) says it
+    "ab": {"command"},  # what is behind --
+    "bisect": {"command"},
 }
 """Parameters that are no option of a command."""
 Command = tuple[str, Callable[..., Any]]

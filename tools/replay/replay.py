@@ -4,6 +4,7 @@ import os
 import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -25,6 +26,9 @@ from heapsmith.tools.peers.peers import (
     require_malloc_of,
 )
 from heapsmith.tools.replay.script import write_script
+
+if TYPE_CHECKING:
+    from heapsmith.model.design.design import Design
 
 NOT_LOADED = "cannot be preloaded"
 """What the loader says of a library that it goes on without (ld.so(8)): in a folder mounted noexec, for example."""
@@ -74,7 +78,10 @@ class Replayed(msgspec.Struct, frozen=True):
 
 
 class ReplayRow(msgspec.Struct, frozen=True):
-    """One library; ratios to the table's first library by round; `note` warns of bad figures."""
+    """One library; ratios to the table's first library by round; `note` warns of bad figures.
+
+    `runs`: the report of each counted replay, of which the figures are.
+    """
 
     library: str
     path: str | None
@@ -93,6 +100,7 @@ class ReplayRow(msgspec.Struct, frozen=True):
     average_ratio: Ratio
     checked: bool
     note: str
+    runs: list[Replayed]
     latency_ns: LatencyFigures | None = None
 
 
@@ -195,6 +203,7 @@ def _row(
         average_ratio=_ratio("average_rss_bytes", runs, first),
         checked=checked,
         note="; ".join(_notes(runs)),
+        runs=runs,
         latency_ns=LatencyFigures.of([one for run in stamped if (one := run.latency_ns)]) if stamped else None,
     )
 
@@ -227,7 +236,7 @@ def _notes(runs: list[Replayed]) -> list[str]:
 
 def replay(
     trace: Path,
-    libs: list[str],
+    libs: "Sequence[str | Design]",
     *,
     stop: Stop,
     check: bool = False,

@@ -52,10 +52,10 @@ def measured(table: MeasureTable) -> Words:
         )
         for row in table.rows
     ]
-    return Words(f"{shlex.join(table.command)}: {_medians(table)}", columns, rows)
+    return Words(f"{shlex.join(table.command)}: {medians(table)}", columns, rows)
 
 
-def _medians(table: MeasureTable | ReplayTable) -> str:
+def medians(table: MeasureTable | ReplayTable) -> str:
     """How the figures of a table came about."""
     if table.rounds == 1:
         return "one round, which gives no interval"
@@ -77,7 +77,7 @@ def replayed(table: ReplayTable) -> Words:
     ]
     live = amount(table.peak_live_bytes)
     what = f"{table.trace} replayed: {table.operations:,} operations, {table.threads} threads, {live} live at the peak"
-    return Words(f"{what}; {_medians(table)}", columns, rows)
+    return Words(f"{what}; {medians(table)}", columns, rows)
 
 
 def stamped(table: ReplayTable) -> Words:

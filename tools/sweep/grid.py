@@ -101,7 +101,7 @@ def _combined(file: str, grid: Grid) -> tuple[list[Variant], list[Skipped]]:
     for number, values in enumerate(product(*axes.values()), 1):
         choices, name = dict(zip(axes, values, strict=True)), f"{stem}-{number}"
         try:
-            found.append(Variant(changed(base, name, _fields(base, choices)), choices))
+            found.append(Variant(with_choices(base, name, choices), choices))
         except BadInput as error:
             reasons[str(error).removeprefix(f"{name}: ")] += 1
     if not found:
@@ -120,6 +120,11 @@ def _axes(values: Mapping[str, Any], file: str, above: str = "") -> Iterator[tup
             yield f"{above}{key}", value
         else:
             raise BadInput(f"{file}: values.{above}{key}: {value!r}; expected a list of values for this field")
+
+
+def with_choices(base: Design, name: str, choices: Mapping[str, Any]) -> Design:
+    """Return `base` under another name with these values by the paths of fields; BadInput if it is no legal design."""
+    return changed(base, name, _fields(base, choices))
 
 
 def _fields(base: Design, choices: Mapping[str, Any]) -> dict[str, Any]:

@@ -199,20 +199,27 @@ def generate(
     *,
     single: Annotated[bool, Option("Write one C file and its header.")] = False,
     check: Annotated[bool, Option("Compare with the folder's files; write nothing.")] = False,
+    counts: Annotated[
+        TraceLike | None,
+        Option("Comments tell what this trace does in each function: counts, shares, predicted instructions.", "TRACE"),
+    ] = None,
+    progress: Progress | None = None,
 ) -> Generated:
     """Write the C of a design to a folder, which compiles without heapsmith; heapsmith.h is for programs.
 
-    Raises BadInput for an illegal design and a folder that cannot be written, CheckFailed for the first file that
-    differs.
+    Raises BadInput for an illegal design, a damaged trace and a folder that cannot be written, CheckFailed for the
+    first file that differs.
 
     >>> generate("lean", "lean-c", single=True).files
     ['heap.c', 'heapsmith.h']
     """
+    from heapsmith.codegen.annotated import run_of
     from heapsmith.codegen.ship import ship
     from heapsmith.model.files import writable_folder
 
-    out = Path(folder)
-    return Generated(ship(model_of(design), out if check else writable_folder(out), single=single, check=check))
+    out, found = Path(folder) if check else writable_folder(Path(folder)), model_of(design)
+    run = run_of(found, Path(counts), progress) if counts is not None else None
+    return Generated(ship(found, out, single=single, check=check, run=run))
 
 
 @typed

@@ -15,6 +15,8 @@ if TYPE_CHECKING:  # the modules of these types need numba, which the interface 
     from heapsmith.model.trace.stats import TraceInfo
     from heapsmith.tools.compare.measure import MeasureTable
     from heapsmith.tools.forge.page import Written
+    from heapsmith.tools.trial.ab import Trial
+    from heapsmith.tools.trial.bisect import Bisected
 
 
 def trace_info(info: "TraceInfo") -> None:
@@ -162,6 +164,27 @@ def compared(table: "MeasureTable") -> None:
     for row in table.rows[1:]:
         show.prose(measurements.against(row.library, first, row.ratios))
     for line in measurements.other_memory(table):
+        show.prose(line)
+
+
+def tried(found: "Trial") -> None:
+    """Designs beside a base, figure by figure, then what the intervals say."""
+    from heapsmith.tools.report import trials
+
+    for table in trials.tried(found):
+        draw(table)
+    show.line()
+    for line in trials.differences(found):
+        show.prose(line)
+
+
+def bisected(found: "Bisected") -> None:
+    """The steps from a design to another, then which makes the difference."""
+    from heapsmith.tools.report import trials
+
+    draw(trials.bisected(found))
+    show.line()
+    for line in trials.causes(found):
         show.prose(line)
 
 

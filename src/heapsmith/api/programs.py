@@ -22,6 +22,10 @@ if TYPE_CHECKING:
 SECONDS = 60.0
 """The longest comparison if nothing else is said."""
 
+ROUNDS = Option("Exactly N counted rounds instead of {seconds}.", least=1)
+TIME = Option("Rounds until the intervals are under 2 %[, for 60s, 5m or 1h at most].", "TIME", "--time")
+EVERYWHERE = Option("Also in programs that the command starts with another environment or user (as root).")
+
 
 class Compared(Result):
     """A command under several mallocs, a row for each: medians over the rounds, and ratios to the first."""
@@ -75,14 +79,10 @@ def compare(
         ),
     ],
     *,
-    rounds: Annotated[int | None, Option("Exactly N counted rounds instead of {seconds}.", least=1)] = None,
-    seconds: Annotated[
-        float | None, Option("Rounds until the intervals are under 2 %[, for 60s, 5m or 1h at most].", "TIME", "--time")
-    ] = None,
+    rounds: Annotated[int | None, ROUNDS] = None,
+    seconds: Annotated[float | None, TIME] = None,
     env: Mapping[str, str] | None = None,
-    everywhere: Annotated[
-        bool, Option("Also in programs that {command} starts with another environment or user (as root).")
-    ] = False,
+    everywhere: Annotated[bool, EVERYWHERE] = False,
     progress: Progress | None = None,
 ) -> Compared:
     """Run a command under several mallocs in turn, and compare CPU and wall time, RSS, and output.

@@ -8,7 +8,19 @@ from typing import Annotated
 import typer
 
 import heapsmith
-from heapsmith.commands import designs, export, fleet, knobs, model, runs, sites, trace_synth, trace_tools, traces
+from heapsmith.commands import (
+    designs,
+    export,
+    fleet,
+    knobs,
+    model,
+    runs,
+    sites,
+    trace_synth,
+    trace_tools,
+    traces,
+    trials,
+)
 
 app = typer.Typer(
     name="heapsmith",
@@ -18,7 +30,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-GROUPS = (traces, export, sites, designs, model, fleet, runs, knobs)
+GROUPS = (traces, export, sites, designs, model, fleet, runs, trials, knobs)
 traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)

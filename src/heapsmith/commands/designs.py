@@ -61,7 +61,13 @@ def schema(
     show.text(schema_line(kind) if line else schema_file(kind).read_text())
 
 
-@app.command(epilog=example("generate default -o out/c", "generate out/py/design.toml -o out/py/c --check"))
+@app.command(
+    epilog=example(
+        "generate default -o out/c",
+        "generate out/py/design.toml -o out/py/c --check",
+        "generate default -o out/c --counts py.hst",
+    )
+)
 @options_of(heapsmith.generate)
 def generate(given: Given, json: take.Json = False) -> None:
     """Write the C of a design: a folder that compiles by itself.
@@ -69,7 +75,8 @@ def generate(given: Given, json: take.Json = False) -> None:
     `cc -O2 -shared -fPIC -o libheap.so heap.c` or make in it builds the library, without heapsmith. heapsmith.h is for
     programs that inline malloc.
     """
-    found = heapsmith.generate(**given).details
+    with show.progress() as progress:
+        found = heapsmith.generate(**given, progress=progress).details
     said = f"{found.folder}: {'identical' if given['check'] else 'written'}: {', '.join(found.files)}"
     show.emit_json(found) if json else show.line(said)
 
