@@ -97,7 +97,7 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_design": f"{plan.design.name} {plan.hash}",
         "hs_class": {row.index: _class_row(row) for row in rows},
         **{f"hs_{name}": {row.index: row.numbers[name] for row in rows} for name in rows[0].numbers},
-        **({"hs_below": {row.index: _below(row) for row in rows}} if plan.has_levels_table else {}),
+        **({"hs_below": {row.index: _below(row) for row in rows}} if plan.has_levels else {}),
         **({"hs_lend": {row.index: _function(row, "lend") for row in rows}} if plan.design.rounding else {}),
         **({"hs_resize": {row.index: _function(row, "resize") for row in rows}} if plan.design.learner else {}),
         **({"hs_size_class": dict(enumerate(plan.size_table))} if plan.size_table else {}),

@@ -159,6 +159,7 @@ def _fronts(plan: Plan, simulation: Simulated) -> Counts:
             yield "promote.block", of["hit1"][i] * row.front.promote
         yield "remote.drained", of["drained"][i]
     totals = simulation.counters.totals
+    yield "promote", totals["hit2"] + 2 * totals["hit3"]  # the further levels that hand blocks up: an estimate
     yield "background.step", totals["background_steps"]
     yield "background.block", totals["background_blocks"]
     if plan.design.row("remote").OWNED:

@@ -45,9 +45,10 @@ def stack_code(refill: str, full: str, drain: str, resize: str = "NULL") -> Fron
 class LevelPlan(msgspec.Struct, frozen=True):
     """The numbers of a level below level 0.
 
-    kind: the row of a front of this level alone; code: its number (model/parts/levels.py). capacity: its most blocks; out: how many leave it to make
-    room; up: how many a promotion hands to the level above. at: where its first block lies in the slots below
-    level 0. is_apart: its counts lie in two slots before that, not in the front's record.
+    kind: the row of a front of this level alone; code: its number (model/parts/levels.py). capacity: its most
+    blocks; out: how many leave it to make room; up: how many a promotion hands to the level above. at: where its
+    first block lies in the slots below level 0. is_apart: its counts lie in two slots before that, not in the
+    front's record.
     """
 
     kind: str

@@ -23,7 +23,7 @@ struct below {
 };
 _Static_assert(sizeof(struct below) == BELOW_BYTES, "a line");
 
-extern const struct below hs_below[CLASS_COUNT]; /* emitted where LEVELS_TABLE is 1 */
+extern const struct below hs_below[CLASS_COUNT]; /* read where LEVELS_TABLE is 1 */
 
 /* In the two slots before a level's first. */
 struct level_record {
