@@ -45,17 +45,18 @@ def tables(book: Book, figures: Mapping[str, Kept]) -> list[Words]:
 
 def change_text(change: Change) -> str:
     """Return a change in percent: measured with its interval, or predicted alone."""
-    return _percent(change.predicted) if change.measured is None else _interval(change)
+    return percent(change.predicted) if change.measured is None else _interval(change)
 
 
 def _interval(change: Change) -> str:
     if change.measured is None:
         return "-"
-    middle, bounds = _percent(change.measured.median), change.measured.bounds()
-    return f"{middle} ({_percent(bounds[0])} to {_percent(bounds[1])})" if bounds else middle
+    middle, bounds = percent(change.measured.median), change.measured.bounds()
+    return f"{middle} ({percent(bounds[0])} to {percent(bounds[1])})" if bounds else middle
 
 
-def _percent(ratio: float | None) -> str:
+def percent(ratio: float | None) -> str:
+    """Return a ratio as a change in percent."""
     return "-" if ratio is None else f"{ratio - 1:+.1%}".replace("%", " %")
 
 
@@ -89,7 +90,7 @@ def _row(book: Book, of: Kept, one: Result) -> list[str]:
     sign = "" if right is None else ("right" if right else "wrong")
     measured = _interval(claimed) if of.conditions.rounds else "not yet"
     the_log = book.experiments[one.experiment].claim.of(one.workload, one.arm).text or "-"
-    figures = [claimed.quantity, _percent(claimed.predicted), measured, the_log]
+    figures = [claimed.quantity, percent(claimed.predicted), measured, the_log]
     return [one.experiment, one.workload, f"{one.reference} -> {one.arm}", *figures, verdict, sign]
 
 
@@ -163,20 +164,21 @@ def _figure(value: float | None) -> str:
 
 def markdown(book: Book, figures: Mapping[str, Kept]) -> str:
     """Return the page: the tables, and a paragraph for each experiment in them."""
-    lines = [HEAD, _filled(conditions(figures))]
+    lines = [HEAD, filled(conditions(figures))]
     for words in tables(book, figures):
         lines += section(words)
     lines += ["", "## What each compares, and why it differs from the log"]
     for name, of in figures.items():
-        lines += ["", _filled(_paragraph(book, name, of))]
+        lines += ["", filled(_paragraph(book, name, of))]
     if book.workflows:
         lines += ["", "## Workflows of the log"]
     for name, workflow in book.workflows.items():
-        lines += ["", _filled(_workflow(name, workflow))]
+        lines += ["", filled(_workflow(name, workflow))]
     return "\n".join(lines) + "\n"
 
 
-def _filled(text: str) -> str:
+def filled(text: str) -> str:
+    """Return prose in lines."""
     return fill(text, 100, break_on_hyphens=False)
 
 

@@ -9,7 +9,6 @@ from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.predict.simulate import Progress, Simulation, simulate
 from heapsmith.model.predict.times import priced
-from heapsmith.model.search.outcome import average
 from heapsmith.model.search.source import Source
 
 BATCH = 16
@@ -56,7 +55,7 @@ def _of(row: Simulation, source: Source) -> Predicted:
         instructions=row.price.instructions_per_op * source.operations,
         cpu_ns=row.price.allocator_ns_per_op * source.operations,
         peak_rss_bytes=row.touches.resident_peak,
-        average_rss_bytes=average(row.statistics, 3, source),
+        average_rss_bytes=row.touches.resident_average,
         minor_faults=row.touches.faults_4k + row.touches.faults_2m,
     )
 

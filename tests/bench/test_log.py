@@ -1,0 +1,47 @@
+"""The log's allocator step by step: each step is fair and legal, the last state is `hakmem`, the page is of the figures."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from heapsmith.bench.experiments import log
+from heapsmith.bench.experiments.fair import faults
+from heapsmith.model.design.design import load
+from heapsmith.model.errors import BadInput, CheckFailed
+
+
+def test_the_last_state_is_the_built_in_design() -> None:
+    built_in, last = load("hakmem"), log.states(log.log())[-1]
+    assert msgspec.structs.replace(last, name=built_in.name, about=built_in.about) == built_in
+
+
+def test_each_step_states_all_in_which_its_arms_differ() -> None:
+    steps = log.as_book(log.log()).experiments
+    assert len(steps) > 10
+    assert [fault for name, one in steps.items() for fault in faults(name, one)] == []
+
+
+def test_a_step_that_changes_nothing_or_no_legal_design_is_refused(tmp_path: Path) -> None:
+    text = log.FILE.read_text()
+    (tmp_path / "same.toml").write_text(text.replace('slab_choice = "hot_index"', 'slab_choice = "scan"'))
+    steps = log.as_book(log.log(tmp_path / "same.toml")).experiments
+    assert faults("hot-index", steps["hot-index"]) == ["hot-index: before and after do not differ in slab_choice"]
+    (tmp_path / "wrong.toml").write_text(text.replace('slab_choice = "hot_index"', 'slab_choice = "hot"'))
+    with pytest.raises(BadInput, match="log-hot-index: slab_choice: unknown policy 'hot'"):
+        log.as_book(log.log(tmp_path / "wrong.toml"))
+
+
+def test_the_page_is_of_the_kept_figures(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    log.check()
+    other = tmp_path / "log.md"
+    other.write_text(log.PAGE.read_text().replace(" %", " per cent", 1))
+    monkeypatch.setattr(log, "PAGE", other)
+    with pytest.raises(CheckFailed, match=r"log\.md is not made of log\.json; run make log"):
+        log.check()
+    changed = tmp_path / "log.toml"
+    changed.write_text(log.FILE.read_text().replace("capacity = 64 }", "capacity = 65 }"))
+    monkeypatch.setattr(log, "FILE", changed)
+    with pytest.raises(CheckFailed, match=r"log\.json: .*hot-and-magazine.* changed"):
+        monkeypatch.setattr(log.log, "__defaults__", (changed,))
+        log.check()
