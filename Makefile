@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev dev-all demo quick test thorough bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev dev-all demo quick test thorough bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -105,6 +105,9 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 
 experiments: venv ## measure the log's experiments and make docs/experiments.md of them: hours (EXPERIMENTS="E9 E13": those alone)
 	$(BIN)/python -m heapsmith.bench experiments run $(EXPERIMENTS) --machine epyc --rounds 7 --keep
+
+log: venv ## measure the steps of the log and make docs/log.md of them: an hour (STEPS="ring shared": those alone)
+	$(BIN)/python -m heapsmith.bench.experiments.log $(STEPS)
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths

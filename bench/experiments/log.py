@@ -39,10 +39,10 @@ themselves, each by itself and under the log's own conditions.
 A malloc is a stack of layers. A *front* belongs to one thread and holds freed blocks of one size.
 Most calls end there, after a handful of instructions. Behind it lies the *store*: slabs of 64 KiB,
 each cut into blocks of one size. Slabs come from *superslabs* of 1 MiB, and these come from the
-system. A call that finds its layer empty goes one layer down, and each layer takes about ten times
-as long as the one above. So it matters how often a call goes down, and only then how fast a layer
-is. Look at the table with this in mind: a step that makes a layer faster shows on the workloads
-that reach this layer, and on no others.
+system. A call that finds its layer empty goes one layer down, where it takes many times as long. So
+it matters how often a call goes down, and only then how fast a layer is. Look at the table with
+this in mind: a step that makes a layer faster shows on the workloads that reach this layer, and on
+no others.
 
 Each row compares the state before a step with the state behind it, by the time of an operation on
 one workload (bench/experiments/*.toml say what each does). *Predicted* is the model's
@@ -112,8 +112,10 @@ def page(of: Log, figures: Mapping[str, Kept]) -> str:
     lines = [HEAD, filled(conditions(figures)), *section(table(of, figures)), ""]
     for number, step in enumerate(of.steps, 1):
         lines += [f"## {number}. {step.about[0].upper()}{step.about[1:]}", "", filled(" ".join(step.text.split())), ""]
-        found = [f"{one.workload} {change_text(one.changes[0])}" for one in figures[step.name].results]
-        lines += [filled(f"Here: {'; '.join(found)}. The log: {step.log}."), ""]
+        its = figures[step.name]
+        found = [f"{one.workload} {change_text(one.changes[0])}" for one in its.results]
+        how = "Measured here" if its.conditions.rounds else "Predicted here"
+        lines += [filled(f"{how}: {'; '.join(found)}. The log: {step.log}."), ""]
     return "\n".join(lines)
 
 
