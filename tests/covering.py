@@ -13,7 +13,7 @@ import pytest
 
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE
-from heapsmith.model.design.design import THPS, Design
+from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.policy.shards import nodes as shards_nodes
 
@@ -24,7 +24,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "remote": tuple(policy.names("remote")),
     "release": tuple(policy.names("release")),
     "hardening": tuple(policy.names("hardening")),
-    "thp": THPS,
+    "thp": tuple(policy.names("thp")),
     "foreign": tuple(policy.names("foreign")),
     "prewarm": tuple(policy.names("prewarm")),
     "size_lookup": tuple(policy.names("size_lookup")),
