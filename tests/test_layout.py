@@ -8,6 +8,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Iterator
+from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
@@ -72,7 +73,12 @@ PYTHON = [path for folder in (*MAY_IMPORT, *DATA, "tests") for path in sorted((R
 C = [path for suffix in ("c", "h") for path in sorted((ROOT / "runtime").rglob(f"*.{suffix}"))]
 
 
-imported, parsed = architecture.imported, architecture.parsed
+parsed = cache(architecture.parsed)
+
+
+@cache
+def imported(path: Path) -> set[str]:
+    return architecture.imports_of(parsed(path))
 
 
 @pytest.mark.parametrize("part", MAY_IMPORT)

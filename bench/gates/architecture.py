@@ -5,7 +5,6 @@ import re
 import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Set
-from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 from xml.sax.saxutils import escape
@@ -71,17 +70,20 @@ def statements(body: Iterable[ast.AST]) -> Iterator[ast.AST]:
             yield from statements(getattr(node, inner, ()))
 
 
-@cache
 def parsed(path: Path) -> ast.Module:
     """A module's syntax tree."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
-@cache
 def imported(path: Path) -> set[str]:
     """The modules of heapsmith that a module imports, without the prefix heapsmith."""
+    return imports_of(parsed(path))
+
+
+def imports_of(module: ast.Module) -> set[str]:
+    """The same of a module's syntax tree."""
     names: set[str] = set()
-    for node in statements(parsed(path).body):
+    for node in statements(module.body):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):

@@ -50,9 +50,6 @@ THREAD_START, THREAD_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 DEAD = -2
 """The handle of an unborn block; NO_BLOCK is the handle of a failed allocation (a null pointer)."""
 
-TIME_UNIT = 4
-"""Averages are over units of 2^4 ns: 64 GiB for two hours then fit into a word, which is emptied behind each chunk."""
-
 ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6)
 """Faults: why an event is invalid."""
 
@@ -124,11 +121,11 @@ def resized_block(state: State, heap: int, block: int, asked: int, size: int, al
 
 @hit_path
 def until_next(state: State, event: int) -> int:
-    """Return the time from an event to the next one of the chunk, in units of TIME_UNIT; 1 where there are no times."""
+    """Return the time to the next event of the chunk, in units of 2^time_shift ns; 1 where there are no times."""
     if state.timeless == 1:
         return 1
     following = min(event + 1, len(state.time_ns) - 1)
-    return int((state.time_ns[following] >> TIME_UNIT) - (state.time_ns[event] >> TIME_UNIT))
+    return int((state.time_ns[following] >> state.time_shift) - (state.time_ns[event] >> state.time_shift))
 
 
 @hit_path

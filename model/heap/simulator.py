@@ -21,7 +21,6 @@ from heapsmith.model.heap.events import (
     NEGATIVE_SIZE,
     NO_SUCH_OPERATION,
     NOT_LIVE,
-    TIME_UNIT,
     TOO_LARGE,
     run,
 )
@@ -53,6 +52,10 @@ class Counters(msgspec.Struct, frozen=True):
 
     classes: dict[str, list[int]]
     totals: dict[str, int]
+
+
+MOST_PAGES = 1 << 28
+"""The pages of a heap of 1 TiB: those by the time of a chunk fit into a word."""
 
 
 class Peak(msgspec.Struct, frozen=True):
@@ -168,7 +171,7 @@ class Simulator:
             row.needs_time(plan.design) for row in arrays.rows_of(plan) if hasattr(row, "needs_time")
         )
         self._is_single = True
-        self._until = self._committed_sum = 0  # the time of the last event, and pages by time, in units of TIME_UNIT
+        self._until = self._elapsed = self._committed_sum = 0  # the last event's time; ns in all, and pages by ns
         self._reported = [name for row in arrays.rows_of(plan) for name in getattr(row, "REPORTED", ())]
         self._tree: CallTree | None = None
         self._group_of: Bytes = np.zeros(1, np.uint8)
@@ -217,19 +220,23 @@ class Simulator:
             if self.state.fault:
                 self._refuse(chunk, start)
             self._make_room()
-        self._committed_sum += self.state.committed_sum
-        self.state.committed_sum = 0
+        shift = int(self.state.time_shift)
+        self._elapsed += int(self.state.elapsed) << shift
+        self._committed_sum += int(self.state.committed_sum) << shift
+        self.state.elapsed = self.state.committed_sum = 0
         if self.listener:
-            self.listener.settle()
+            self.listener.settle(shift)
 
     def _pass_time(self, chunk: Chunk) -> None:
         """Let the time pass between the last event and a chunk's first."""
+        self.state.time_shift = 0
         self.state.timeless = int(not chunk.time_ns.any())
         if len(chunk.op) and not self.state.timeless:
-            passed = (int(chunk.time_ns[0]) >> TIME_UNIT) - self._until if self.state.events else 0
-            self._until = int(chunk.time_ns[-1]) >> TIME_UNIT
-            self.state.elapsed += passed
-            self._committed_sum += self.state.committed // PAGE * passed
+            first, last = int(chunk.time_ns[0]), int(chunk.time_ns[-1])
+            passed, self._until = (first - self._until if self.state.events else 0), last
+            self.state.time_shift = max(0, (last - first).bit_length() + MOST_PAGES.bit_length() - 62)
+            self._elapsed += passed
+            self._committed_sum += int(self.state.committed) // PAGE * passed
             if self.listener:
                 self.listener.elapse(passed)
 
@@ -285,7 +292,7 @@ class Simulator:
             state.top * PAGE,
             _peak(*(getattr(state, field) for field in records.PEAKS[0])),
             _peak(*(getattr(state, field) for field in records.PEAKS[1])),
-            PAGE * self._committed_sum / state.elapsed if state.elapsed else float(state.committed),
+            PAGE * self._committed_sum / self._elapsed if self._elapsed else float(state.committed),
             state.timeline[: state.samples].tolist(),
             {name: getattr(state, name) for name in counters.WORK},
         )

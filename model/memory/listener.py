@@ -60,7 +60,7 @@ class Listener:
         self.sink = sink
         self.array: Ints = np.zeros(words.WORDS, np.int64)
         self._tables: dict[int, int] = {}
-        self._resident_sum = 0
+        self._elapsed = self._resident_sum = 0
         self.array[words.LINE_SHIFT] = hardware.line_bytes.bit_length() - 1
         if sink == LOG:
             self._grow({words.LOG_AT: log_entries}, 0)
@@ -90,20 +90,20 @@ class Listener:
         return Touches(**numbers, resident_average=self._resident_average())
 
     def elapse(self, passed: int) -> None:
-        """Let time pass behind the last event, in units of TIME_UNIT (model/heap/events.py)."""
+        """Let time pass behind the last event, in nanoseconds."""
         if self.sink == CACHES:
-            self.array[words.ELAPSED] += passed
+            self._elapsed += passed
             self._resident_sum += int(self.array[words.RESIDENT_BYTES]) // PAGE * passed
 
-    def settle(self) -> None:
-        """Empty the word that sums resident pages by time, before it overflows."""
-        self._resident_sum += int(self.array[words.RESIDENT_SUM])
-        self.array[words.RESIDENT_SUM] = 0
+    def settle(self, shift: int = 0) -> None:
+        """Empty the words that sum time, and resident pages by time, in units of 2^shift ns, before they overflow."""
+        self._elapsed += int(self.array[words.ELAPSED]) << shift
+        self._resident_sum += int(self.array[words.RESIDENT_SUM]) << shift
+        self.array[[words.ELAPSED, words.RESIDENT_SUM]] = 0
 
     def _resident_average(self) -> float:
         self.settle()
-        elapsed = int(self.array[words.ELAPSED])
-        return PAGE * self._resident_sum / elapsed if elapsed else float(self.array[words.RESIDENT_BYTES])
+        return PAGE * self._resident_sum / self._elapsed if self._elapsed else float(self.array[words.RESIDENT_BYTES])
 
     def resident_between(self, begin: int, end: int) -> int:
         """Return the resident bytes of the whole pages in [begin, end), of sink CACHES."""
