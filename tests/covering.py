@@ -221,10 +221,12 @@ def _turn(fields: Sequence[Sequence[str]], number: int) -> tuple[str, ...]:
 
 def not_learned(plan: Plan) -> set[str]:
     """The counters that may stay 0: of no learner, no helper, no unmapping; and a short trace may shrink no
-    front, and empties no superslab of many slabs. Behind a quarantine misses and flushes seldom share a window.
+    front, asks no third or fourth level (test_levels.py does), and empties no superslab of many slabs. Behind a
+    quarantine misses and flushes seldom share a window.
     """
     quick = plan.numbers.get("learn_often") == 1 and plan.quarantine == 0
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
+    found |= {"hit2", "hit3"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
     found |= {"reuse"} if plan.design.freed_blocks == "discarded" else set()
     empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
