@@ -228,7 +228,7 @@ def test_together_the_designs_have_every_policy() -> None:
     found = {row for design in DESIGNS for row in zip(FACTORS, rows_of(design), strict=True)}
     wanted = {(field, row) for field, rows in FACTORS.items() for row in rows if field != "foreign"}
     assert wanted <= found
-    fronts = {rule.front.__struct_config__.tag for design in DESIGNS for rule in design.class_front}
+    fronts = {row.front.kind for design in DESIGNS for row in make_plan(design).classes}
     assert fronts == set(policy.names("front"))
 
 

@@ -276,7 +276,7 @@ def test_a_program_of_another_user_is_told(folder: Path) -> None:
     told = [one.why for one in images if one.has is False]
     if not told:
         pytest.skip("the library lies where every user can read it")
-    assert told == [f"{served_share.NOT_LOADED}, as user 65534"]
+    assert set(told) == {f"{served_share.NOT_LOADED}, as user 65534"}
 
 
 def everywhere_works() -> bool:
