@@ -147,7 +147,7 @@ class Conformance(RuleBasedStateMachine):
         What a free of a class without a front counts, each life counts; so is a release by the clock.
         """
         usual = [self.plan.classes[index % self.plan.class_count] for index in palette]
-        deep = [row for row in self.plan.classes if row.front.kind == "two_level"] or self.plan.classes
+        deep = [row for row in self.plan.classes if row.front.slots_below] or self.plan.classes
         self.usual = [row.usable for row in (*usual, deep[palette[0] % len(deep)])]
         self.birth(Op.MALLOC, 3, self.usual[0])
         self.step(Op.THREAD_EXIT, 3, 0)
