@@ -105,7 +105,7 @@ SCALARS = record_type(
     "committed_low",  # the least committed bytes since a reader set this field, and the most
     "committed_high",
     "timeless",  # 1: the chunk that is followed has no times
-    "time_shift",  # its times count in units of so many bits of nanoseconds: a sum of pages by time fits into a word
+    "time_shift",  # its times count in units of 2^time_shift ns, so that a sum of pages by time fits into a word
     "elapsed",  # time behind the events of the chunk (model/heap/events.py)
     "committed_sum",  # the committed pages behind each event, times the time to the next
     "samples",  # points of the time line

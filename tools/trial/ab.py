@@ -117,7 +117,7 @@ def _figure(
 
 
 def agreement(predicted: float, measured: Ratio | None, count: int) -> Agreement:
-    """Return whether a prediction agrees with what was measured in so many rounds."""
+    """Return whether a prediction agrees with a measurement of this number of rounds."""
     bounds = measured.bounds() if measured else None
     if bounds is None or measured is None or count < LEAST_ROUNDS:
         return "undecided"

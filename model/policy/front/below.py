@@ -38,7 +38,7 @@ def held_below(state: State, front: int, cls: int, depth: int) -> int:
 
 @kernel
 def hold_below(state: State, front: int, cls: int, depth: int, held: int) -> None:
-    """Say that a level holds so many blocks."""
+    """Set the number of blocks that a level holds."""
     state.fronts[front]["listed"] += held - held_below(state, front, cls, depth)
     if number(state, cls, depth, APART) > 0:
         state.slots[first_place(state, front, cls, depth) - 2] = held

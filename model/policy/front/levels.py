@@ -153,7 +153,7 @@ def _promoted(level: Level, above: int) -> int:
 
 
 def with_room(params: Params, blocks: int) -> Params:
-    """Return the front with room for so many blocks, 2 or more, in as many levels at most, and derived batches.
+    """Return the front with room for this number of blocks (2 or more), with fewer levels if need be; batches anew.
 
     The upper levels keep their capacities, if possible; the last has the rest.
     """
