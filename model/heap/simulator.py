@@ -48,10 +48,11 @@ NO_LISTENER: Ints = np.zeros(1, np.int64)
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """The counters of docs/machine.md section 10 by name: a number per class, or a total."""
+    """The counters of docs/machine.md section 10 by name: a number per class, or a total; and locks by path."""
 
     classes: dict[str, list[int]]
     totals: dict[str, int]
+    locks: dict[str, int] = {}
 
 
 MOST_PAGES = 1 << 28
@@ -278,6 +279,7 @@ class Simulator:
         return Counters(
             {name: self.state.classes[name].tolist() for name in (*counters.COUNTS, *self._reported)},
             {name: getattr(self.state, field) for name, field in counters.TOTAL_FIELDS.items()},
+            {name: getattr(self.state, field) for name, field in counters.LOCK_FIELDS.items()},
         )
 
     def statistics(self) -> Statistics:

@@ -27,6 +27,7 @@
 
 #include "1_base/check.h"
 #include "1_base/counting/counting.h"
+#include "1_base/lock_counts.h"
 
 /* All zero: free. */
 struct lock {
@@ -54,6 +55,7 @@ static inline bool lock_try(struct lock *lock)
 static inline void lock_acquire(struct lock *lock)
 {
     count_system(COUNT_LOCK);
+    count_lock();
     if (__builtin_expect(!lock_try(lock), 0))
         hs_lock_wait(lock);
 }

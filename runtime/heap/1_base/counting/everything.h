@@ -4,6 +4,7 @@
 #include "1_base/text.h"
 
 enum { COUNTING_HITS = 1 };
+#define COUNTING_LOCKS 1
 
 /* Written by any thread. */
 extern uint64_t hs_system_count[SYSTEM_COUNTERS];
