@@ -22,7 +22,7 @@ BYTES = (
 )
 """Sums of mallinfo2's figures (runtime/verify/driver.c) that the model's ledger of bytes has too."""
 
-LOCK_NAMES = [f"locks {name}" for name in LOCKS]
+LOCK_NAMES = [f"locks.{name}" for name in LOCKS]
 """The counters of locks, as a difference names them."""
 
 

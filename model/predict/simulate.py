@@ -64,6 +64,9 @@ class Simulation(msgspec.Struct, frozen=True):
     price: Price | None  # the price, if the hardware has costs
     events_per_second: float  # of this design's model alone (see SimulationTable.measured_as)
     timings: list[Timing] = []  # for each number of cores, if asked for (model/predict/times.py)
+    locks_per_million: dict[
+        str, float
+    ] = {}  # locks per million operations, by path and stage (docs/machine.md section 10)
 
 
 class SimulationTable(msgspec.Struct, frozen=True):
@@ -211,6 +214,7 @@ def simulation(simulator: Simulator, operations: int, hardware: Hardware | None)
         _touch_rates(touches, operations) if touches else None,
         None,
         _ratio(statistics.events * 1_000_000_000, simulator.kernel_ns),
+        locks_per_million={name: _ratio(count * 1_000_000, operations) for name, count in counters.locks.items()},
     )
     if hardware is None or not hardware.costs:
         return found

@@ -74,6 +74,14 @@ def _application(application: Application) -> str:
     return f"births {application.births}, deaths {application.deaths}"
 
 
+def locks(table: SimulationTable) -> Words:
+    """Locks per million operations by path and stage, a column per design: all, and those that some design takes."""
+    found = [row.locks_per_million for row in table.rows]
+    rows = [("all", *(f"{sum(of.values()):,.1f}" for of in found))]
+    rows += [(name, *(f"{of[name]:,.1f}" for of in found)) for name in found[0] if any(of[name] for of in found)]
+    return Words("locks per million operations", ("path", *(row.design for row in table.rows)), rows)
+
+
 def counters(table: SimulationTable) -> Words:
     """The counters of docs/machine.md section 10, a column per design; sums over the classes."""
     first = table.rows[0].counters

@@ -9,20 +9,21 @@ uint64_t hs_lock_count[LOCK_COUNTERS];
 __thread uint32_t hs_new_locks;
 __thread enum lock_stage hs_acquired;
 
-static const char *const name[] = {
+const char *const hs_lock_counter[] = {
     "take.own", "take.same", "take.other", "take.claim", "take.superslab", "take.none",
     "acquire.same", "acquire.other", "acquire.claim", "acquire.superslab", "acquire.none",
     "retire", "give", "batch_take", "batch_keep", "remote_put", "remote_drain",
     "run_take", "run_give", "run_extend", "run_spill", "huge_take", "huge_give", "huge_resize",
     "heap_start", "heap_end", "prewarm", "background", "look", "ask", "other",
 };
-_Static_assert(sizeof name / sizeof name[0] == LOCK_COUNTERS, "a name per counter");
+_Static_assert(sizeof hs_lock_counter / sizeof hs_lock_counter[0] == LOCK_COUNTERS, "a name per counter");
 
 void report_locks(struct text *out)
 {
     text_string(out, ", \"locks\": {");
     for (size_t path = 0; path < LOCK_COUNTERS; path++)
-        text_field(out, path == 0 ? "" : ", ", name[path], __atomic_load_n(&hs_lock_count[path], __ATOMIC_RELAXED));
+        text_field(out, path == 0 ? "" : ", ", hs_lock_counter[path],
+                   __atomic_load_n(&hs_lock_count[path], __ATOMIC_RELAXED));
     text_string(out, "}");
 }
 

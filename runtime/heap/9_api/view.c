@@ -4,6 +4,7 @@
  * name "heapsmith", and the distance from the note's own content to the table. A name may be added; one whose meaning changes
  * gets another type of note. */
 #include "1_base/counting/counting.h"
+#include "1_base/lock_counts.h"
 #include "3_records/heap.h"
 #include "7_large/run_pages.h"
 #include "6_slabs/slabs.h"
@@ -32,6 +33,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     NUMBER("CLASS_COUNTERS", CLASS_COUNTERS),
     NUMBER("COUNTS_HITS", COUNTS_HITS),
     COUNTING_VIEW
+    LOCKS_VIEW
 
     ADDRESS("classes", hs_class),
     NUMBER("CLASS_COUNT", CLASS_COUNT),
