@@ -292,5 +292,6 @@ def test_simulate_prints_locks_per_million_operations(call: Call, tmp_path: Path
     assert tuple(counts) == LOCKS
     assert row["locks_per_million"] == {name: count * 1e6 / 2000 for name, count in counts.items()}
     printed = call("simulate", trace, "--design", "default").out
-    assert "locks per million operations" in printed
+    assert "per million operations, without waits" in printed
+    assert "locks.take.own" in printed
     assert f"{row['locks_per_million']['take.own']:,.1f}" in printed

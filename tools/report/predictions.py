@@ -75,11 +75,13 @@ def _application(application: Application) -> str:
 
 
 def locks(table: SimulationTable) -> Words:
-    """Locks per million operations by path and stage, a column per design: all, and those that some design takes."""
+    """Locks and system calls per million operations, a column per design; locks by path, those that some design takes."""
     found = [row.locks_per_million for row in table.rows]
-    rows = [("all", *(f"{sum(of.values()):,.1f}" for of in found))]
-    rows += [(name, *(f"{of[name]:,.1f}" for of in found)) for name in found[0] if any(of[name] for of in found)]
-    return Words("locks per million operations", ("path", *(row.design for row in table.rows)), rows)
+    rows = [("system calls", *(f"{row.system_calls_per_million:,.1f}" for row in table.rows))]
+    rows += [("locks", *(f"{sum(of.values()):,.1f}" for of in found))]
+    taken = [name for name in found[0] if any(of[name] for of in found)]
+    rows += [(f"locks.{name}", *(f"{of[name]:,.1f}" for of in found)) for name in taken]
+    return Words("per million operations, without waits", ("count", *(row.design for row in table.rows)), rows)
 
 
 def counters(table: SimulationTable) -> Words:
