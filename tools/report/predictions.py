@@ -75,7 +75,7 @@ def _application(application: Application) -> str:
 
 
 def locks(table: SimulationTable) -> Words:
-    """Locks and system calls per million operations, a column per design; locks by path, those that some design takes."""
+    """System calls and locks per million operations, a column per design; by path those that some design takes."""
     found = [row.locks_per_million for row in table.rows]
     rows = [("system calls", *(f"{row.system_calls_per_million:,.1f}" for row in table.rows))]
     rows += [("locks", *(f"{sum(of.values()):,.1f}" for of in found))]
