@@ -11,9 +11,9 @@ import msgspec
 import pytest
 import test_hardening
 from covering import FACTORS, rows_of, with_every_row
-from mutants import Mutant, mutants
 from workshop import BEHAVIOURS, MISUSE, NO_TRACE, OF_DESIGN, AgainstModel, ByPrograms, Workshop
 
+from heapsmith.bench.gates.mutating import Mutant, mutants
 from heapsmith.codegen import rooms
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.layers import HEAP
