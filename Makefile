@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -112,6 +112,10 @@ experiments: venv ## measure the log's experiments and make docs/experiments.md 
 
 log: venv ## measure the steps of the log and make docs/log.md of them (STEPS="ring shared": those alone)
 	$(BIN)/python -m heapsmith.bench.experiments.log $(STEPS)
+
+verified: dev ## library against model for the designs of docs/mechanisms.md, at which commit (DESIGNS="lean ring": those alone)
+	$(BIN)/python -m heapsmith.bench.experiments.verified $(DESIGNS)
+	$(BIN)/python -m heapsmith.bench.experiments.mechanisms
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
