@@ -19,7 +19,7 @@ import time
 import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from pathlib import Path
 from typing import Annotated
@@ -300,6 +300,7 @@ def main(
     files: Annotated[list[str] | None, typer.Argument(help="Only mutants of files that begin so.")] = None,
     log: Annotated[Path, typer.Option(metavar="FILE", dir_okay=False, help="Where outcomes are kept.")] = LOG,
     size: Annotated[int, typer.Option(min=1, help="Mutants in all.")] = sum(AREAS.values()),
+    workers: Annotated[int, typer.Option(min=1, help="Mutants at a time.")] = 2,
     again: Annotated[bool, typer.Option("--again", help="Try those not noticed once more.")] = False,
     show: Annotated[bool, typer.Option("--table", help="Only print what the log holds, as Markdown.")] = False,
 ) -> int:
@@ -309,7 +310,7 @@ def main(
     outcomes = read(log)
     due = [one for one in sample if not (found := outcomes.get(key(one))) or (again and found.by == SURVIVED)]
     if not show:
-        _try(due, outcomes, log)
+        _try(due, outcomes, log, workers)
     print("\n".join(section(summary(sample, outcomes, listed))))
     known = [found for one in sample if (found := outcomes.get(key(one)))]
     survivors = [one for one in known if _kind(one, listed) == SURVIVED]
@@ -319,12 +320,13 @@ def main(
     return int(100 * (len(tried) - len(survivors)) < LEAST_PERCENT * len(tried))
 
 
-def _try(due: Sequence[Mutant], outcomes: dict[str, Outcome], log: Path, workers: int = 2) -> None:
+def _try(due: Sequence[Mutant], outcomes: dict[str, Outcome], log: Path, workers: int) -> None:
     """Try mutants, several at a time, and write each outcome to the log."""
     at = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout
     with scratch() as folder, ThreadPoolExecutor(workers) as pool:
         judge = Judge(folder, workers)
-        for outcome in pool.map(lambda mutant: judge.outcome(mutant, at.strip()), due):
+        tried = [pool.submit(judge.outcome, mutant, at.strip()) for mutant in due]
+        for outcome in (one.result() for one in as_completed(tried)):
             outcomes[key(outcome)] = outcome
             log.parent.mkdir(parents=True, exist_ok=True)
             write_json(log, list(outcomes.values()))
