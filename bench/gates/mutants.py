@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Annotated
 
@@ -59,6 +60,7 @@ LIVES = "tests/test_conformance.py::test_a_few_lives_of_every_pair_of_policies"
 LIMIT_S = 900  # for tests that a mutant lets run for ever
 OPTIONS = ("-x", "-q", "--hypothesis-profile=unshrunk", "-p", "no:cacheprovider")
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - (.*))?$", re.MULTILINE)
+NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}  # its date and size may be those of another change
 NO_TESTS = 5  # pytest's status where nothing is to be run
 
 UNBUILT = "does not compile"
@@ -100,13 +102,16 @@ def table() -> Table:
     return msgspec.convert(tomllib.loads(FILE.read_text()), Table)
 
 
-def population() -> Iterator[Mutant]:
+@cache
+def population() -> list[Mutant]:
     """Every mutant of the areas, by files in order."""
+    found: list[Mutant] = []
     for area in AREAS:
         for path in sorted((ROOT / area).rglob("*")):
             makes = {".py": mutating_python.mutants}.get(path.suffix, mutating.mutants)
             if path.suffix in (".c", ".h", ".j2", ".py"):
-                yield from makes(str(path.relative_to(ROOT)), path.read_text())
+                found += makes(str(path.relative_to(ROOT)), path.read_text())
+    return found
 
 
 def key(mutant: Mutant | Outcome | Listed) -> str:
@@ -152,11 +157,10 @@ def files_of(design: str) -> frozenset[str]:
 
 
 def judges(file: str) -> list[str]:
-    """The covering designs whose lives are judges of a file: those that have it, or any."""
-    names = [design.name for design in _designs()]
-    having = [name for name in names if file in files_of(name)] or names
-    step = max(1, len(having) // DESIGNS)
-    return having[::step][:DESIGNS]
+    """The covering designs whose lives are judges of a file: the first that have it, by a lot, or any."""
+    names = sorted((design.name for design in _designs()), key=lambda name: hashlib.sha256(name.encode()).digest())
+    having = (name for name in names if file in files_of(name))
+    return list(islice(having, DESIGNS)) or names[:DESIGNS]
 
 
 def stages(file: str) -> Iterator[list[str]]:
@@ -182,7 +186,7 @@ class Copy:
         self.environment = {
             **{name: text for name, text in os.environ.items() if name != "CI"},
             "PYTHONPATH": str(folder / "src"),
-            "PYTHONDONTWRITEBYTECODE": "1",
+            **NO_BYTECODE,
             "XDG_CACHE_HOME": str(cached),
             "HEAPSMITH_SEED": SEED,
         }
