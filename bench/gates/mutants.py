@@ -3,8 +3,8 @@
 python -m heapsmith.bench.gates.mutants [--log FILE] [--size N] [--table] [FILE]..., or make mutants
 
 Each mutant changes one line in a copy of the tree. Focused tests run there: lives of library and model under designs
-that have the file, then the files of tests that bench/gates/mutants.toml names for its folder. What is known is written
-to the log at once, so that an interrupted run goes on where it was.
+that have the file, of a row the lines that both touch, then the tests that bench/gates/mutants.toml names for its
+folder. What is known is written to the log at once, so that an interrupted run goes on where it was.
 """
 
 import hashlib
@@ -55,6 +55,7 @@ AREAS = {
 """The mutants drawn of each area."""
 
 LEAST_PERCENT = 97
+LINES = "tests/test_lines.py::test_the_library_touches_the_lines_that_the_model_says"
 DESIGNS = 3  # whose lives are judges of a file
 LIVES = "tests/test_conformance.py::test_a_few_lives_of_every_pair_of_policies"
 LIMIT_S = 900  # for tests that a mutant lets run for ever
@@ -167,6 +168,8 @@ def stages(file: str) -> Iterator[list[str]]:
     """The arguments of pytest for each stage of a file's focused run; those that take least come first."""
     if file.startswith(("runtime/heap/", "templates/", "model/")):
         yield [f"{LIVES}[{name}]" for name in judges(file)]
+    if file.startswith("model/"):
+        yield ["-m", "big or not big", *(f"{LINES}[{name}]" for name in ("default", *judges(file)[:2]))]
     focus = table().focus
     begins = max((begin for begin in focus if file.startswith(begin)), key=len)
     if file.endswith(".py"):
