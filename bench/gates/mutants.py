@@ -174,7 +174,7 @@ def stages(file: str) -> Iterator[list[str]]:
     begins = max((begin for begin in focus if file.startswith(begin)), key=len)
     if file.endswith(".py"):
         yield ["-m", "quick", *focus[begins]]
-    yield focus[begins]
+    yield ["-m", "not big", *focus[begins]]
 
 
 class Copy:
