@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from covering import covering_designs
 from loaded import agreement, checked_library, unchecked_library
-from mutants import Mutant
 from nasty import exhausting_trace, nasty_trace
 from program import Program, plain_and_compiled
 from test_cli import Call
 from traces import random_trace
 from workshop import SHORT_SPAN, Workshop, short_of_space
 
+from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.codegen.difference import counted, counter_names, lock_row
 from heapsmith.codegen.driver import Driver
 from heapsmith.codegen.verify import Library, replay

@@ -10,10 +10,10 @@ import msgspec
 import numpy as np
 import pytest
 from covering import covering_designs
-from mutants import Mutant
 from nasty import nasty_trace
 from workshop import Workshop
 
+from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.codegen.difference import LOCK_NAMES, by_address, counted, counter_names, counter_row, place
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify

@@ -15,11 +15,11 @@ import test_behaviours
 import test_hardening
 from advice import wrong_advice
 from figures import wrong_figures
-from mutants import Mutant
 from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
 from preloaded import program, start
 
+from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.codegen import rooms
 from heapsmith.codegen.difference import counter_row, lock_row
 from heapsmith.codegen.driver import Driver, DriverFailed

@@ -109,8 +109,7 @@ SCALARS = record_type(
     "committed_high",
     "timeless",  # 1: the chunk that is followed has no times
     "time_shift",  # its times count in units of 2^time_shift ns, so that a sum of pages by time fits into a word
-    "elapsed",  # time behind the events of the chunk (model/heap/events.py)
-    "committed_sum",  # the committed pages behind each event, times the time to the next
+    "committed_sum",  # changes of the committed pages in the chunk, times the time before (model/parts/committed.py)
     "samples",  # points of the time line
     "stride",  # events between two points
     "next_sample",
