@@ -242,7 +242,7 @@ def test_a_library_whose_span_is_full_counts_the_same(remote: str) -> None:
 
 
 FAULTS = {
-    "a lock counts twice": ("1_base/lock_counts.h", "hs_new_locks++;", "hs_new_locks += 2;"),
+    "a lock counts twice": ("1_base/counting/locks.h", "hs_new_locks++;", "hs_new_locks += 2;"),
     "a lock does not count": ("6_slabs/store.c", "LOCKS_TAKE + stage_now(), locks);", "LOCKS_TAKE + stage_now(), 0);"),
     "nobody says what for": ("8_threads/heaps/thread.c", "count_locks(LOCKS_HEAP_END);", ""),
     "what for is wrong": ("8_threads/large.c", "count_locks(LOCKS_RUN_EXTEND);", "count_locks(LOCKS_RUN_TAKE);"),

@@ -189,10 +189,7 @@ def lock_store(state: State, store: int) -> None:
 
 @question("shards", "lock_to", hit=True)
 def lock_to(state: State, store: int, slab: int) -> None:
-    """Take the lock of the store that a block of the slab returns to, where that is no store of the whole batch.
-
-    Not again for a neighbour of the same shard.
-    """
+    """Take the lock of the store that a block of the slab returns to, where that may be another than the one before."""
 
 
 @question("shards", "lock_batch")

@@ -27,7 +27,6 @@
 
 #include "1_base/check.h"
 #include "1_base/counting/counting.h"
-#include "1_base/lock_counts.h"
 
 /* All zero: free. */
 struct lock {

@@ -1,6 +1,6 @@
 /* What heapsmith's tools ask of a library: counters, addresses, and in the checked build the invariants and a reset. */
 #include "9_api/api.h"
-#include "1_base/lock_counts.h"
+#include "1_base/counting/counting.h"
 #include "4_blocks/classifier/classifier.h"
 #include "4_blocks/hardening/hardening.h"
 #include "8_threads/large.h"

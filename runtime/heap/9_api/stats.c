@@ -2,7 +2,7 @@
 #include "9_api/stats.h"
 
 #include "3_records/heap.h"
-#include "1_base/lock_counts.h"
+#include "1_base/counting/counting.h"
 #include "1_base/object.h"
 #include "8_threads/thread.h"
 #include "moments.h"

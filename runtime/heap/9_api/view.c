@@ -4,7 +4,6 @@
  * name "heapsmith", and the distance from the note's own content to the table. A name may be added; one whose meaning changes
  * gets another type of note. */
 #include "1_base/counting/counting.h"
-#include "1_base/lock_counts.h"
 #include "3_records/heap.h"
 #include "7_large/run_pages.h"
 #include "6_slabs/slabs.h"

@@ -1,10 +1,10 @@
 /* Counting "everything": locks, system calls and hits too. */
 #pragma once
 
+#include "1_base/counting/locks.h"
 #include "1_base/text.h"
 
 enum { COUNTING_HITS = 1 };
-#define COUNTING_LOCKS 1
 
 /* Written by any thread. */
 extern uint64_t hs_system_count[SYSTEM_COUNTERS];

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "1_base/check.h"
+#include "1_base/text.h"
 
 enum { COUNTING_HITS = 0 };
-#define COUNTING_LOCKS HEAPSMITH_CHECKED
 
 #define COUNTING_VIEW /* nothing to see from outside */
 
@@ -12,3 +12,45 @@ static inline void count_system(enum system_count which)
 {
     (void)which;
 }
+
+#if HEAPSMITH_CHECKED
+#include "1_base/counting/locks.h"
+#else
+
+#define LOCKS_VIEW /* nothing to see from outside */
+
+static inline void count_lock(void)
+{
+}
+
+static inline uint32_t locks_uncounted(void)
+{
+    return 0;
+}
+
+static inline void count_locks_of(unsigned path, uint32_t locks)
+{
+    (void)path;
+    (void)locks;
+}
+
+static inline void set_stage(enum lock_stage stage)
+{
+    (void)stage;
+}
+
+static inline unsigned stage_now(void)
+{
+    return STAGE_OWN;
+}
+
+static inline void report_locks(struct text *out)
+{
+    (void)out;
+}
+
+static inline void forget_locks(void)
+{
+}
+
+#endif

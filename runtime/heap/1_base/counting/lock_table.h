@@ -1,7 +1,5 @@
-/* Locks by path and stage: the counts, their names, and what tools ask for. */
-#include "1_base/lock_counts.h"
-
-#if COUNTING_LOCKS
+/* Locks by path and stage: the counts, their names, and what tools ask for. Definitions, taken in where locks count. */
+#pragma once
 
 #include <string.h>
 
@@ -35,5 +33,3 @@ size_t heapsmith_locks(uint64_t *counts)
         memcpy(counts, hs_lock_count, sizeof hs_lock_count);
     return LOCK_COUNTERS;
 }
-
-#endif
