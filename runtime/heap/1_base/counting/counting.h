@@ -54,9 +54,3 @@ enum lock_path {
 };
 
 #include COUNTING_ROW
-
-/* What the thread's new locks are for. */
-static inline void count_locks(unsigned path)
-{
-    count_locks_of(path, locks_uncounted());
-}

@@ -34,6 +34,12 @@ static inline void count_locks_of(unsigned path, uint32_t locks)
         __atomic_fetch_add(&hs_lock_count[path], locks, __ATOMIC_RELAXED);
 }
 
+/* What the thread's new locks are for. */
+static inline void count_locks(unsigned path)
+{
+    count_locks_of(path, locks_uncounted());
+}
+
 static inline void set_stage(enum lock_stage stage)
 {
     hs_acquired = stage;
