@@ -103,7 +103,7 @@ def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 front=front,
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
-                list_base=slots + 1 + (most or front.capacity) + spare,
+                list_base=slots + 1 + (most or front.capacity) * front.has_slots + spare,
                 is_apart=not group and any(size == other for other, of in design.classes() if of),
                 resizable=most is not None,
                 numbers=numbers[index],

@@ -104,6 +104,8 @@ def class_records(plan: Plan) -> Records:
         record["capacity"] = row.front.capacity
         record["list_capacity"] = row.front.list_capacity
         record["below"] = len(row.front.levels)
+        record["stretch"] = row.front.stretch
+        record["stretch_depth"] = row.front.stretch_depth
         record["by_row"] = row.stack > 0 and plan.dispatch != "table"
         record["front"] = policy.code("front", row.front.kind)
         record["batched"] = policy.row("front", row.front.kind).BATCHED
@@ -149,7 +151,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
 def batch_room(plan: Plan) -> int:
     """Return the blocks of the largest batch: a refill, a flush with a spill, or a whole front."""
     return max(
-        max(row.front.refill, row.room + row.front.slots_below, row.front.flush + row.front.spill)
+        max(row.front.refill, row.room + row.front.slots_below + row.front.stretch, row.front.flush + row.front.spill)
         for row in plan.classes
     )
 
