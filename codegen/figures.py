@@ -84,6 +84,7 @@ def _enumerators(plan: Plan) -> Numbers:
         table["SIZE_CLASS_COUNT"] = len(plan.size_table)
     if plan.has_levels:
         table |= {"DEEPEST": DEEPEST, "LEVELS_TABLE": int(plan.has_levels_table), "BELOW_BYTES": BELOW_BYTES}
+        table["LEVELS_BUMP"] = int(plan.has_stretches_below)
     table |= {name.upper(): number for name, number in (plan.numbers | plan.bounds).items()}
     table |= {f"{room.upper()}_FIRST_LOCK": first for room, first in plan.first_locks.items()}
     table |= {f"CLASS_{row.name}": row.index for row in plan.classes}

@@ -117,7 +117,8 @@ def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expe
     names = own | ({f"SLOT_{row.name}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
     learned = f"heap->front[CLASS_{row.name}].capacity" if row.resizable else row.front.capacity
     test = function.test.format(capacity=learned, name=row.name)
-    return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity, row.blocks}))
+    numbers = {0, 1, row.front.capacity, row.blocks, *(getattr(row, field) for field in function.numbers)}
+    return Expected((function.leaves,), (test,), calls, names, frozenset(numbers))
 
 
 def audit_shape(plan: Plan, unit: Unit) -> list[Row]:

@@ -114,6 +114,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return any(not row.front.has_plain_levels for row in self.classes)
 
     @property
+    def has_stretches_below(self) -> bool:
+        """Whether of some front the last level is a stretch of fresh blocks."""
+        return any(row.front.stretch_depth for row in self.classes)
+
+    @property
     def by_table(self) -> bool:
         """Whether a table says what the C does for a class, since classes differ in it."""
         kinds = {row.front.kind for row in self.classes}
@@ -195,8 +200,8 @@ def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
     what rows add."""
     if not design.bounded:
         return {}
-    most_given = max(max(row.front.flush, row.room) for row in classes)
-    most_refill = max(row.front.refill for row in classes)
+    most_given = max(max(row.front.flush, row.room, row.front.stretch) for row in classes)
+    most_refill = max(max(row.front.refill, row.front.stretch) for row in classes)
     found = {"bounded": 1, "most_refill": most_refill, "most_given": most_given}
     for row in map(design.row, policy.TABLES):
         found |= row.bounds(design) if hasattr(row, "bounds") else {}

@@ -44,7 +44,8 @@ class Function(NamedTuple):
     leaves: the slow path that the function leaves for; test: operator and right side of the
     condition for leaving ({capacity} and {name} are the class's), None if there is nothing but the
     slow path; calls: the inline functions that it calls; hit: its hit path; hit_of_one: its hit
-    path with a capacity of 1, which the compiler simplifies more.
+    path with a capacity of 1, which the compiler simplifies more; numbers: those of the class that
+    it names besides its capacity and its blocks.
     """
 
     leaves: str
@@ -52,6 +53,7 @@ class Function(NamedTuple):
     calls: frozenset[str] = NO_CALLS
     hit: Hit | None = None
     hit_of_one: Hit | None = None
+    numbers: tuple[str, ...] = ()
 
 
 class FrontCode(NamedTuple):

@@ -27,6 +27,7 @@ ALLOCATE = Function(
     frozenset({"count_checked", "word_set", "hs_bumped"}),
     # Reads held and the next block; writes both.
     total(SELF, Hit(2, 2, 1)),
+    numbers=("stride",),
 )
 CODE = FrontCode(ALLOCATE, Function("none_free"), "bump_drain", lend="bump_lend")
 COSTS: dict[str, float] = {}

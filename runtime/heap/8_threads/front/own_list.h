@@ -5,6 +5,7 @@
 #include "4_blocks/links.h"
 
 void *linked_fill(struct heap *heap, unsigned class); /* the empty list from the store; its first block, or a run */
+void *linked_filled(struct heap *heap, unsigned class, uint32_t blocks); /* so many came to its slots, the last is the first */
 void linked_give(struct heap *heap, unsigned class, uint32_t blocks); /* the newest to the store, newest first */
 
 static inline void *linked_pop(struct front *front)

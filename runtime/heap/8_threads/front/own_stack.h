@@ -4,5 +4,6 @@
 #include "8_threads/front/stack.h"
 
 void *stack_fill(struct heap *heap, unsigned class); /* the empty stack; returns its first block */
+void *stack_filled(struct heap *heap, unsigned class, uint32_t taken); /* so many came to its slots, the last is the first */
 void *stack_pop(struct heap *heap, unsigned class);
 bool stack_begins(struct heap *heap, unsigned class, void *block); /* whether it was not open; then the block is its first */
