@@ -4,9 +4,10 @@ from pathlib import Path
 
 import pytest
 from program import Program, plain_and_compiled
+from test_conformance import run
 
 from heapsmith.model.design.choices import Front, derive_front
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.policy.front import bump, levels
 from heapsmith.model.policy.front.levels import Level
@@ -147,3 +148,36 @@ def test_where_a_bump_cannot_be(text: str, words: str, tmp_path: Path) -> None:
 @pytest.mark.quick
 def test_a_bump_is_of_threads() -> None:
     assert "front" in str(Design("x", [16], front=bump.Params(), heaps="processor", run_cache_bytes=0).why_not_valid())
+
+
+def _front(*kinds: str, **fields: object) -> dict[str, object]:
+    """A front of levels of four blocks as a design file has it."""
+    return {"kind": "levels", "levels": [{"kind": kind, "capacity": 4} for kind in kinds], **fields}
+
+
+OF_EACH_KIND = [
+    {"sizes": [16], "front": {"kind": "bump", "capacity": 5}},
+    {"sizes": [32], "front": _front(STACK, BUMP, refill=2)},
+    {"sizes": [48], "front": _front(RING, BUMP, flush=3)},
+    {"sizes": [64], "front": _front(LIST, BUMP)},
+    {"sizes": [128], "front": _front(BUMP, LIST, RING)},
+    {"sizes": [256], "front": _front(STACK, LIST, RING, BUMP, hot=True)},
+    {"sizes": [512], "front": _front(RING, STACK, BUMP)},
+    {"sizes": [1024], "front": _front(BUMP, STACK)},
+]
+DESIGNS: list[dict[str, object]] = [
+    {"shards": "off"},
+    {"remote": "owner_list", "shards": "off", "freed_blocks": "list", "classifier": "header"},
+    {"remote": "owner_batch", "shards": "off", "hardening": {"kind": "full", "quarantine": 3}, "dispatch": "class"},
+    {"slab_choice": "scan", "classifier": "byte_header", "rounding": {"kind": "larger", "factor": 2.0}},
+    {"freed_blocks": "discarded", "slab_choice": "fullest_first"},
+]
+
+
+@pytest.mark.parametrize("fields", DESIGNS, ids=["default", "owner", "hardened", "lent", "discarded"])
+def test_library_and_model_agree_step_by_step(fields: dict[str, object]) -> None:
+    sizes = [rule["sizes"][0] for rule in OF_EACH_KIND]  # type: ignore[index]
+    base = load("default")
+    design = changed(base, "bumps", {"sizes": sizes, "class_front": OF_EACH_KIND, "slab_bytes": 4096, **fields})
+    total = run(design, examples=6)
+    assert min(total[name] for name in ("hit0", "hit1", "hit2", "spill", "flush", "direct")) > 0
