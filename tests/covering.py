@@ -75,9 +75,13 @@ def _level(kind: str, capacity: int, spill: int | None = None) -> dict[str, Any]
 
 NUMBERS: tuple[dict[str, Any], ...] = (
     {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2}
-    | {"levels": [_level("array_stack", 4, 2), _level("fifo_ring", 4), _level("linked_list", 5)]},
+    | {
+        "levels": [
+            *(_level(*one) for one in (("array_stack", 4, 2), ("fifo_ring", 4), ("linked_list", 5), ("bump", 6)))
+        ]
+    },
     {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1}
-    | {"levels": [_level("fifo_ring", 1), _level("array_stack", 2)]},
+    | {"levels": [_level("bump", 2), _level("fifo_ring", 1), _level("array_stack", 2)]},
     {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7}
     | {
         "levels": [

@@ -1,4 +1,4 @@
-"""Fronts that bump a pointer through a stretch of a slab against docs/machine.md section 4, by hand; what is refused."""
+"""Fronts that bump a pointer through a slab against docs/machine.md section 4, by hand; what is refused."""
 
 from pathlib import Path
 
@@ -119,15 +119,21 @@ def test_a_bump_needs_no_slots_and_is_bounded_by_bytes() -> None:
 
 
 REFUSED = [
-    ("levels = [{kind = 'fifo_ring'}, {kind = 'bump'}, {kind = 'linked_list'}]", "front.levels[1].kind: 'bump' between"),
+    (
+        "levels = [{kind = 'fifo_ring'}, {kind = 'bump'}, {kind = 'linked_list'}]",
+        "front.levels[1].kind: 'bump' between",
+    ),
     ("levels = [{kind = 'bump'}, {kind = 'bump'}]", "front.levels[1].kind: 'bump' between"),
     ("levels = [{kind = 'bump'}, {kind = 'fifo_ring'}, {kind = 'bump'}]", "levels[2].kind: 'bump' between"),
     ("hot = true\nlevels = [{kind = 'array_stack'}, {kind = 'bump'}]", "front.hot: level 0 right above 'bump'"),
     ("hot = true\nlevels = [{kind = 'bump'}, {kind = 'fifo_ring'}]", "levels[0].kind: 'bump' cannot be hot"),
     ("refill = 'never'\nlevels = [{kind = 'fifo_ring'}, {kind = 'bump'}]", "front.refill: 'never' cannot go with"),
-    ("refill = 2\nlevels = [{kind = 'bump'}, {kind = 'fifo_ring'}]", "front.refill: below 'bump' single"),
-    ("levels = [{kind = 'bump', spill = 1}, {kind = 'fifo_ring'}]", "front.levels[0].spill: below 'bump' single"),
-    ("levels = [{kind = 'bump'}, {kind = 'fifo_ring', promote = 2}]", "front.levels[1].promote: below 'bump' single"),
+    (
+        "refill = 2\nlevels = [{kind = 'bump'}, {kind = 'fifo_ring'}]",
+        "front.refill: single freed blocks go past 'bump'",
+    ),
+    ("levels = [{kind = 'bump', spill = 2}, {kind = 'fifo_ring'}]", "front.levels[0].spill: single freed"),
+    ("levels = [{kind = 'bump'}, {kind = 'fifo_ring', promote = 2}]", "front.levels[1].promote: single freed"),
     ("levels = [{kind = 'fifo_ring', spill = 2}, {kind = 'bump'}]", "front.levels[0].spill: 'bump' below takes no"),
     ("levels = [{kind = 'bump', promote = 2}, {kind = 'fifo_ring'}]", "front.levels[0].promote: no level lies above"),
     ("levels = [{kind = 'bump'}]", "front.levels: 1; expected 2 to 4 (a front of one level is that level)"),

@@ -159,7 +159,11 @@ def _idle(state: State, plan: Plan) -> I64:
     first = _places(fronts["base"], fronts["head"], in_slots(state, len(fronts)), most)
     below = [_places(one.base, one.head, one.held, one.room) for one in levels_below(state, len(fronts))]
     third = plan.design.row("transfer_bytes").waiting_blocks(state)
-    fresh = [block for _, first_block, length in stretches(state, len(fronts)) for block in stretch_blocks(first_block, length)]
+    fresh = [
+        block
+        for _, first_block, length in stretches(state, len(fronts))
+        for block in stretch_blocks(first_block, length)
+    ]
     found: I64 = np.concatenate([state.slots[np.concatenate([first, *below])], third, np.array(fresh, np.int64)])
     return found
 

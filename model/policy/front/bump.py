@@ -30,7 +30,14 @@ ALLOCATE = Function(
     numbers=("stride",),
 )
 CODE = FrontCode(ALLOCATE, Function("none_free"), "bump_drain", lend="bump_lend")
-COSTS: dict[str, float] = {}
+COSTS = {
+    f"flush.{NAME}": 0.0,  # it is never full
+    f"flush.block.{NAME}": 0.0,
+    f"alloc.{NAME}": 4.0,
+    f"free.{NAME}": 0.0,  # its frees are those of no front
+    f"refill.{NAME}": 110.0,
+    f"refill.block.{NAME}": 0.0,
+}
 NEXT = 1 << layout.INDEX_SHIFT
 """From a block's handle to that of the next block of its slab."""
 

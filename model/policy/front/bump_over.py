@@ -21,11 +21,18 @@ CODE = FrontCode(
     "bump_over_drain",
     lend="bump_lend",
 )
-COSTS: dict[str, float] = {}
+COSTS = {
+    f"flush.{NAME}": 0.0,  # it is never full
+    f"flush.block.{NAME}": 0.0,
+    f"alloc.{NAME}": 4.0,
+    f"free.{NAME}": 30.0,
+    f"refill.{NAME}": 110.0,
+    f"refill.block.{NAME}": 0.0,
+}
 
 pop, fill, promote = bump.pop, bump.fill, hot_over.promote
 pop_lines, look_lines, fill_lines, drain_lines = bump.pop_lines, bump.look_lines, bump.fill_lines, bump.drain_lines
-overflow_lines = below.overflow_lines
+overflow_lines = below.spill_overflow_lines
 
 
 @kernel

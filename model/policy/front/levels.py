@@ -122,9 +122,10 @@ def _why_not_bump(params: Params) -> str | None:
     if params.refill == NEVER:
         return f"refill: '{NEVER}' cannot go with {kind}, which no free fills; expected blocks, or nothing"
     if places[0] == 0:
-        stated = ("refill", params.refill), ("levels[0].spill", levels[0].spill), ("levels[1].promote", levels[1].promote)
-        found = next((field for field, value in stated if value is not None), None)
-        return f"{found}: below {kind} single blocks come up, and single freed blocks go down; expected none" if found else None
+        stated = {"refill": params.refill, "levels[1].promote": levels[1].promote, "levels[0].spill": levels[0].spill}
+        found = next((field for field, value in stated.items() if value not in (None, 1)), None)
+        words = f"single freed blocks go past {kind} to the level below, and come up; expected 1"
+        return f"{found}: {words}" if found else None
     if params.hot and places[0] == 1:
         return f"hot: level 0 right above {kind}; expected promote = 1 of {path} instead"
     if levels[-2].spill is not None:
