@@ -15,6 +15,8 @@ LEVELS = 2
 IS_STACK = False
 BATCHED = False
 SINGLE = True
+WITH = ("front/bump",)
+"""What level 0 does."""
 CODE = FrontCode(
     bump.ALLOCATE._replace(leaves="bump_over_refill"),
     Function("bump_over_free"),

@@ -32,10 +32,11 @@ void *list_over_refill(struct heap *heap, unsigned class)
         count_checked(&heap->count[class].hit0);
         return linked_pop(&heap->front[class]);
     }
-    uint32_t taken = 0, blocks = below_promotes(heap, class, stack_slots(heap, class), &taken);
+    void **slots = stack_slots(heap, class);
+    uint32_t taken = 0, blocks = below_promotes(heap, class, slots, &taken);
     if (blocks > 0)
         return list_promote(heap, class, blocks);
-    return below_bumps(class) ? linked_filled(heap, class, taken) : linked_fill(heap, class);
+    return below_bumps(class) ? linked_filled(heap, class, slots, taken) : linked_fill(heap, class);
 }
 
 static void *list_leaves(struct heap *heap, unsigned class, uint32_t place)

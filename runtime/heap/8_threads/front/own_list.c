@@ -6,21 +6,10 @@
 #include "8_threads/large.h"
 #include "moments.h"
 
-void *linked_filled(struct heap *heap, unsigned class, uint32_t blocks)
-{
-    void **taken = stack_slots(heap, class); /* a list needs no slots: they serve the refill */
-    if (blocks == 0)
-        return hs_alloc_run_for(class);
-    for (uint32_t index = 0; index + 1 < blocks; index++)
-        linked_push(&heap->front[class], taken[index]);
-    void *block = taken[blocks - 1];
-    on_front_missed(heap, class);
-    return block;
-}
-
 void *linked_fill(struct heap *heap, unsigned class)
 {
-    return linked_filled(heap, class, hs_take(heap, class, stack_slots(heap, class), hs_class[class].refill));
+    void **taken = stack_slots(heap, class); /* a list needs no slots: they serve the refill */
+    return linked_filled(heap, class, taken, hs_take(heap, class, taken, hs_class[class].refill));
 }
 
 void linked_give(struct heap *heap, unsigned class, uint32_t blocks)

@@ -3,9 +3,10 @@
 
 #include "3_records/heap.h"
 #include "4_blocks/links.h"
+#include "8_threads/large.h"
+#include "moments.h"
 
 void *linked_fill(struct heap *heap, unsigned class); /* the empty list from the store; its first block, or a run */
-void *linked_filled(struct heap *heap, unsigned class, uint32_t blocks); /* so many came to its slots, the last is the first */
 void linked_give(struct heap *heap, unsigned class, uint32_t blocks); /* the newest to the store, newest first */
 
 static inline void *linked_pop(struct front *front)
@@ -22,6 +23,18 @@ static inline void linked_push(struct front *front, void *block)
     link_set(first, front->list);
     front->list = first;
     word_add(&front->held, 1);
+}
+
+/* Blocks came for the empty list, the last is the first. That one, or a run. */
+static inline void *linked_filled(struct heap *heap, unsigned class, void *const *taken, uint32_t blocks)
+{
+    if (blocks == 0)
+        return hs_alloc_run_for(class);
+    for (uint32_t index = 0; index + 1 < blocks; index++)
+        linked_push(&heap->front[class], taken[index]);
+    void *block = taken[blocks - 1];
+    on_front_missed(heap, class);
+    return block;
 }
 
 /* For another class: uncounted; NULL if it is empty. */

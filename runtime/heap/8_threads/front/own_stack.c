@@ -6,25 +6,13 @@
 #include "6_slabs/transfer/transfer.h"
 #include "moments.h"
 
-void *stack_filled(struct heap *heap, unsigned class, uint32_t taken)
-{
-    if (taken == 0)
-        return hs_alloc_run_for(class);
-    if (!stack_is_open(heap, class))
-        stack_open(heap, class);
-    stack_hold(heap, class, taken - 1);
-    void *block = stack_slots(heap, class)[taken - 1];
-    on_front_missed(heap, class);
-    return block;
-}
-
 void *stack_fill(struct heap *heap, unsigned class)
 {
     void **slot = stack_slots(heap, class);
     uint32_t taken = hs_transfer_take(heap, class, slot);
     if (taken == 0)
         taken = hs_take(heap, class, slot, hs_class[class].refill);
-    return stack_filled(heap, class, taken);
+    return stack_filled(heap, class, slot, taken);
 }
 
 void *stack_pop(struct heap *heap, unsigned class)

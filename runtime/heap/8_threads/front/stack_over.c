@@ -28,10 +28,11 @@ void *stack_over_refill(struct heap *heap, unsigned class)
         return hs_alloc_run_for(class);
     if (hs_filled_meanwhile(heap, class) && stack_held(heap, class) > 0)
         return stack_pop(heap, class);
-    uint32_t taken = 0, blocks = below_promotes(heap, class, stack_slots(heap, class), &taken);
+    void **slots = stack_slots(heap, class);
+    uint32_t taken = 0, blocks = below_promotes(heap, class, slots, &taken);
     if (blocks > 0)
         return stack_promote(heap, class, blocks);
-    return below_bumps(class) ? stack_filled(heap, class, taken) : stack_fill(heap, class);
+    return below_bumps(class) ? stack_filled(heap, class, slots, taken) : stack_fill(heap, class);
 }
 
 static void *stack_leaves(struct heap *heap, unsigned class, uint32_t place)
