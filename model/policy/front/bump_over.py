@@ -24,12 +24,12 @@ CODE = FrontCode(
     lend="bump_lend",
 )
 COSTS = {
-    f"flush.{NAME}": 0.0,  # it is never full
-    f"flush.block.{NAME}": 0.0,
-    f"alloc.{NAME}": 4.0,
-    f"free.{NAME}": 30.0,
-    f"refill.{NAME}": 110.0,
+    f"alloc.{NAME}": 0.0,
+    f"free.{NAME}": 136.49,
+    f"refill.{NAME}": 201.37,
     f"refill.block.{NAME}": 0.0,
+    f"flush.{NAME}": 0.0,
+    f"flush.block.{NAME}": 0.0,
 }
 
 pop, fill, promote = bump.pop, bump.fill, hot_over.promote
