@@ -240,7 +240,9 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
         table |= {"pop": (allocate,), "push": ("hs_free_large", free)}
     if plan.design.segregation:
         table |= {"malloc_from": (*table["malloc"], *(() if plan.dispatch != "table" else ("malloc_apart",)))}
-    return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}
+    return table | {
+        name: (function.leaves,) * (function.leaves != "") for name, (_, function) in functions(plan).items()
+    }
 
 
 def struct_fields(plan: Plan) -> dict[str, dict[str, int]]:

@@ -236,7 +236,9 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()
     longer["slots_at"] = (start + offsets.slot + layout.WORD * first).ravel()
-    opens_at_once = (classes["stack"] > 0) & ((np.arange(len(classes)) == 0) | (plan.design.row("heaps").OPENS_ALL))
+    opens_at_once = (classes["stack"] > 0) & (
+        (np.arange(len(classes)) == 0) | (plan.design.row("heaps").OPENS_ALL or plan.has_guards)
+    )
     closed_at = np.where(opens_at_once[np.newaxis, :], 0, start + offsets.slot).ravel()
     longer["closed_at"][len(fronts) :] = closed_at[len(fronts) :]
     return longer

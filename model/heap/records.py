@@ -150,6 +150,7 @@ FRONT = record_type(
     "held",  # blocks in level 0; the place of a ring's oldest; blocks in the levels below
     "head",
     "listed",
+    "filled",  # 1: a front that is filled once has been
     "top_at",  # addresses in the library: top, end, other numbers, slots (model/memory/layout.py)
     "end_at",
     "front_at",

@@ -70,7 +70,8 @@ class FrontPlan(msgspec.Struct, frozen=True):
     """The numbers of a front (docs/machine.md section 4), in blocks; 0: not of this kind.
 
     list_capacity: of all levels below level 0; spill: of level 0; promote: of level 1. levels: those below level 0.
-    has_slots: whether level 0 has slots for its blocks.
+    has_slots: whether level 0 has slots for its blocks. guard_slots: those before and behind its slots, on a page each,
+    that no access may touch.
     """
 
     kind: str
@@ -82,6 +83,7 @@ class FrontPlan(msgspec.Struct, frozen=True):
     promote: int = 0
     levels: tuple[LevelPlan, ...] = ()
     has_slots: bool = True
+    guard_slots: int = 0
 
     @property
     def slots_below(self) -> int:
