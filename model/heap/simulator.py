@@ -354,7 +354,7 @@ class Simulator:
         state.slots = arrays.grown_ints(state.slots, state.shared_slots + heaps * state.heap_slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:
-        event = self.state.events
+        event = int(self.state.fed) + index
         reason = FAULTS[self.state.fault].format(op=chunk.op[index], block=chunk.block[index], size=chunk.size[index])
         raise BadInput(f"event {event}: {reason}")
 

@@ -101,6 +101,11 @@ def derive(params: Params, stride: int) -> FrontPlan:
     return FrontPlan(NAME, capacity=capacity, refill=params.blocks, guard_slots=SLOTS_OF_A_PAGE)
 
 
+def looks_again(design: Any) -> bool:
+    """Return True: a heap that its thread got just now may have been filled."""
+    return True
+
+
 @kernel
 def promote(state: State, front: int, cls: int) -> int:
     """Return NO_BLOCK, for the first refill; nothing can serve a second."""
