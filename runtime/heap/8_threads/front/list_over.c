@@ -1,7 +1,9 @@
 /* List over further levels, slow paths: level 0 a list, as of a front that is a list alone. */
 #include "8_threads/front/list_over.h"
 
+#include "8_threads/front/filled.h"
 #include "8_threads/front/below.h"
+#include "8_threads/front/moves.h"
 #include "8_threads/thread.h"
 
 /* Blocks of level 1 move up; the first of them is returned, the next one comes out of level 0 next. */

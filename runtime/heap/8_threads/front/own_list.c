@@ -1,6 +1,7 @@
 /* A level 0 that is a list: how it is filled and emptied. */
 #include "8_threads/front/own_list.h"
 
+#include "8_threads/front/filled.h"
 #include "5_slab_policies/remote/remote.h"
 #include "6_slabs/store.h"
 #include "8_threads/large.h"

@@ -1,6 +1,7 @@
 /* A level 0 that is a stack: stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
 #include "8_threads/front/own_stack.h"
 
+#include "8_threads/front/filled.h"
 #include "8_threads/large.h"
 #include "6_slabs/store.h"
 #include "6_slabs/transfer/transfer.h"

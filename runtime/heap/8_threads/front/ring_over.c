@@ -2,6 +2,7 @@
 #include "8_threads/front/ring_over.h"
 
 #include "8_threads/front/below.h"
+#include "8_threads/front/moves.h"
 #include "8_threads/front/ring.h"
 #include "8_threads/thread.h"
 

@@ -1,7 +1,9 @@
 /* Stack over further levels, slow paths: level 0 a stack (slot[0] the oldest). */
 #include "8_threads/front/stack_over.h"
 
+#include "8_threads/front/filled.h"
 #include "8_threads/front/below.h"
+#include "8_threads/front/moves.h"
 #include "8_threads/large.h"
 #include "8_threads/thread.h"
 #include "8_threads/front/own_stack.h"
