@@ -42,10 +42,11 @@ class Function(NamedTuple):
     """A function of a class: alloc_<size> or free_<size>.
 
     leaves: the slow path that the function leaves for, empty where a fault of the processor is all
-    that leads to one; test: operator and right side of the condition for leaving ({capacity} and {name} are the class's), None if there is nothing but the
-    slow path; calls: the inline functions that it calls; hit: its hit path; hit_of_one: its hit
-    path with a capacity of 1, which the compiler simplifies more; numbers: those of the class that
-    it names besides its capacity and its blocks.
+    that leads to one; test: operator and right side of the condition for leaving ({capacity} and
+    {name} are the class's), None if there is nothing but the slow path; calls: the inline functions
+    that it calls; hit: its hit path; hit_of_one: its hit path with a capacity of 1, which the
+    compiler simplifies more; numbers: those of the class that it names besides its capacity and its
+    blocks.
     """
 
     leaves: str

@@ -85,7 +85,7 @@ def why_not_with(design: Any) -> Refusal | None:
             f"dispatch: front '{NAME}' needs functions of each class; expected 'class'", ("dispatch", "front")
         )
     if design.row("remote").OWNED:
-        words = f"remote: '{design.row('remote').NAME}' cannot go with front '{NAME}'; expected 'local_cache'"
+        words = f"remote: '{design.row('remote').NAME}' cannot go with front '{NAME}'; expected one store of all heaps"
         return Refusal(words, ("remote", "front"))
     for field in ("crash", "rounding", "background", "segregation"):
         if getattr(design, field) not in (None, "silent"):
