@@ -3,6 +3,7 @@
 import re
 import shutil
 from concurrent.futures import ThreadPoolExecutor
+from itertools import zip_longest
 from pathlib import Path
 
 import msgspec
@@ -11,7 +12,7 @@ import heapsmith
 from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.bounds import audit_bounds
 from heapsmith.codegen.build import WARNINGS, build_emitted
-from heapsmith.codegen.claims import Row, counted, exits, functions, judged
+from heapsmith.codegen.claims import NO_FREE, Row, counted, exits, functions, judged
 from heapsmith.codegen.disassembly import Listing, Unreadable, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
@@ -108,8 +109,8 @@ def claimed(text: str) -> dict[str, Hit | None]:
         counts = [Hit(*map(int, numbers)) for numbers in re.findall(COUNTS, comment)]
         if "No hit path: " in comment:
             found |= dict.fromkeys(names)
-        elif "Hit path: " in comment and len(counts) == len(names):
-            found |= zip(names, counts, strict=True)
+        elif "Hit path: " in comment and len(counts) + (NO_FREE in comment) == len(names):
+            found |= zip_longest(names, counts)
     return found
 
 

@@ -89,16 +89,22 @@ def entries(plan: Plan) -> list[tuple[str, str]]:
     ]
 
 
-def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit] | None:
-    """The claimed hit paths (allocate, free) of a class; None if its front has no hit path."""
+NO_FREE = "; free none."
+"""Of a front whose allocations alone have a hit path."""
+
+
+def hits(plan: Plan, row: ClassPlan) -> tuple[Hit, Hit | None] | None:
+    """The claimed hit paths (allocate, free) of a class; None if its front has no hit path, or its frees have none."""
     front = policy.row("front", row.front.kind).CODE
     allocate, free = ((row.front.capacity == 1 and it.hit_of_one) or it.hit for it in (front.allocate, front.free))
-    if allocate is None or free is None:
+    if allocate is None:
         return None
-    if plan.dispatch != "table":  # a miss has read hs_self
-        allocate, free = (part._replace(loads=part.loads - SELF.loads) for part in (allocate, free))
-    free = _with_count(plan, free)
-    return _with_header(plan, allocate), total(free, LEARNED) if row.resizable and not row.stack else free
+    known = SELF.loads if plan.dispatch != "table" else 0  # a miss has read hs_self
+    allocate = _with_header(plan, allocate._replace(loads=allocate.loads - known))
+    if free is None:
+        return allocate, None
+    free = _with_count(plan, free._replace(loads=free.loads - known))
+    return allocate, total(free, LEARNED) if row.resizable and not row.stack else free
 
 
 def _with_header(plan: Plan, allocate: Hit) -> Hit:
@@ -114,7 +120,9 @@ def _with_count(plan: Plan, path: Hit) -> Hit:
 def sentences(plan: Plan) -> dict[int, str]:
     """By class, the sentence about the hit paths in the comment above alloc and free."""
     return {
-        row.index: f"Hit path: alloc {both[0]}; free {both[1]}." if counted(plan, f"alloc_{row.name}") else UNCOUNTED
+        row.index: f"Hit path: alloc {both[0]}{f'; free {both[1]}.' if both[1] else NO_FREE}"
+        if counted(plan, f"alloc_{row.name}")
+        else UNCOUNTED
         for row in straight(plan)
         if (both := hits(plan, row))
     }
@@ -167,7 +175,7 @@ def dispatches(plan: Plan) -> dict[str, str]:
         own = hits(plan, plan.classes[0])
         malloc = _only_class(total(MALLOC_TEST, own[0]) if own else None)
         if plan.header_bytes:
-            free = _only_class(_free_with(plan, own[1]) if own else None)
+            free = _only_class(_free_with(plan, own[1]) if own and own[1] else None)
     return {"malloc": malloc, "free": free if counted(plan, "free") else PROBED}
 
 
@@ -232,7 +240,9 @@ def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
         table |= {"pop": (allocate,), "push": ("hs_free_large", free)}
     if plan.design.segregation:
         table |= {"malloc_from": (*table["malloc"], *(() if plan.dispatch != "table" else ("malloc_apart",)))}
-    return table | {name: (function.leaves,) for name, (_, function) in functions(plan).items()}
+    return table | {
+        name: (function.leaves,) * (function.leaves != "") for name, (_, function) in functions(plan).items()
+    }
 
 
 def struct_fields(plan: Plan) -> dict[str, dict[str, int]]:

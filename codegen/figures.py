@@ -82,8 +82,10 @@ def _enumerators(plan: Plan) -> Numbers:
     table: Numbers = {name: getattr(plan, field) for name, field in ENUMERATORS.items()}
     if plan.size_table:
         table["SIZE_CLASS_COUNT"] = len(plan.size_table)
+    table["GUARD_SLOTS"] = max(row.front.guard_slots for row in plan.classes)
     if plan.has_levels:
         table |= {"DEEPEST": DEEPEST, "LEVELS_TABLE": int(plan.has_levels_table), "BELOW_BYTES": BELOW_BYTES}
+        table["LEVELS_BUMP"] = int(plan.has_stretches_below)
     table |= {name.upper(): number for name, number in (plan.numbers | plan.bounds).items()}
     table |= {f"{room.upper()}_FIRST_LOCK": first for room, first in plan.first_locks.items()}
     table |= {f"CLASS_{row.name}": row.index for row in plan.classes}
@@ -103,8 +105,8 @@ def _tables(plan: Plan) -> dict[str, Any]:
         **({"hs_size_class": dict(enumerate(plan.size_table))} if plan.size_table else {}),
         **(_sites(plan) if plan.design.segregation else {}),
         "hs_no_heap": {
-            "top": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
-            "end": dict.fromkeys(range(1 + len(rows)), "nothing + 1"),
+            "top": dict.fromkeys(range(1 + len(rows)), None if plan.has_guards else "nothing + 1"),
+            "end": dict.fromkeys(range(1 + len(rows)), None if plan.has_guards else "nothing + 1"),
             "front": {row.index: {"held": row.front.capacity + 1} for row in rows},
         },
         **(_of_classes(plan) if plan.by_table else {}),

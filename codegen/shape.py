@@ -34,6 +34,8 @@ class Expected(NamedTuple):
 
     def __str__(self) -> str:
         leaves = " or ".join(self.exits)
+        if not self.exits:
+            return "straight line; leaves for nothing"
         return f"straight line; leaves for {leaves} if {', '.join(self.tests)}" if self.tests else f"calls {leaves}"
 
 
@@ -111,13 +113,17 @@ def header_calls(plan: Plan) -> set[str]:
 def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expected:
     """The expected content of a class's function: its own class and slot, its own capacity."""
     own = frozenset({f"CLASS_{row.name}"})
+    header = header_calls(plan) if name.startswith("alloc_") else set()
+    if not function.leaves:
+        return Expected((), (), function.calls | header, own, frozenset({0, 1}))
     if function.test is None:
         return Expected((function.leaves,), (), frozenset(), own, frozenset())
-    calls = function.calls | (header_calls(plan) if name.startswith("alloc_") else set())
+    calls = function.calls | header
     names = own | ({f"SLOT_{row.name}"} if policy.row("front", row.front.kind).CODE.has_slots else set())
     learned = f"heap->front[CLASS_{row.name}].capacity" if row.resizable else row.front.capacity
     test = function.test.format(capacity=learned, name=row.name)
-    return Expected((function.leaves,), (test,), calls, names, frozenset({0, 1, row.front.capacity, row.blocks}))
+    numbers = {0, 1, row.front.capacity, row.blocks, *(getattr(row, field) for field in function.numbers)}
+    return Expected((function.leaves,), (test,), calls, names, frozenset(numbers))
 
 
 def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
@@ -168,7 +174,8 @@ def _function(name: str, wanted: Expected, unit: Unit) -> Row:
         faults.append(f"its conditions are {', '.join(tests) or 'none'}")
     if facts.branches != len(facts.ifs):
         faults.append(f"branches {facts.branches} times")
-    leaving = Counter(call for node in facts.ifs for call in _leaves(node)) if wanted.tests else facts.calls
+    is_straight = bool(wanted.tests) or not wanted.exits
+    leaving = Counter(call for node in facts.ifs for call in _leaves(node)) if is_straight else facts.calls
     if leaving != Counter(wanted.exits):
         faults.append(f"leaves for {', '.join(leaving.elements()) or 'nothing'}")
     undeclared = facts.calls - leaving

@@ -27,3 +27,6 @@ SHRUNK = 2
 """A heap has shrunk where this many times what it has committed is less than the most that it had."""
 ROOM_SHARE = 4
 """A huge block that moved to grow has room for this share of its pages behind it."""
+
+USED_UP = 6
+"""A fault of an event (model/heap/events.py): no block is left of those that were prepared."""

@@ -47,7 +47,8 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "unmapping": tuple(policy.names("unmapping")),
     "shards": tuple(row.NAME for row in policy.TABLES["shards"] if row is not shards_nodes),
 }
-"""The fields of which a design has one row each; the fronts go by class, and every design here has them all.
+"""The fields of which a design has one row each; the fronts go by class, and every design here has them all, but those
+that are the front of each class or of none (test_prepared.py).
 
 tests/test_nodes.py gives the designs with shards nodes instead: those go with what these go with.
 """
@@ -79,9 +80,13 @@ def _level(kind: str, capacity: int, spill: int | None = None) -> dict[str, Any]
 
 NUMBERS: tuple[dict[str, Any], ...] = (
     {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2}
-    | {"levels": [_level("array_stack", 4, 2), _level("fifo_ring", 4), _level("linked_list", 5)]},
+    | {
+        "levels": [
+            *(_level(*one) for one in (("array_stack", 4, 2), ("fifo_ring", 4), ("linked_list", 5), ("bump", 6)))
+        ]
+    },
     {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1}
-    | {"levels": [_level("fifo_ring", 1), _level("array_stack", 2)]},
+    | {"levels": [_level("bump", 2), _level("fifo_ring", 1), _level("array_stack", 2)]},
     {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7}
     | {
         "levels": [
@@ -344,7 +349,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}
     slabs_serve = of["remote"].OWNED and hasattr(of["freed_blocks"], "LINKS") and hasattr(of["slab_choice"], "HAS_HOT")
     slabs_serve = slabs_serve and not (of["classifier"].HEADER_BYTES and of["hardening"].TAIL_BYTES)
-    others = [row for row in policy.choosable("front") if row not in always]
+    others = [row for row in policy.choosable("front") if row not in always and not hasattr(row, "GUARDED")]
     others = [row for row in others if slabs_serve or not hasattr(row, "why_not_with")]
     turned = [*always, *(others[(place + index) % len(others)] for place in range(len(others)))]
     fronts = [_with_numbers(row, numbers) for row in turned]

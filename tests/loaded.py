@@ -34,12 +34,17 @@ def checked_library(design: Design) -> Path:
 
     What gcc's -O2 makes of the C is asked of the release build, by the audit and of both by `verify`.
     """
-    return library_of(design, checked=True, flags=FAST_TO_BUILD)
+    return library_of(design, checked=True, flags=_flags(design))
 
 
 def unchecked_library(design: Design) -> Path:
     """The same without checks: what the C of the release build does, whatever gcc's -O2 makes of it."""
-    return library_of(design, flags=FAST_TO_BUILD)
+    return library_of(design, flags=_flags(design))
+
+
+def _flags(design: Design) -> list[str]:
+    """Those that are fast to build, but for fronts whose functions a fault may leave at any instruction."""
+    return FLAGS if make_plan(design).has_guards else FAST_TO_BUILD
 
 
 def agreement(design: Design, trace: Path, nodes: Sequence[str] = ()) -> list[Run]:

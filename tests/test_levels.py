@@ -175,3 +175,12 @@ def test_library_and_model_agree_step_by_step(remote: str) -> None:
     fields = {"sizes": [16, 32, 64, 128], "class_front": OF_EACH_KIND, "remote": remote, "shards": "off"}
     total = run(changed(load("default"), f"levels-{remote}", fields), examples=6)
     assert min(total[name] for name in ("hit0", "hit1", "hit2", "spill", "flush")) > 0
+
+
+def test_a_refill_past_a_hot_level_leaves_the_counts_of_a_list_below() -> None:
+    """The list's counts lie behind the two slots of level 0, and a refill brings more than two blocks."""
+    front = {"kind": "levels", "hot": True, "refill": 8}
+    front |= {"levels": [{"kind": kind, "capacity": room} for kind, room in ((STACK, 2), (LIST, 16), (RING, 4))]}
+    design = changed(load("default"), "hot-over-a-long-list", {"sizes": [16, 64], "front": front, "class_front": []})
+    total = run(design, examples=6)
+    assert min(total[name] for name in ("hit0", "hit1", "refilled", "spill")) > 0

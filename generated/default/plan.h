@@ -13,6 +13,7 @@ enum {
     SIZE_CLASS_COUNT = 2049,
     SMALL_LIMIT = 32768,
     DIRECT_LIMIT = 1024, /* a byte of heap.row_of for each size up to here */
+    GUARD_SLOTS = 0, /* a page of them before and behind the slots of each class, never accessible */
     HUGE_BYTES = 33554432,
     REMAP_BYTES = 131072, /* a run that must move to grow so far becomes a huge block */
     ROOM_SHARE = 4, /* of a huge block's pages: as room behind it, where it moved to grow */

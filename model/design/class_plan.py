@@ -57,7 +57,7 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
     @property
     def slots_end(self) -> int:
         """Where the slots of the class's front end in a heap's."""
-        return self.list_base + self.front.slots_below
+        return self.list_base + self.front.slots_below + self.front.guard_slots
 
     @property
     def below(self) -> list[dict[str, int]]:
@@ -72,8 +72,11 @@ class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
         ]
 
 
-def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
-    """Return the class table; with a header, the first block leaves room for its own header."""
+def class_plans(design: Design, header: int, tail: int, in_page: int) -> list[ClassPlan]:
+    """Return the class table; with a header, the first block leaves room for its own header.
+
+    in_page: the place of a heap's first slot in its page, for slots with pages of their own, a page apart.
+    """
     rows: list[ClassPlan] = []
     spare = design.row("heaps").SPARE
     slots = 2 * spare  # row 0, of no class, has a slot that stays NULL, and its spare one
@@ -87,6 +90,8 @@ def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
         smallest = rows[smaller].usable + 1 if smaller >= 0 else int(design.row("hardening").LIVE_MAP)
         front = derive_front(design.front_of(size), size)
         most = design.row("learner").most_capacity(front, numbers[index])
+        if front.guard_slots:
+            slots += 2 * front.guard_slots - (slots + 1 + front.guard_slots + in_page) % front.guard_slots
         rows.append(
             ClassPlan(
                 index=index,
@@ -103,7 +108,7 @@ def class_plans(design: Design, header: int, tail: int) -> list[ClassPlan]:
                 front=front,
                 stack=front.capacity if policy.row("front", front.kind).IS_STACK else 0,
                 slot_base=slots + 1,
-                list_base=slots + 1 + (most or front.capacity) + spare,
+                list_base=slots + 1 + (most or front.capacity) * front.has_slots + spare,
                 is_apart=not group and any(size == other for other, of in design.classes() if of),
                 resizable=most is not None,
                 numbers=numbers[index],

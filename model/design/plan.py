@@ -9,7 +9,7 @@ from heapsmith.model.constants import NEVER, PAGE
 from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, ClassPlan, class_plans, size_classes_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
-from heapsmith.model.memory.layout import Layout, layout_of
+from heapsmith.model.memory.layout import WORD, Layout, layout_of
 from heapsmith.model.policy.emitted import BEHIND_COUNTS, Field
 
 RUN_STEP_PAGES = 1024
@@ -114,6 +114,16 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return any(not row.front.has_plain_levels for row in self.classes)
 
     @property
+    def has_stretches_below(self) -> bool:
+        """Whether of some front the last level is a stretch of fresh blocks."""
+        return any(row.front.stretch_depth for row in self.classes)
+
+    @property
+    def has_guards(self) -> bool:
+        """Whether pages that no access may touch bound the slots of each class."""
+        return any(row.front.guard_slots for row in self.classes)
+
+    @property
     def by_table(self) -> bool:
         """Whether a table says what the C does for a class, since classes differ in it."""
         kinds = {row.front.kind for row in self.classes}
@@ -138,7 +148,7 @@ def make_plan(design: Design) -> Plan:
     """Return the plan of a valid design."""
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
-    classes = class_plans(design, header, tail)
+    classes = class_plans(design, header, tail, _first_slot(design))
     sized = classes[: len(design.sizes)]
     options, numbers = _options(design), _numbers(design)
     heaps = design.row("heaps")
@@ -147,6 +157,7 @@ def make_plan(design: Design) -> Plan:
     by_thread = dispatch == policy.default("heaps").DISPATCH
     inlines = stacks and heaps.DISPATCH == policy.default("heaps").DISPATCH and not design.row("hardening").LIVE_MAP
     inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
+    inlines = inlines and not any(row.front.guard_slots for row in classes)
     per_byte = by_thread and design.row("size_lookup").PER_BYTE
     direct_limit = min(sized[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0
     slots_per_heap = classes[-1].slots_end
@@ -190,13 +201,20 @@ def make_plan(design: Design) -> Plan:
     )
 
 
+def _first_slot(design: Design) -> int:
+    """Return how many slots would fit before the first slot of a heap in its page, without a table of requests."""
+    slots = _options(design)["quarantine_slots"]
+    layout = layout_of(len(design.classes()), 0, slots, 0, *_heap_words(design), PAGE)
+    return int(layout.slot) // WORD % (PAGE // WORD)
+
+
 def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
     """Return what bounds the loops of a bounded design: the most blocks of a refill and of what a front gives, and
     what rows add."""
     if not design.bounded:
         return {}
-    most_given = max(max(row.front.flush, row.room) for row in classes)
-    most_refill = max(row.front.refill for row in classes)
+    most_given = max(max(row.front.flush, row.room, row.front.stretch) for row in classes)
+    most_refill = max(max(row.front.refill, row.front.stretch) for row in classes)
     found = {"bounded": 1, "most_refill": most_refill, "most_given": most_given}
     for row in map(design.row, policy.TABLES):
         found |= row.bounds(design) if hasattr(row, "bounds") else {}

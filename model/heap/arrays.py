@@ -104,6 +104,8 @@ def class_records(plan: Plan) -> Records:
         record["capacity"] = row.front.capacity
         record["list_capacity"] = row.front.list_capacity
         record["below"] = len(row.front.levels)
+        record["stretch"] = row.front.stretch
+        record["stretch_depth"] = row.front.stretch_depth
         record["by_row"] = row.stack > 0 and plan.dispatch != "table"
         record["front"] = policy.code("front", row.front.kind)
         record["batched"] = policy.row("front", row.front.kind).BATCHED
@@ -149,7 +151,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
 def batch_room(plan: Plan) -> int:
     """Return the blocks of the largest batch: a refill, a flush with a spill, or a whole front."""
     return max(
-        max(row.front.refill, row.room + row.front.slots_below, row.front.flush + row.front.spill)
+        max(row.front.refill, row.room + row.front.slots_below + row.front.stretch, row.front.flush + row.front.spill)
         for row in plan.classes
     )
 
@@ -234,7 +236,9 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()
     longer["slots_at"] = (start + offsets.slot + layout.WORD * first).ravel()
-    opens_at_once = (classes["stack"] > 0) & ((np.arange(len(classes)) == 0) | (plan.design.row("heaps").OPENS_ALL))
+    opens_at_once = (classes["stack"] > 0) & (
+        (np.arange(len(classes)) == 0) | (plan.design.row("heaps").OPENS_ALL or plan.has_guards)
+    )
     closed_at = np.where(opens_at_once[np.newaxis, :], 0, start + offsets.slot).ravel()
     longer["closed_at"][len(fronts) :] = closed_at[len(fronts) :]
     return longer

@@ -9,7 +9,7 @@ from heapsmith.model.compile.kernel import Records
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.arrays import commit_step
-from heapsmith.model.heap.idle import levels_below
+from heapsmith.model.heap.idle import in_slots, levels_below, stretch_blocks, stretches
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.state import State
@@ -112,11 +112,12 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
     """Yield the handles of all blocks outside slabs: live, in fronts, on lists, in quarantines."""
     yield from (int(block) for block in state.blocks["handle"] if block >= 0)
     yield from map(int, plan.design.row("transfer_bytes").waiting_blocks(state))
+    slotted = in_slots(state, len(state.fronts)).tolist()
     for front, record in enumerate(state.fronts):
         most = capacity_of(state, front, front % len(state.classes))
         equal(f"front {front}: held <= capacity", bool(record["held"] <= most), True)
         base = int(record["base"])
-        for index in range(int(record["held"])):
+        for index in range(slotted[front]):
             yield int(state.slots[base + (int(record["head"]) + index) % most])
     listed = np.zeros(len(state.fronts), np.int64)
     for depth, level in enumerate(levels_below(state, len(state.fronts)), 1):
@@ -124,6 +125,11 @@ def _handles(state: State, plan: Plan) -> Iterator[int]:
             equal(f"front {front}: level {depth} holds its capacity at most", held <= room, True)
             listed[front] += held
             yield from (int(state.slots[base + (head + index) % room]) for index in range(held))
+    for front, first, length in stretches(state, len(state.fronts)):
+        room = int(state.classes[front % len(state.classes)]["stretch"])
+        equal(f"front {front}: a stretch within its capacity", length <= room, True)
+        listed[front] += length * int(state.classes[front % len(state.classes)]["stretch_depth"] > 0)
+        yield from stretch_blocks(first, length)
     equal("blocks below level 0, by front", state.fronts["listed"].tolist(), listed.tolist())
     for heap in range(state.heaps_made):
         yield from _quarantined(state, plan, heap)

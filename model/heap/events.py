@@ -330,5 +330,5 @@ def run(state: State, start: int) -> int:
             charge(state, event, int(kind <= FREE_SIZED), old, handle)
         note(state, is_death)
         if state.full == 1:
-            return event + 1
+            return event + int(state.fault == 0)
     return len(state.op)

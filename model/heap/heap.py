@@ -99,7 +99,7 @@ def give_front(state: State, heap: int, front: int, cls: int) -> None:
     two = one + held_at(state, front, cls, 2)
     front_drain_lines(state, front, cls)
     drained = front_drain(state, front, cls)
-    give_level(state, heap, 0, zero)
+    give_level(state, heap, 0, min(zero, drained))
     give_level(state, heap, zero, one)
     give_level(state, heap, one, two)
     give_level(state, heap, two, drained)

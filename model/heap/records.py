@@ -89,6 +89,7 @@ SCALARS = record_type(
     "live_bytes",  # bytes asked for
     "live_block_bytes",
     "live_blocks",
+    "stretched",  # 1: the last refill brought fresh blocks, one behind the other, for such a level
     "failed_refills",  # refills without room in the slab span
     "failed_runs",  # runs without room in the run span
     *(field for peak in PEAKS for field in peak),
@@ -131,6 +132,8 @@ CLASS = record_type(
     "capacity",
     "list_capacity",
     "below",  # levels below level 0
+    "stretch",  # the most fresh blocks, one behind the other, that a miss brings; 0: no level has them
+    "stretch_depth",  # the level below level 0 that has them
     *(f"{batch}_batch" for batch in BATCHES),
     "topped",  # blocks that the helper took from the store
     *COUNTS,
@@ -149,6 +152,7 @@ FRONT = record_type(
     "held",  # blocks in level 0; the place of a ring's oldest; blocks in the levels below
     "head",
     "listed",
+    "filled",  # 1: a front that is filled once has been
     "top_at",  # addresses in the library: top, end, other numbers, slots (model/memory/layout.py)
     "end_at",
     "front_at",

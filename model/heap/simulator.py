@@ -11,7 +11,7 @@ import numpy as np
 from heapsmith.model import policy
 from heapsmith.model.compile import kernel
 from heapsmith.model.compile.kernel import Bytes, Ints, Numbers, Records
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import PAGE, USED_UP
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import arrays, check, records
@@ -39,6 +39,7 @@ FAULTS = {
     NO_SUCH_OPERATION: "operation {op} is not one of 0 to 7",
     NEGATIVE_SIZE: "size {size} is negative",
     TOO_LARGE: f"size {{size}} is too large to follow what is touched; expected at most {HUGE_SLOT_BYTES}",
+    USED_UP: "no block is left for {size} bytes of those that the front took before; expected fewer live blocks",
 }
 
 ASSUMED_PROCESSORS = 4
@@ -362,7 +363,7 @@ class Simulator:
         state.slots = arrays.grown_ints(state.slots, state.shared_slots + heaps * state.heap_slots, 0)
 
     def _refuse(self, chunk: Chunk, index: int) -> None:
-        event = self.state.events
+        event = int(self.state.fed) + index
         reason = FAULTS[self.state.fault].format(op=chunk.op[index], block=chunk.block[index], size=chunk.size[index])
         raise BadInput(f"event {event}: {reason}")
 

@@ -155,12 +155,12 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     flushed = front_push(state, front, cls, block)
     if state.classes[cls]["by_row"] == 0:
         branch(state.listener, FREE_SERVED, int(flushed == 0))
-    if flushed == 0 or state.classes[cls]["capacity"] > 0:
+    if flushed == 0 or state.classes[cls]["flush_batch"] > 0:
         counted_push_lines(state, heap, cls)
     if flushed == 0:
         return 0
     takes(state.listener, FLUSH)
-    if state.classes[cls]["capacity"] == 0:
+    if state.classes[cls]["flush_batch"] == 0:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)
     looks = state.locks_batch_keep
     if not keep_batch(state, heap, cls, flushed):

@@ -7,5 +7,5 @@ LEVEL_NUMBERS = 6
 KIND, CAPACITY, OUT, UP, AT, APART = range(LEVEL_NUMBERS)
 """Numbers of a level. AT: its first block, in slots from the front's first. APART: 1 with counts of its own."""
 
-NO_LEVEL, STACK, RING, LIST = range(4)
+NO_LEVEL, STACK, RING, LIST, BUMP = range(5)
 """The kinds of levels."""

@@ -36,12 +36,16 @@ from heapsmith.model.parts.slabs import acquire, retire
 
 @kernel
 def take(state: State, heap: int, cls: int) -> int:
-    """Take a refill from the heap's store into `moved`; return how many (fewer: full span)."""
+    """Take a refill from the heap's store into `moved`; return how many (fewer: full span).
+
+    A front that has fresh blocks one behind the other gets them instead, where the slab has no freed block that serves.
+    """
+    most = int(state.classes[cls]["stretch"])
     heaps_shard_lines(state, heap, 0)
     lock_store(state, store_of(state, heap, cls))
     locks = uncounted(state)
     state.stage = OWN
-    taken = take_blocks(state, heap, cls, int(state.classes[cls]["refill_batch"]))
+    taken = take_blocks(state, heap, cls, int(state.classes[cls]["refill_batch"]), most)
     count_take(state, locks)
     state.classes[cls]["refill"] += 1
     state.classes[cls]["refilled"] += taken
@@ -49,8 +53,11 @@ def take(state: State, heap: int, cls: int) -> int:
 
 
 @kernel
-def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
-    """Take `want` blocks from the heap's store, whose lock the caller has, into `moved`; return how many."""
+def take_blocks(state: State, heap: int, cls: int, want: int, most: int) -> int:
+    """Take `want` blocks from the heap's store, whose lock the caller has, into `moved`; return how many.
+
+    most: not 0: up to so many fresh blocks of one slab instead, unless a freed block of it serves.
+    """
     store = store_of(state, heap, cls)
     left = want
     row = class_at(cls)
@@ -69,8 +76,13 @@ def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
         visit_lines(state, slab)
         touch(state.listener, counts + layout.COUNT_CARVE, 1)
         touch(state.listener, counts + layout.COUNT_REUSE, 1)
-        left -= take_freed(state, slab, cls, want - left, left)
-        left -= take_fresh(state, slab, cls, want - left, left)
+        if most > 0 and left == want and not has_freed(state, slab):
+            want = take_fresh(state, slab, cls, 0, most)
+            left = 0
+            state.stretched = 1
+        else:
+            left -= take_freed(state, slab, cls, want - left, left)
+            left -= take_fresh(state, slab, cls, want - left, left)
         if not is_available(state, slab, cls):
             choice_remove(state, store, slab)
             state.slab_removes += 1
@@ -81,11 +93,17 @@ def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
 
 
 @hit_path
+def has_freed(state: State, slab: int) -> bool:
+    """Return whether a slab has a freed block that serves."""
+    return bool(state.slabs[slab]["freed"] > 0 and freed_serves(state))
+
+
+@hit_path
 def is_available(state: State, slab: int, cls: int) -> bool:
     """Return whether a slab has a block for a take."""
     if state.slabs[slab]["carved"] < state.classes[cls]["blocks"]:
         return True
-    return bool(state.slabs[slab]["freed"] > 0 and freed_serves(state))
+    return has_freed(state, slab)
 
 
 @hit_path

@@ -41,10 +41,12 @@ NO_CALLS = frozenset[str]()
 class Function(NamedTuple):
     """A function of a class: alloc_<size> or free_<size>.
 
-    leaves: the slow path that the function leaves for; test: operator and right side of the
-    condition for leaving ({capacity} and {name} are the class's), None if there is nothing but the
-    slow path; calls: the inline functions that it calls; hit: its hit path; hit_of_one: its hit
-    path with a capacity of 1, which the compiler simplifies more.
+    leaves: the slow path that the function leaves for, empty where a fault of the processor is all
+    that leads to one; test: operator and right side of the condition for leaving ({capacity} and
+    {name} are the class's), None if there is nothing but the slow path; calls: the inline functions
+    that it calls; hit: its hit path; hit_of_one: its hit path with a capacity of 1, which the
+    compiler simplifies more; numbers: those of the class that it names besides its capacity and its
+    blocks.
     """
 
     leaves: str
@@ -52,6 +54,7 @@ class Function(NamedTuple):
     calls: frozenset[str] = NO_CALLS
     hit: Hit | None = None
     hit_of_one: Hit | None = None
+    numbers: tuple[str, ...] = ()
 
 
 class FrontCode(NamedTuple):
@@ -71,7 +74,7 @@ class FrontCode(NamedTuple):
     @property
     def has_hits(self) -> bool:
         """Whether its functions do anything but call the slow paths."""
-        return self.allocate.test is not None
+        return self.allocate.hit is not None
 
 
 FULL = ">= {capacity}"

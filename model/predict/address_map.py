@@ -9,7 +9,7 @@ import numpy.typing as npt
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.idle import levels_below
+from heapsmith.model.heap.idle import in_slots, levels_below, stretch_blocks, stretches
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
@@ -156,10 +156,15 @@ def _idle(state: State, plan: Plan) -> I64:
     most = np.maximum(1, classes["capacity"][cls])
     if any(row.resizable for row in plan.classes):
         most = np.array([max(1, capacity_of(state, front, one)) for front, one in enumerate(cls.tolist())], np.int64)
-    first = _places(fronts["base"], fronts["head"], fronts["held"], most)
+    first = _places(fronts["base"], fronts["head"], in_slots(state, len(fronts)), most)
     below = [_places(one.base, one.head, one.held, one.room) for one in levels_below(state, len(fronts))]
     third = plan.design.row("transfer_bytes").waiting_blocks(state)
-    found: I64 = np.concatenate([state.slots[np.concatenate([first, *below])], third])
+    fresh = [
+        block
+        for _, first_block, length in stretches(state, len(fronts))
+        for block in stretch_blocks(first_block, length)
+    ]
+    found: I64 = np.concatenate([state.slots[np.concatenate([first, *below])], third, np.array(fresh, np.int64)])
     return found
 
 

@@ -102,7 +102,9 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         popped, pushed = of["hit0"][i], of["push"][i] - of["drained"][i]
         own = f"table.{front}" if row.stack and plan.dispatch == "table" else front
         yield f"alloc.{own}", popped
-        yield f"free.{own}", pushed + (of["direct"][i] if front == NO_FRONT.NAME else 0)
+        yield f"free.{own}", pushed
+        if policy.row("front", front).CODE.free == NO_FRONT.CODE.free:
+            yield f"free.{NO_FRONT.NAME}", of["direct"][i]
         yield "free.remote", of["remote"][i]
         yield f"free.remote.{remote}", of["remote"][i]
         allocs = popped + of["hit1"][i] + of["refill"][i]

@@ -156,7 +156,7 @@ def top_up(state: State, cls: int) -> None:
 @kernel
 def add_batch(state: State, cls: int) -> bool:
     """Take a batch from the store, which comes out in the order of the take; False: the span is full."""
-    taken = take_blocks(state, HELPER, cls, int(state.classes[cls]["flush_batch"]))
+    taken = take_blocks(state, HELPER, cls, int(state.classes[cls]["flush_batch"]), 0)
     touch(state.listener, layout.TOTAL_TOPPED, 1)
     state.background_blocks += taken
     state.classes[cls]["topped"] += taken

@@ -7,6 +7,7 @@ design file: a module with SPELLS is, which has the Params of such rows, and `ro
 """
 
 from types import ModuleType
+from typing import Any
 
 import msgspec
 
@@ -34,6 +35,11 @@ DEFAULTS = {
 def speller_of(params: msgspec.Struct) -> ModuleType:
     """Return the module that has these Params."""
     return next(one for one in (*ROWS, *SPELLINGS) if getattr(one, "Params", None) is type(params))
+
+
+def is_guarded(design: Any) -> bool:
+    """Return whether pages that no access may touch bound the arrays of a design's fronts."""
+    return any(getattr(row_of(design.front_of(size)), "GUARDED", False) for size in design.sizes)
 
 
 def row_of(params: msgspec.Struct) -> ModuleType:

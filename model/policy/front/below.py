@@ -2,7 +2,7 @@
 
 The numbers of a level are in `levels`, its blocks in `slots`. The front's record counts the blocks of all of them
 (`listed`). That is all where the only one is a list; else each has two slots before its first block: how many it
-holds, and the place of a ring's oldest.
+holds, and the place of a ring's oldest or the next block of a bump's stretch, which has no other slots.
 Kernels that move blocks between more levels than one touch their lines themselves, since what a move touches depends
 on the move before it: those of designs with a table of levels (`levels_table`).
 """
@@ -12,7 +12,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import block_at, class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
-from heapsmith.model.parts.levels import APART, AT, CAPACITY, DEEPEST, KIND, LEVEL_NUMBERS, OUT, RING, STACK, UP
+from heapsmith.model.parts.levels import APART, AT, BUMP, CAPACITY, DEEPEST, KIND, LEVEL_NUMBERS, OUT, RING, STACK, UP
 from heapsmith.model.policy.front.common import links_lines, list_lines, overflow_lines
 
 
@@ -53,6 +53,11 @@ def pop_below(state: State, front: int, cls: int, depth: int) -> int:
         at = int(state.slots[place - 1])
         state.slots[place - 1] = (at + 1) & (number(state, cls, depth, CAPACITY) - 1)
     hold_below(state, front, cls, depth, held)
+    if number(state, cls, depth, KIND) == BUMP:
+        block = int(state.slots[place - 1])
+        state.slots[place - 1] = block + (1 << layout.INDEX_SHIFT)
+        place_lines(state, front, cls, depth, at, block)
+        return block
     block = int(state.slots[place + at])
     place_lines(state, front, cls, depth, at, block)
     return block
@@ -121,6 +126,12 @@ def supply(state: State, heap_counts: int, front: int, cls: int) -> int:
     if depth == 3:
         state.hit3 += 1
         touch(state.listener, layout.TOTAL_HIT3, 1)
+    return hand_up(state, front, cls, depth)
+
+
+@kernel
+def hand_up(state: State, front: int, cls: int, depth: int) -> int:
+    """Let a level hand some of its blocks up, as far as level 1; return how many that holds."""
     while depth > 1:
         count = min(number(state, cls, depth, UP), held_below(state, front, cls, depth))
         for index in range(count):
@@ -134,10 +145,33 @@ def supply(state: State, heap_counts: int, front: int, cls: int) -> int:
 def promoted(state: State, front: int, cls: int) -> int:
     """Move the batch of a promotion from level 1 to `moved`, in the order in which it comes up; return how many."""
     heap = front // state.class_count
-    batch = min(supply(state, count_at(state, heap, cls), front, cls), int(state.classes[cls]["promote_batch"]))
+    return to_level_0(state, front, cls, supply(state, count_at(state, heap, cls), front, cls))
+
+
+@kernel
+def to_level_0(state: State, front: int, cls: int, held: int) -> int:
+    """Move the batch of a promotion from level 1, which has `held` blocks, to `moved`; return how many."""
+    batch = min(held, int(state.classes[cls]["promote_batch"]))
     for index in range(batch):
         state.moved[index] = pop_below(state, front, cls, 1)
     return batch
+
+
+@kernel
+def stretch_promoted(state: State, front: int, cls: int, count: int) -> int:
+    """Let the last level have the stretch in `moved`, and promote from there, to `moved`; return how many."""
+    last = int(state.classes[cls]["below"])
+    state.stretched = 0
+    look_below_lines(state, front, cls, last)
+    state.slots[first_place(state, front, cls, last) - 1] = state.moved[0]
+    hold_below(state, front, cls, last, count)
+    return to_level_0(state, front, cls, hand_up(state, front, cls, last))
+
+
+@kernel
+def takers(state: State, cls: int) -> int:
+    """Return how many levels below level 0 take freed blocks: all but a bump, which is the last."""
+    return int(state.classes[cls]["below"]) - int(state.classes[cls]["stretch_depth"] > 0)
 
 
 @kernel
@@ -147,7 +181,9 @@ def make_room(state: State, front: int, cls: int) -> int:
     The last level's go to `moved`.
     """
     counts = count_at(state, front // state.class_count, cls)
-    last, depth, more, flushed = int(state.classes[cls]["below"]), 1, int(state.classes[cls]["spill_batch"]), 0
+    last, depth, more, flushed = takers(state, cls), 1, int(state.classes[cls]["spill_batch"]), 0
+    if last == 0:
+        return 0
     look_below_lines(state, front, cls, 1)
     while depth <= last and held_below(state, front, cls, depth) + more > number(state, cls, depth, CAPACITY):
         more = min(number(state, cls, depth, OUT), held_below(state, front, cls, depth))
@@ -173,11 +209,19 @@ def make_room(state: State, front: int, cls: int) -> int:
 
 
 @kernel
-def spill_below(state: State, front: int, cls: int, first: int, end: int) -> None:
-    """Push moved[first] to moved[end - 1] on level 1, which has room, and count a spill."""
+def spill_below(state: State, front: int, cls: int, first: int, end: int) -> int:
+    """Push moved[first] to moved[end - 1] on level 1, which has room, and count a spill; return how many are flushed.
+
+    Where no level below takes them they are flushed themselves.
+    """
+    if takers(state, cls) == 0:
+        state.classes[cls]["flush"] += 1
+        state.classes[cls]["flushed"] += end
+        return end
     for index in range(first, end):
         push_below(state, front, cls, 1, int(state.moved[index]))
     state.classes[cls]["spill"] += 1
+    return first
 
 
 @kernel
@@ -219,7 +263,8 @@ def place_lines(state: State, front: int, cls: int, depth: int, at: int, block: 
                 list_lines(state, front, layout.FRONT_LISTED)
             else:
                 touch_bytes(state.listener, slot_at(state, front, cls, depth, -2), 2 * layout.WORD, 1)
-            touch(state.listener, block_at(state, block), 1)
+            if number(state, cls, depth, KIND) != BUMP:
+                touch(state.listener, block_at(state, block), 1)
 
 
 @kernel
@@ -267,6 +312,9 @@ def drain_below_lines(state: State, front: int, cls: int) -> None:
 @kernel
 def spill_overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch the counters of a spill, and of a flush if level 1 has no room for the spill."""
+    if takers(state, cls) == 0:
+        overflow_lines(state, heap, front, cls)
+        return
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_SPILL, 1)
     if state.levels_table == 0:
         spill = int(state.classes[cls]["spill_batch"])

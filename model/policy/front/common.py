@@ -9,6 +9,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import NO_BLOCK, block_at, class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.parts.levels import BUMP
 from heapsmith.model.parts.slab_questions import transfer_lines
 from heapsmith.model.parts.stacks import open_lines, row_pop_lines
 from heapsmith.model.policy.emitted import SELF, FrontCode, Function, Hit, total
@@ -59,11 +60,18 @@ class LevelPlan(msgspec.Struct, frozen=True):
     at: int
     is_apart: bool
 
+    @property
+    def slots(self) -> int:
+        """The slots of its blocks: fresh ones, one behind the other, need none."""
+        return 0 if self.code == BUMP else self.capacity
+
 
 class FrontPlan(msgspec.Struct, frozen=True):
     """The numbers of a front (docs/machine.md section 4), in blocks; 0: not of this kind.
 
     list_capacity: of all levels below level 0; spill: of level 0; promote: of level 1. levels: those below level 0.
+    has_slots: whether level 0 has slots for its blocks. guard_slots: those before and behind its slots, on a page each,
+    that no access may touch.
     """
 
     kind: str
@@ -74,11 +82,23 @@ class FrontPlan(msgspec.Struct, frozen=True):
     spill: int = 0
     promote: int = 0
     levels: tuple[LevelPlan, ...] = ()
+    has_slots: bool = True
+    guard_slots: int = 0
 
     @property
     def slots_below(self) -> int:
         """The slots of the levels below level 0."""
-        return self.levels[-1].at + self.levels[-1].capacity if self.levels else 0
+        return self.levels[-1].at + self.levels[-1].slots if self.levels else 0
+
+    @property
+    def stretch_depth(self) -> int:
+        """The level below level 0 that is a bump; 0: none is."""
+        return len(self.levels) if self.levels and self.levels[-1].code == BUMP else 0
+
+    @property
+    def stretch(self) -> int:
+        """The most blocks of a stretch; 0: no level has one."""
+        return self.levels[-1].capacity if self.stretch_depth else 0 if self.has_slots else self.capacity
 
     @property
     def has_plain_levels(self) -> bool:

@@ -17,6 +17,7 @@ from heapsmith.model.policy.front.below import (
     promoted_lines,
     push_below,
     room_lines,
+    stretch_promoted,
 )
 from heapsmith.model.policy.front.common import links_lines, list_lines, slots_lines, stack_code, stack_push
 
@@ -51,8 +52,11 @@ def promote(state: State, front: int, cls: int) -> int:
 
 @kernel
 def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
-    """Put moved[first] to moved[count - 1] into an empty level 1; they come up in this order."""
-    fill_below(state, front, cls, 1, first, count)
+    """Put moved[first] to moved[count - 1] into an empty level 1; a stretch goes to the last, and is promoted."""
+    if state.stretched > 0:
+        stretch_promoted(state, front, cls, count)
+    else:
+        fill_below(state, front, cls, 1, first, count)
 
 
 @kernel
@@ -82,6 +86,8 @@ def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
 @kernel
 def fill_lines(state: State, front: int, cls: int, count: int) -> None:
     """Touch what a refill touches: all blocks pass through slots; all but the first become part of level 1."""
+    if state.stretched > 0:
+        return
     if number(state, cls, 1, KIND) == LIST:
         slots_lines(state, front, cls, count, layout.CLASS_REFILL)
         if count > 1 and state.levels_table == 0:

@@ -7,9 +7,11 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import FrontCode
 from heapsmith.model.policy.front import below, linked_list
-from heapsmith.model.policy.front.below import drain_below, make_room, promoted, spill_below
+from heapsmith.model.policy.front.below import drain_below, make_room, promoted, spill_below, stretch_promoted
 from heapsmith.model.policy.front.common import links_lines, list_lines, stack_fill, stack_pop, stack_push
 from heapsmith.model.policy.front.linked_list import newest_lines, surplus
+
+fill_list_lines = linked_list.fill_lines
 
 NAME = "list_over"
 RARE = True
@@ -32,14 +34,19 @@ COSTS = {  # an estimate: those of a linked list alone
     f"flush.block.{NAME}": 0.00,
 }
 
-pop_lines, look_lines, fill_lines = linked_list.pop_lines, linked_list.look_lines, linked_list.fill_lines
+pop_lines, look_lines = linked_list.pop_lines, linked_list.look_lines
 level_held, overflow_lines = below.held_below, below.spill_overflow_lines
 
 
 @kernel
 def promote(state: State, front: int, cls: int) -> int:
     """Move a batch from level 1 to an empty level 0; return its first, or NO_BLOCK."""
-    batch = promoted(state, front, cls)
+    return put_up(state, front, cls, promoted(state, front, cls))
+
+
+@kernel
+def put_up(state: State, front: int, cls: int, batch: int) -> int:
+    """Put a promotion's batch from `moved` into an empty level 0, but for its first; return that, or NO_BLOCK."""
     if batch == 0:
         return NO_BLOCK
     touch(state.listener, class_at(cls) + layout.CLASS_PROMOTE, 0)
@@ -49,6 +56,22 @@ def promote(state: State, front: int, cls: int) -> int:
     first = int(state.moved[0])
     stack_fill(state, front, cls, 1, batch)
     return first
+
+
+@kernel
+def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
+    """Put moved[first] to moved[count - 1] into an empty level 0; a stretch goes to the last level, and is promoted."""
+    if state.stretched > 0:
+        put_up(state, front, cls, stretch_promoted(state, front, cls, count))
+    else:
+        stack_fill(state, front, cls, first, count)
+
+
+@kernel
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch what a refill touches; a promotion touches its lines itself."""
+    if state.stretched == 0:
+        fill_list_lines(state, front, cls, count)
 
 
 @kernel
@@ -62,7 +85,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
         taken = flushed + count
         for index in range(flushed, taken):
             state.moved[index] = stack_pop(state, front, cls)
-        spill_below(state, front, cls, flushed, taken)
+        flushed = spill_below(state, front, cls, flushed, taken)
     stack_push(state, front, block)
     state.classes[cls]["push"] += 1
     return flushed

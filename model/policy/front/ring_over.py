@@ -14,9 +14,12 @@ from heapsmith.model.policy.front.below import (
     promoted_lines,
     room_lines,
     spill_below,
+    stretch_promoted,
 )
 from heapsmith.model.policy.front.common import links_lines
-from heapsmith.model.policy.front.ring import append, fill, oldest_lines, pop_oldest, put_lines, ring_code
+from heapsmith.model.policy.front.ring import append, oldest_lines, pop_oldest, put_lines, ring_code
+
+fill_ring, fill_ring_lines = ring.fill, ring.fill_lines
 
 NAME = "ring_over"
 RARE = True
@@ -36,20 +39,41 @@ COSTS = {
 
 
 pop = ring.pop
-pop_lines, look_lines, fill_lines = ring.pop_lines, ring.look_lines, ring.fill_lines
+pop_lines, look_lines = ring.pop_lines, ring.look_lines
 
 
 @kernel
 def promote(state: State, front: int, cls: int) -> int:
     """Move a batch from level 1 to an empty level 0; return its first, or NO_BLOCK."""
-    batch = promoted(state, front, cls)
+    return put_up(state, front, cls, promoted(state, front, cls))
+
+
+@kernel
+def put_up(state: State, front: int, cls: int, batch: int) -> int:
+    """Put a promotion's batch from `moved` into an empty level 0, but for its first; return that, or NO_BLOCK."""
     if batch == 0:
         return NO_BLOCK
     if state.levels_table > 0:
         raise_lines(state, front, cls, batch)
     first = int(state.moved[0])
-    fill(state, front, cls, 1, batch)
+    fill_ring(state, front, cls, 1, batch)
     return first
+
+
+@kernel
+def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
+    """Put moved[first] to moved[count - 1] into an empty level 0; a stretch goes to the last level, and is promoted."""
+    if state.stretched > 0:
+        put_up(state, front, cls, stretch_promoted(state, front, cls, count))
+    else:
+        fill_ring(state, front, cls, first, count)
+
+
+@kernel
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch what a refill touches; a promotion touches its lines itself."""
+    if state.stretched == 0:
+        fill_ring_lines(state, front, cls, count)
 
 
 @kernel
@@ -59,7 +83,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = make_room(state, front, cls)
         spilled = pop_oldest(state, front, cls, int(state.classes[cls]["spill_batch"]), flushed)
-        spill_below(state, front, cls, flushed, spilled)
+        flushed = spill_below(state, front, cls, flushed, spilled)
     append(state, front, cls, block)
     state.classes[cls]["push"] += 1
     return flushed

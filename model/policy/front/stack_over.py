@@ -14,6 +14,7 @@ from heapsmith.model.policy.front.below import (
     promoted_lines,
     room_lines,
     spill_below,
+    stretch_promoted,
 )
 from heapsmith.model.policy.front.common import (
     links_lines,
@@ -21,6 +22,7 @@ from heapsmith.model.policy.front.common import (
     stack_code,
     stack_drain_lines,
     stack_fill,
+    stack_fill_lines,
     stack_push,
     stack_shift,
 )
@@ -47,7 +49,12 @@ COSTS = {
 @kernel
 def promote(state: State, front: int, cls: int) -> int:
     """Move a batch from level 1 to an empty level 0; return its first, or NO_BLOCK."""
-    batch = promoted(state, front, cls)
+    return put_up(state, front, cls, promoted(state, front, cls))
+
+
+@kernel
+def put_up(state: State, front: int, cls: int, batch: int) -> int:
+    """Put a promotion's batch from `moved` into an empty level 0, but for its first; return that, or NO_BLOCK."""
     if batch == 0:
         return NO_BLOCK
     if state.levels_table > 0:
@@ -58,13 +65,29 @@ def promote(state: State, front: int, cls: int) -> int:
 
 
 @kernel
+def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
+    """Put moved[first] to moved[count - 1] into an empty level 0; a stretch goes to the last level, and is promoted."""
+    if state.stretched > 0:
+        put_up(state, front, cls, stretch_promoted(state, front, cls, count))
+    else:
+        stack_fill(state, front, cls, first, count)
+
+
+@kernel
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch what a refill touches; a promotion touches its lines itself."""
+    if state.stretched == 0:
+        stack_fill_lines(state, front, cls, count)
+
+
+@kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
     """Free: `block` becomes the newest; a full level 0 first spills; return the number flushed."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = make_room(state, front, cls)
         spilled = stack_shift(state, front, int(state.classes[cls]["spill_batch"]), flushed)
-        spill_below(state, front, cls, flushed, spilled)
+        flushed = spill_below(state, front, cls, flushed, spilled)
     stack_push(state, front, block)
     state.classes[cls]["push"] += 1
     return flushed

@@ -4,6 +4,7 @@ from typing import Any
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.state import State
+from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import SELF, Hit, total
 from heapsmith.model.policy.front.common import stack_shift
 
@@ -27,7 +28,7 @@ FRONTS = "front"
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"counts": "one_writer", "stacks": "later"}
+    return {"counts": "one_writer", "stacks": "at_once" if front.is_guarded(design) else "later"}
 
 
 @kernel

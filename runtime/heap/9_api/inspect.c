@@ -48,7 +48,7 @@ static void check_fronts(struct heap *heap)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         check(hs_held(heap, class) <= hs_capacity(heap, class), "held <= capacity");
-        check(stack_slots(heap, class)[-1] == NULL, "below a stack's oldest block lies NULL");
+        check(GUARD_SLOTS > 0 || stack_slots(heap, class)[-1] == NULL, "below a stack's oldest block lies NULL");
         if (hs_class[class].stack > 0 && stack_is_open(heap, class))
             check(heap->end[1 + class] == stack_slots(heap, class) + hs_capacity(heap, class), "a stack ends where it is full");
         else

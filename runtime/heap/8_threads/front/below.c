@@ -3,6 +3,7 @@
 
 #include "5_slab_policies/remote/remote.h"
 #include "6_slabs/store.h"
+#include "6_slabs/stretch.h"
 #include "8_threads/large.h"
 
 #include <string.h>
@@ -10,6 +11,12 @@
 static unsigned levels_below(unsigned class)
 {
     return LEVELS_TABLE ? hs_below[class].levels : 1;
+}
+
+/* Those that take freed blocks. */
+static unsigned levels_taking(unsigned class)
+{
+    return levels_below(class) - below_bumps(class);
 }
 
 static uint32_t level_kind(unsigned class, unsigned depth)
@@ -76,6 +83,8 @@ void *below_pop(struct heap *heap, unsigned class, unsigned depth)
         *list = link_take(first);
         return first;
     }
+    if (LEVELS_BUMP && level_kind(class, depth) == LEVEL_BUMP)
+        return hs_bumped(&level_record(heap, class, depth)->list, hs_class[class].stride);
     void **slot = level_slots(heap, class, depth);
     if (level_kind(class, depth) == LEVEL_STACK)
         return slot[level_held(heap, class, depth)];
@@ -123,6 +132,16 @@ static void fill_from(struct heap *heap, unsigned class, unsigned depth, unsigne
     level_gain(heap, class, depth, blocks);
 }
 
+/* A level hands some of its blocks up, as far as level 1, which is empty: the blocks of that. */
+static uint32_t hand_up(struct heap *heap, unsigned class, unsigned depth)
+{
+    for (; depth > 1; depth--) {
+        uint32_t held = level_held(heap, class, depth), up = hs_below[class].level[depth - 1].up;
+        fill_from(heap, class, depth - 1, depth, up < held ? up : held);
+    }
+    return level_held(heap, class, 1);
+}
+
 uint32_t below_supply(struct heap *heap, unsigned class)
 {
     unsigned depth = 1;
@@ -135,11 +154,19 @@ uint32_t below_supply(struct heap *heap, unsigned class)
         count_shared(&hs_count.hit2, 1);
     if (depth == 3)
         count_shared(&hs_count.hit3, 1);
-    for (; depth > 1; depth--) {
-        uint32_t held = level_held(heap, class, depth), up = hs_below[class].level[depth - 1].up;
-        fill_from(heap, class, depth - 1, depth, up < held ? up : held);
-    }
-    return level_held(heap, class, 1);
+    return hand_up(heap, class, depth);
+}
+
+uint32_t below_carve(struct heap *heap, unsigned class, void **blocks, uint32_t *taken)
+{
+    const unsigned last = levels_below(class);
+    struct stretch stretch;
+    *taken = hs_carve(heap, class, blocks, hs_class[class].refill, level_capacity(class, last), &stretch);
+    if (stretch.blocks == 0)
+        return 0;
+    level_record(heap, class, last)->list = stretch.first;
+    level_gain(heap, class, last, stretch.blocks);
+    return hand_up(heap, class, last);
 }
 
 /* The place of the block that leaves next to make room, where `gone` have left before it and have not been closed up. */
@@ -176,7 +203,7 @@ static uint32_t level_leaves(struct heap *heap, unsigned class, unsigned depth)
 
 bool below_make_room(struct heap *heap, unsigned class, uint32_t more)
 {
-    unsigned depth = 1, last = levels_below(class);
+    unsigned depth = 1, last = levels_taking(class);
     while (depth <= last && level_held(heap, class, depth) + more > level_capacity(class, depth)) {
         more = level_leaves(heap, class, depth);
         depth++;
@@ -186,9 +213,11 @@ bool below_make_room(struct heap *heap, unsigned class, uint32_t more)
         depth = last;
         count_own(&heap->count[class].flush, 1);
         count_own(&heap->count[class].flushed, more);
-        level_give(heap, class, last, more);
+        if (last > 0) /* else they leave level 0 */
+            level_give(heap, class, last, more);
     }
-    while (--depth >= 1) {
+    while (depth > 1) {
+        depth--;
         uint32_t leaving = level_leaves(heap, class, depth);
         count_own(&heap->count[class].spill, 1);
         for (uint32_t gone = 0; gone < leaving; gone++)
@@ -208,8 +237,13 @@ void below_drain(struct heap *heap, unsigned class)
 void *below_fill(struct heap *heap, unsigned class)
 {
     const bool listed = level_kind(class, 1) == LEVEL_LIST;
-    void **taken = listed ? stack_slots(heap, class) : level_slots(heap, class, 1); /* a list leaves its slots to the refill */
-    uint32_t blocks = hs_take(heap, class, taken, hs_class[class].refill);
+    /* A list leaves its slots to the refill. */
+    void **taken = level_is_apart(class, 1) ? level_slots(heap, class, 1) : stack_slots(heap, class);
+    uint32_t blocks;
+    if (!below_bumps(class))
+        blocks = hs_take(heap, class, taken, hs_class[class].refill);
+    else if (below_carve(heap, class, taken, &blocks) > 0)
+        return below_pop(heap, class, 1);
     if (blocks == 0)
         return hs_alloc_run_for(class);
     if (listed) {

@@ -1,13 +1,14 @@
 /* List over further levels, slow paths: level 0 a list, as of a front that is a list alone. */
 #include "8_threads/front/list_over.h"
 
+#include "8_threads/front/filled.h"
 #include "8_threads/front/below.h"
+#include "8_threads/front/moves.h"
 #include "8_threads/thread.h"
 
 /* Blocks of level 1 move up; the first of them is returned, the next one comes out of level 0 next. */
-static void *list_promote(struct heap *heap, unsigned class, uint32_t held)
+static void *list_promote(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    const uint32_t most = hs_class[class].promote, blocks = most < held ? most : held;
     struct front *front = &heap->front[class];
     void *first = below_pop(heap, class, 1);
     if (blocks == 1)
@@ -33,8 +34,16 @@ void *list_over_refill(struct heap *heap, unsigned class)
         count_checked(&heap->count[class].hit0);
         return linked_pop(&heap->front[class]);
     }
-    uint32_t held = below_supply(heap, class);
-    return held > 0 ? list_promote(heap, class, held) : linked_fill(heap, class);
+    void **slots = stack_slots(heap, class);
+    uint32_t taken = 0, blocks = below_promotes(heap, class, slots, &taken);
+    if (blocks > 0)
+        return list_promote(heap, class, blocks);
+    return below_bumps(class) ? linked_filled(heap, class, slots, taken) : linked_fill(heap, class);
+}
+
+static void *list_leaves(struct heap *heap, unsigned class, uint32_t place)
+{
+    return linked_pop(&heap->front[class]);
 }
 
 void list_over_spill(struct heap *heap, unsigned class, void *block)
@@ -43,16 +52,10 @@ void list_over_spill(struct heap *heap, unsigned class, void *block)
         hs_free_without_heap(class, block);
         return;
     }
-    const struct class_plan *plan = &hs_class[class];
-    struct front *front = &heap->front[class];
-    struct class_count *count = &heap->count[class];
-    check(front->held == plan->capacity, "list_over: a spill finds held == capacity");
-    const bool flushed = below_make_room(heap, class, plan->spill);
-    count_own(&count->spill, 1);
-    for (uint32_t spilled = 0; spilled < plan->spill; spilled++)
-        below_push(heap, class, 1, linked_pop(front));
-    linked_push(front, block);
-    count_checked(&count->push);
+    check(heap->front[class].held == hs_class[class].capacity, "list_over: a spill finds held == capacity");
+    const bool flushed = below_spill(heap, class, list_leaves);
+    linked_push(&heap->front[class], block);
+    count_checked(&heap->count[class].push);
     if (flushed)
         on_flush_ended(heap);
 }

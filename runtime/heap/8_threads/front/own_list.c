@@ -1,6 +1,7 @@
 /* A level 0 that is a list: how it is filled and emptied. */
 #include "8_threads/front/own_list.h"
 
+#include "8_threads/front/filled.h"
 #include "5_slab_policies/remote/remote.h"
 #include "6_slabs/store.h"
 #include "8_threads/large.h"
@@ -8,15 +9,8 @@
 
 void *linked_fill(struct heap *heap, unsigned class)
 {
-    void **taken = heap->slot + hs_class[class].slot; /* a list needs no slots: they serve the refill */
-    uint32_t blocks = hs_take(heap, class, taken, hs_class[class].refill);
-    if (blocks == 0)
-        return hs_alloc_run_for(class);
-    for (uint32_t index = 0; index + 1 < blocks; index++)
-        linked_push(&heap->front[class], taken[index]);
-    void *block = taken[blocks - 1];
-    on_front_missed(heap, class);
-    return block;
+    void **taken = stack_slots(heap, class); /* a list needs no slots: they serve the refill */
+    return linked_filled(heap, class, taken, hs_take(heap, class, taken, hs_class[class].refill));
 }
 
 void linked_give(struct heap *heap, unsigned class, uint32_t blocks)

@@ -1,30 +1,7 @@
 /* A level 0 that is a list: heap->front[].list, LIFO through the blocks' first words; what several fronts do with it. */
 #pragma once
 
-#include "3_records/heap.h"
-#include "4_blocks/links.h"
+#include "8_threads/front/list.h"
 
 void *linked_fill(struct heap *heap, unsigned class); /* the empty list from the store; its first block, or a run */
 void linked_give(struct heap *heap, unsigned class, uint32_t blocks); /* the newest to the store, newest first */
-
-static inline void *linked_pop(struct front *front)
-{
-    struct block *first = front->list;
-    front->list = link_take(first);
-    word_subtract(&front->held, 1);
-    return first;
-}
-
-static inline void linked_push(struct front *front, void *block)
-{
-    struct block *first = block;
-    link_set(first, front->list);
-    front->list = first;
-    word_add(&front->held, 1);
-}
-
-/* For another class: uncounted; NULL if it is empty. */
-static inline void *linked_list_lend(struct heap *heap, unsigned class)
-{
-    return heap->front[class].held > 0 ? linked_pop(&heap->front[class]) : NULL;
-}

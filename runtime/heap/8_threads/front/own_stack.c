@@ -1,6 +1,7 @@
 /* A level 0 that is a stack: stack_slots() up to heap->top, LIFO, slot[0] the oldest. */
 #include "8_threads/front/own_stack.h"
 
+#include "8_threads/front/filled.h"
 #include "8_threads/large.h"
 #include "6_slabs/store.h"
 #include "6_slabs/transfer/transfer.h"
@@ -12,14 +13,7 @@ void *stack_fill(struct heap *heap, unsigned class)
     uint32_t taken = hs_transfer_take(heap, class, slot);
     if (taken == 0)
         taken = hs_take(heap, class, slot, hs_class[class].refill);
-    if (taken == 0)
-        return hs_alloc_run_for(class);
-    if (!stack_is_open(heap, class))
-        stack_open(heap, class);
-    stack_hold(heap, class, taken - 1);
-    void *block = slot[taken - 1];
-    on_front_missed(heap, class);
-    return block;
+    return stack_filled(heap, class, slot, taken);
 }
 
 void *stack_pop(struct heap *heap, unsigned class)

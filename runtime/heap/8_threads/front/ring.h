@@ -23,13 +23,17 @@ static inline void *ring_oldest(struct heap *heap, unsigned class)
     return block;
 }
 
+/* So many blocks came to the slots of the empty ring, the last is the first. That one, or a run. */
+static inline void *ring_filled(struct heap *heap, unsigned class, uint32_t taken)
+{
+    heap->front[class].head = 0;
+    hs_reverse(heap->slot + hs_class[class].slot, taken);
+    word_set(&heap->front[class].held, taken);
+    return taken > 0 ? ring_oldest(heap, class) : hs_alloc_run_for(class);
+}
+
 /* Fills the empty ring from the store; its first block, or a run. */
 static inline void *ring_refill(struct heap *heap, unsigned class)
 {
-    void **slot = heap->slot + hs_class[class].slot;
-    heap->front[class].head = 0;
-    uint32_t taken = hs_take(heap, class, slot, hs_class[class].refill);
-    hs_reverse(slot, taken);
-    word_set(&heap->front[class].held, taken);
-    return taken > 0 ? ring_oldest(heap, class) : hs_alloc_run_for(class);
+    return ring_filled(heap, class, hs_take(heap, class, heap->slot + hs_class[class].slot, hs_class[class].refill));
 }

@@ -2,16 +2,16 @@
 #include "8_threads/front/ring_over.h"
 
 #include "8_threads/front/below.h"
+#include "8_threads/front/moves.h"
 #include "8_threads/front/ring.h"
 #include "8_threads/thread.h"
 
 /* Blocks of level 1 move up; the first of them is returned, the next one comes out of level 0 next. */
-static void *ring_promote(struct heap *heap, unsigned class, uint32_t held)
+static void *ring_promote(struct heap *heap, unsigned class, uint32_t blocks)
 {
     const struct class_plan *plan = &hs_class[class];
     struct front *front = &heap->front[class];
     void **slot = heap->slot + plan->slot;
-    uint32_t blocks = plan->promote < held ? plan->promote : held;
     void *first = below_pop(heap, class, 1);
     for (uint32_t place = 1; place < blocks; place++)
         slot[place] = below_pop(heap, class, 1);
@@ -29,8 +29,15 @@ void *ring_over_refill(struct heap *heap, unsigned class)
         count_checked(&heap->count[class].hit0);
         return ring_oldest(heap, class);
     }
-    uint32_t held = below_supply(heap, class);
-    return held > 0 ? ring_promote(heap, class, held) : ring_refill(heap, class);
+    uint32_t taken = 0, blocks = below_promotes(heap, class, heap->slot + hs_class[class].slot, &taken);
+    if (blocks > 0)
+        return ring_promote(heap, class, blocks);
+    return below_bumps(class) ? ring_filled(heap, class, taken) : ring_refill(heap, class);
+}
+
+static void *ring_leaves(struct heap *heap, unsigned class, uint32_t place)
+{
+    return ring_oldest(heap, class);
 }
 
 void ring_over_spill(struct heap *heap, unsigned class, void *block)
@@ -39,15 +46,10 @@ void ring_over_spill(struct heap *heap, unsigned class, void *block)
         hs_free_without_heap(class, block);
         return;
     }
-    const struct class_plan *plan = &hs_class[class];
-    struct class_count *count = &heap->count[class];
-    check(heap->front[class].held == plan->capacity, "ring_over: a spill finds held == capacity");
-    const bool flushed = below_make_room(heap, class, plan->spill);
-    count_own(&count->spill, 1);
-    for (uint32_t spilled = 0; spilled < plan->spill; spilled++)
-        below_push(heap, class, 1, ring_oldest(heap, class));
+    check(heap->front[class].held == hs_class[class].capacity, "ring_over: a spill finds held == capacity");
+    const bool flushed = below_spill(heap, class, ring_leaves);
     ring_append(heap, class, block);
-    count_checked(&count->push);
+    count_checked(&heap->count[class].push);
     if (flushed)
         on_flush_ended(heap);
 }

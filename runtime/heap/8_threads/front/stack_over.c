@@ -1,7 +1,9 @@
 /* Stack over further levels, slow paths: level 0 a stack (slot[0] the oldest). */
 #include "8_threads/front/stack_over.h"
 
+#include "8_threads/front/filled.h"
 #include "8_threads/front/below.h"
+#include "8_threads/front/moves.h"
 #include "8_threads/large.h"
 #include "8_threads/thread.h"
 #include "8_threads/front/own_stack.h"
@@ -13,6 +15,8 @@ static void *stack_promote(struct heap *heap, unsigned class, uint32_t blocks)
 {
     void **slot = stack_slots(heap, class);
     void *first = below_pop(heap, class, 1);
+    if (below_bumps(class) && !stack_is_open(heap, class))
+        stack_open(heap, class);
     stack_hold(heap, class, blocks - 1);
     for (uint32_t place = blocks - 1; place > 0; place--)
         slot[place - 1] = below_pop(heap, class, 1);
@@ -26,11 +30,16 @@ void *stack_over_refill(struct heap *heap, unsigned class)
         return hs_alloc_run_for(class);
     if (hs_filled_meanwhile(heap, class) && stack_held(heap, class) > 0)
         return stack_pop(heap, class);
-    uint32_t held = below_supply(heap, class);
-    if (held == 0)
-        return stack_fill(heap, class);
-    const uint32_t most = hs_class[class].promote;
-    return stack_promote(heap, class, most < held ? most : held);
+    void **slots = stack_slots(heap, class);
+    uint32_t taken = 0, blocks = below_promotes(heap, class, slots, &taken);
+    if (blocks > 0)
+        return stack_promote(heap, class, blocks);
+    return below_bumps(class) ? stack_filled(heap, class, slots, taken) : stack_fill(heap, class);
+}
+
+static void *stack_leaves(struct heap *heap, unsigned class, uint32_t place)
+{
+    return stack_slots(heap, class)[place];
 }
 
 void stack_over_spill(struct heap *heap, unsigned class, void *block)
@@ -42,17 +51,13 @@ void stack_over_spill(struct heap *heap, unsigned class, void *block)
     if (stack_begins(heap, class, block))
         return;
     const struct class_plan *plan = &hs_class[class];
-    struct class_count *count = &heap->count[class];
     void **slot = stack_slots(heap, class);
     check(stack_held(heap, class) == plan->capacity, "stack_over: a spill finds held == capacity");
-    const bool flushed = below_make_room(heap, class, plan->spill);
-    count_own(&count->spill, 1);
-    for (uint32_t oldest = 0; oldest < plan->spill; oldest++)
-        below_push(heap, class, 1, slot[oldest]);
+    const bool flushed = below_spill(heap, class, stack_leaves);
     memmove(slot, slot + plan->spill, (plan->capacity - plan->spill) * sizeof *slot);
     slot[plan->capacity - plan->spill] = block;
     stack_hold(heap, class, plan->capacity - plan->spill + 1);
-    count_checked(&count->push);
+    count_checked(&heap->count[class].push);
     if (flushed)
         on_flush_ended(heap);
 }
