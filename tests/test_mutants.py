@@ -34,6 +34,7 @@ PROGRAMS = msgspec.structs.replace(LISTED, class_front=[ClassFront(LISTED.sizes[
 cache."""
 
 ELSEWHERE = {
+    "1_base/counting/lock_table.h": "test_counting.py, test_locks.py",
     "1_base/definitions.c": "test_border.py",
     "2_system/lock.c": "test_interleave.py",
     "1_base/definitions.h": "test_border.py",
@@ -57,6 +58,7 @@ Nor are foreign/next.c and foreign/elsewhere.c here: test_foreign.py looks at th
 WITHOUT_MUTANTS = frozenset(
     (
         "9_api/deletes/trusted.c",
+        "1_base/counting/slow.c",
         "4_blocks/hardening/checks.c",
         "4_blocks/hardening/off.c",
         "3_records/span.c",
