@@ -39,6 +39,8 @@ REMOTES: list[Any] = [
     owner_list.Params(drain_interval=2),
     owner_mutex.Params(drain_interval=2),
     owner_queue.Params(drain_interval=2),
+    owner_list.Params(drain_interval=3, drain_counts="frees"),
+    owner_queue.Params(drain_interval=2, drain_most=1, drain_counts="frees"),
     owner_queue.Params(drain_most=1),
     owner_queue.Params(drain_most=3),
     owner_queue.Params(drain_most=2, drain_interval=1),
