@@ -33,7 +33,14 @@ from heapsmith.model.parts.front_questions import (
     stays,
 )
 from heapsmith.model.parts.lines import alloc_lines, free_lines
-from heapsmith.model.parts.moments import flush_ended, free_ended, front_flushed, front_missed, remote_drained, slow_path
+from heapsmith.model.parts.moments import (
+    flush_ended,
+    free_ended,
+    front_flushed,
+    front_missed,
+    remote_drained,
+    slow_path,
+)
 from heapsmith.model.parts.slab_questions import keep_batch, lock_whole, owner_lines, take_batch
 from heapsmith.model.parts.stacks import open_lines, stack_push_lines
 from heapsmith.model.parts.store import give_batch, take

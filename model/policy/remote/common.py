@@ -36,8 +36,8 @@ Counted = Literal["flushes", "frees"]
 STATE = {"heaps": {"since_drain": 0}}
 """Flushes or frees since the last drain."""
 
-COUNTED_COSTS = {"free.interval": 2.0}
-"""In the disassembly: a count and a branch."""
+COUNTED_COST = 2.0
+"""Instructions of a counted free, in the disassembly: a count and a branch."""
 
 APART_WORDS = 7
 """Behind the count of frees: so it is on another line than the list, which other threads write."""
@@ -173,7 +173,8 @@ def files_of(numbers: dict[str, int]) -> dict[str, str]:
 def work(plan: Any, simulation: Any, misses: int, unkept: int) -> Iterator[tuple[str, int]]:
     """Yield the frees that are counted: of own blocks, of other heaps' blocks, and of drained ones."""
     of = simulation.counters.classes
-    yield "free.interval", sum(map(sum, (of["push"], of["direct"], of["remote"]))) * ("drain_frees" in plan.numbers)
+    counted = sum(map(sum, (of["push"], of["direct"], of["remote"]))) * ("drain_frees" in plan.numbers)
+    yield f"free.interval.{plan.design.row('remote').NAME}", counted
 
 
 @kernel

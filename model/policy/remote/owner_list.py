@@ -11,7 +11,7 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
-    COUNTED_COSTS,
+    COUNTED_COST,
     OWNER_CODE,
     Counted,
     fields_of,
@@ -40,10 +40,11 @@ OWNED = True
 CODE = OWNER_CODE
 NUMBERS = ("drain_interval", "drain_frees")
 COSTS = {
+    f"free.interval.{NAME}": COUNTED_COST,
     f"free.look.{NAME}": 7.90,
     f"free.remote.{NAME}": 0.82,
     f"refill.look.{NAME}": 0.00,
-} | COUNTED_COSTS
+}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=NAME, tag_field="kind"):

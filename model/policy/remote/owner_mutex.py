@@ -11,7 +11,7 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
-    COUNTED_COSTS,
+    COUNTED_COST,
     OWNER_CODE,
     Counted,
     begins_to_count,
@@ -42,10 +42,11 @@ CODE = OWNER_CODE
 NUMBERS = ("drain_interval", "drain_frees", "remote_words", "remote_locks")
 """remote_words: the number of the heap's lock. remote_locks: how many there are; fork holds all of them."""
 COSTS = {
+    f"free.interval.{NAME}": COUNTED_COST,
     f"free.look.{NAME}": 7.80,
     f"free.remote.{NAME}": 34.35,
     f"refill.look.{NAME}": 0.00,
-} | COUNTED_COSTS
+}
 
 LOCKS = 64
 UNFOLLOWED = True

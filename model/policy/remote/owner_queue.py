@@ -12,7 +12,7 @@ from heapsmith.model.parts.fronts import drain_remote
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
-    COUNTED_COSTS,
+    COUNTED_COST,
     OWNER_CODE,
     Counted,
     drained_lines,
@@ -40,10 +40,11 @@ NUMBERS = ("drain_interval", "drain_frees", "drain_most", "remote_words", "drain
 TAKEN, LAST, FRONT, QUEUE_BYTES = 0, 2 * WORD, 3 * WORD, 4 * WORD
 """Of a queue in struct heap: both ends of a chain of which the owner has taken a part, the newest block, the oldest."""
 COSTS = {
+    f"free.interval.{NAME}": COUNTED_COST,
     f"free.look.{NAME}": 7.91,
     f"free.remote.{NAME}": 3.80,
     f"refill.look.{NAME}": 0.00,
-} | COUNTED_COSTS
+}
 
 OLDEST, NEWEST, HELD, KEPT, TURN = range(5)
 SLOTS = 5
