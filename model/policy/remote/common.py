@@ -26,7 +26,7 @@ OWNER_CODE = Question(total(Hit(2, 0, 1), SELF), ("!= self",), ("remote_free",))
 """Loads: a table's start, and the owner. Branch: is the owner this thread's heap? Calls: ownership's."""
 
 COUNTED_CODE = Question(
-    total(OWNER_CODE.hit, Hit(1, 1, 1)), (*OWNER_CODE.tests, "== 0"), (*OWNER_CODE.leaves, "remote_frees_end")
+    total(OWNER_CODE.hit, Hit(1, 1, 1)), (*OWNER_CODE.tests, "== 0"), ("remote_free_counted", "remote_frees_end")
 )
 """The same where frees are counted: one instruction counts, and a branch asks whether a drain is due."""
 

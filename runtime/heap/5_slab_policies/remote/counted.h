@@ -11,8 +11,3 @@ static inline void drain_ends(struct heap *heap)
 {
     heap->rooms.flushes = 0;
 }
-
-/* Frees do not count. */
-static inline void freed_elsewhere(void)
-{
-}

@@ -18,7 +18,6 @@ void remote_free(struct heap *owner, unsigned class, void *block)
     do {
         link_set(first, head);
     } while (!__atomic_compare_exchange_n(&owner->remote, &head, first, true, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
-    freed_elsewhere();
 }
 
 bool remote_drain(struct heap *heap)

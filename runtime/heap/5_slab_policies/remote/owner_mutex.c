@@ -25,7 +25,6 @@ void remote_free(struct heap *owner, unsigned class, void *block)
     link_set(first, __atomic_load_n(&owner->remote, __ATOMIC_RELAXED));
     __atomic_store_n(&owner->remote, first, __ATOMIC_RELEASE);
     hs_unlock_number(lock_of(owner));
-    freed_elsewhere();
 }
 
 bool remote_drain(struct heap *heap)

@@ -63,7 +63,6 @@ void remote_free(struct heap *owner, unsigned class, void *block)
         __atomic_store_n(&queue->front, newest, __ATOMIC_RELAXED);
     else
         link_store(before, newest);
-    freed_elsewhere();
 }
 
 /* The oldest block of a chain for the owner, and its newest; NULL if there is none. */
