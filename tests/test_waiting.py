@@ -179,7 +179,16 @@ def test_nothing_waits_for_a_heap_that_a_thread_gave_up_or_adopted(remote: Any) 
     assert not watched.waiting()
 
 
-OWNING = ["owner", "owner-drains", "owner-mutex", "owner-queue", "owner-batch", "owner-lean", "owned-slab", "own-superslabs"]
+OWNING = [
+    "owner",
+    "owner-drains",
+    "owner-mutex",
+    "owner-queue",
+    "owner-batch",
+    "owner-lean",
+    "owned-slab",
+    "own-superslabs",
+]
 WAYS = {"mixed": (300_000, 1024), "ends": (100_000, 1024), "both": (200_000, 1024), "phases": (70_000, 50_000)}
 MAKERS, TAKERS = 3, 2
 
