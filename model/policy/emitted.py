@@ -108,6 +108,12 @@ SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), fr
 """The first question of free(): is the block in the slab span? Its loads are the classifier's."""
 
 
+def first_question(design: Any) -> Question:
+    """Return the first question of a free() that trusts no pointer: the classifier's, if that has one, or the span's."""
+    found: Question = getattr(design.row("classifier"), "FIRST", SPAN_FIRST)
+    return found
+
+
 BEHIND_FRONTS, BEFORE_LIST, BEHIND_COUNTS = range(3)
 """Places in struct heap, in their order: behind the fronts; right in front of the list of blocks that other threads
 freed; and behind the counters, where only slow paths of the heap's own thread come.
