@@ -109,7 +109,7 @@ SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), fr
 
 
 def first_question(design: Any) -> Question:
-    """Return the first question of a free() that trusts no pointer: the classifier's, if that has one, or the span's."""
+    """Return the first question of a free() that trusts no pointer: the classifier's, or the span's."""
     found: Question = getattr(design.row("classifier"), "FIRST", SPAN_FIRST)
     return found
 
