@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev dev-all demo quick test thorough bigcheck search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -52,6 +52,10 @@ thorough: dev-all ## after make test: the tests that take seconds and repeat wha
 bigcheck: dev-all ## after a change of the heap's C or of the machine: the test suite with its long forms (some hours); goes on where it was interrupted
 	$(BIN)/python -m heapsmith.bench.gates.bigcheck
 	$(BIN)/python -m heapsmith.bench.soak.ageing
+	$(BIN)/python -m heapsmith.bench.gates.mutants
+
+mutants: dev-all ## would a test notice a wrong line? 400 lines changed, each with a focused run (a night); goes on where it was interrupted
+	$(BIN)/python -m heapsmith.bench.gates.mutants $(MUTANTS)
 
 search: dev ## tune against random designs: make search TRACES="a.hst b.hst" DESIGNS=2000
 	$(BIN)/python -m heapsmith.bench.studies.search --designs $(or $(DESIGNS),2000) $(TRACES)
@@ -108,6 +112,10 @@ experiments: venv ## measure the log's experiments and make docs/experiments.md 
 
 log: venv ## measure the steps of the log and make docs/log.md of them (STEPS="ring shared": those alone)
 	$(BIN)/python -m heapsmith.bench.experiments.log $(STEPS)
+
+verified: dev ## library against model for the designs of docs/mechanisms.md, at which commit (DESIGNS="lean ring": those alone)
+	$(BIN)/python -m heapsmith.bench.experiments.verified $(DESIGNS)
+	$(BIN)/python -m heapsmith.bench.experiments.mechanisms
 
 hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths

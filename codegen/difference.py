@@ -8,7 +8,7 @@ from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.ledger import ledger
 from heapsmith.model.heap.simulator import Counters, Simulator
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
-from heapsmith.model.parts.counters import COUNTS, TOTALS
+from heapsmith.model.parts.counters import COUNTS, LOCKS, TOTALS
 from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")
@@ -21,6 +21,9 @@ BYTES = (
     "bytes that malloc_trim could give back",
 )
 """Sums of mallinfo2's figures (runtime/verify/driver.c) that the model's ledger of bytes has too."""
+
+LOCK_NAMES = [f"locks.{name}" for name in LOCKS]
+"""The counters of locks, as a difference names them."""
 
 
 class Difference(msgspec.Struct, frozen=True):
@@ -83,6 +86,11 @@ def counter_row(counters: Counters) -> NDArray[np.int64]:
     return np.concatenate((np.array([counters.totals[name] for name in TOTALS], np.int64), by_class.ravel()))
 
 
+def lock_row(counters: Counters) -> NDArray[np.int64]:
+    """The model's counters of locks in the order of LOCK_NAMES: int64."""
+    return np.array([counters.locks[name] for name in LOCKS], np.int64)
+
+
 def byte_row(simulator: Simulator) -> NDArray[np.int64]:
     """The model's BYTES: int64. An empty slab counts whole in the last, up to the bytes in no block."""
     held, counters = ledger(simulator), simulator.counters()
@@ -122,11 +130,11 @@ def by_counter(
     got: NDArray[np.int64],
     compared: NDArray[np.bool_],
 ) -> Difference | None:
-    """The first counter, or of the BYTES behind them, that differs after the chunk, with its last event."""
+    """The first counter, or of the locks and BYTES behind them, that differs after the chunk, with its last event."""
     differing = np.flatnonzero((expected != got) & compared)
     if not len(differing):
         return None
     which = int(differing[0])
     last = len(chunk.op) - 1
-    name = [*counter_names(plan), *BYTES][which]
+    name = [*counter_names(plan), *LOCK_NAMES, *BYTES][which]
     return Difference(first + last, operation(chunk, last), name, str(expected[which]), str(got[which]))

@@ -14,12 +14,13 @@ from typing import IO, Self, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.codegen.difference import BYTES
+from heapsmith.codegen.difference import BYTES, LOCK_NAMES
 from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.constants import BENCHFAST, NS_PER_MS, PAGE
 from heapsmith.model.errors import Missing
 from heapsmith.model.memory.numa_nodes import write_nodes
+from heapsmith.model.parts.counters import UNTOLD_LOCKS
 from heapsmith.model.trace.reader import Chunk
 
 FIELDS = {"op": "u1", "align_log2": "u1", "group": "<u2", "thread": "<u4", "block": "<u4"}
@@ -31,6 +32,8 @@ RESET, BATCH = 254, 255
 LACKING = 3
 """The driver's exit status if the system is out of memory."""
 WORD = np.dtype("<i8")
+LOCK_COUNTS = len(LOCK_NAMES) + len(UNTOLD_LOCKS)
+"""What a library that counts locks counts of them."""
 
 
 class DriverFailed(Exception):
@@ -81,7 +84,7 @@ class Driver:
         self._nodes = tempfile.TemporaryDirectory(prefix="nodes-") if nodes else None
         if self._nodes:
             write_nodes(Path(self._nodes.name), nodes)
-        numbers = [grain, counters, check_every, stall_s]
+        numbers = [grain, counters, LOCK_COUNTS, check_every, stall_s]
         path = library.resolve()
         # dlopen(3) replaces tokens such as $ORIGIN in a path, so the folder is not part of it
         command = [*under, str(driver_tool()), f"./{path.name}", *map(str, numbers)]
@@ -102,6 +105,7 @@ class Driver:
         self._out = cast(IO[bytes], self._process.stdout)
         self._counters = counters
         self.bytes = np.zeros(len(BYTES), np.int64)  # what the library said of its bytes with the last answer
+        self.locks = np.zeros(LOCK_COUNTS, np.int64)  # and of its locks; 0 if it does not count them
         self.refused_bytes = 0  # that the system refused the library, until the last answer
 
     def __enter__(self) -> Self:
@@ -141,16 +145,17 @@ class Driver:
         self._write(_head(RESET, span_bytes, 0))
 
     def receive(self, events: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Address code per event (-1: no block), and all counters; then `bytes` is of this moment.
+        """Address code per event (-1: no block), and all counters; then `bytes` and `locks` are of this moment.
 
         Raises DriverFailed, Missing.
         """
-        size = (events + self._counters + len(BYTES) + 1) * WORD.itemsize
+        sizes = (events, self._counters, LOCK_COUNTS, len(BYTES))
+        size = (sum(sizes) + 1) * WORD.itemsize
         data = self._out.read(size)
         if len(data) < size:
             raise self._failure()
         words = np.frombuffer(data, WORD)
-        addresses, counters, self.bytes, refused = np.split(words, np.cumsum([events, self._counters, len(BYTES)]))
+        addresses, counters, self.locks, self.bytes, refused = np.split(words, np.cumsum(sizes))
         self.refused_bytes = int(refused[0])
         return addresses, counters
 

@@ -14,12 +14,14 @@ from heapsmith.codegen.audit import AuditReport, audit_emitted
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.difference import (
     BYTES,
+    LOCK_NAMES,
     Difference,
     by_address,
     by_counter,
     byte_row,
     counted,
     counter_row,
+    lock_row,
     operation,
 )
 from heapsmith.codegen.driver import Driver, DriverFailed
@@ -77,6 +79,11 @@ class Library(NamedTuple):
     check_every: int
     compared: NDArray[np.bool_]
 
+    @property
+    def counts_locks(self) -> bool:
+        """Return whether the build counts locks by path: with the hit path."""
+        return bool(self.compared.all())
+
 
 def verify(
     design: Design,
@@ -128,7 +135,8 @@ class Side:
     def __init__(self, library: Library, driver: Driver, *, with_bytes: bool) -> None:
         self.library = library
         self.driver = driver
-        self.compared = np.concatenate((library.compared, np.full(len(BYTES), with_bytes)))
+        besides = np.full(len(LOCK_NAMES), library.counts_locks), np.full(len(BYTES), with_bytes)
+        self.compared = np.concatenate((library.compared, *besides))
         self.events = 0
         self.addresses = 0
         self.difference: Difference | None = None
@@ -151,7 +159,7 @@ class Side:
             self.driver.send(chunk, groups, processors)
 
     def compare(self, plan: Plan, chunk: Chunk, addresses: NDArray[np.int64], counters: NDArray[np.int64]) -> None:
-        """Compare the driver's answer to a chunk with the model's; `counters` ends with its BYTES."""
+        """Compare the driver's answer to a chunk with the model's; `counters` ends with its locks and BYTES."""
         if self.difference is not None:
             return
         with self._noted(chunk):
@@ -160,7 +168,7 @@ class Side:
             return
         self.difference = by_address(plan, self.events, chunk, addresses, got)
         if self.difference is None:
-            counts = np.concatenate((counts, self.driver.bytes))
+            counts = np.concatenate((counts, self.driver.locks[: len(LOCK_NAMES)], self.driver.bytes))
             self.difference = by_counter(plan, self.events, chunk, counters, counts, self.compared)
             self.at_counter = self.difference is not None
         if self.difference is not None and self.driver.refused_bytes:
@@ -188,7 +196,8 @@ def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress, no
         library = side.library
         difference = _first_event(plan, side, trace, nodes) if side.at_counter else side.difference
         walks = side.events // library.check_every if library.check_every else 0
-        done = (side.events, threads, side.addresses, int(np.count_nonzero(library.compared)), walks)
+        compared = int(np.count_nonzero(library.compared)) + len(LOCK_NAMES) * library.counts_locks
+        done = (side.events, threads, side.addresses, compared, walks)
         rows.append(Run(str(trace), library.name, *done, seconds, difference))
     return rows
 
@@ -227,7 +236,8 @@ def side_by_side(
             addresses = np.empty(len(chunk.op), np.int64)
             simulator.feed(chunk, addresses)
             said = byte_row(simulator) if with_bytes else np.zeros(len(BYTES), np.int64)
-            counters = np.concatenate((counter_row(simulator.counters()), said))
+            found = simulator.counters()
+            counters = np.concatenate((counter_row(found), lock_row(found), said))
             for side in running:
                 side.compare(plan, chunk, addresses, counters)
             done += len(chunk.op)

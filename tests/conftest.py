@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 import pytest
 import quick
+from hypothesis import Phase, settings
 
 from heapsmith import __main__ as program
 from heapsmith.bench import __main__ as laboratory
@@ -22,6 +23,9 @@ gc.set_threshold(100_000, 20, 20)  # the compiled model is a million objects, wh
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell starts with & inherits that; tests send it
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+settings.register_profile("unshrunk", phases=[Phase.explicit, Phase.generate])
+"""Says that a test fails, at once: a failing example is not made smaller (bench/gates/mutants.py)."""
 
 PROGRAM = [sys.executable, "-m", "heapsmith"]
 

@@ -1,10 +1,13 @@
 """Small designs that use every policy and every legal pair of policies: tiny slabs and fronts, so all happens early."""
 
+import hashlib
+import json
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from functools import cache
 from itertools import combinations, product
 from operator import ne
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -15,6 +18,7 @@ from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.files import cache_dir, write_json
 from heapsmith.model.policy.shards import nodes as shards_nodes
 
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -115,11 +119,23 @@ TRANSFERS = (4096, 65_536, 0)
 def covering_designs() -> list[Design]:
     """Designs such that every two rows of different fields that can go together do so in one of them.
 
-    Each begins with a missing pair; then each other field in turn takes the row that adds the most pairs.
+    To find them takes seconds, so their rows are kept until a file of the model changes.
     """
+    digest = hashlib.sha256(Path(__file__).read_bytes())
+    for file in sorted(Path(policy.__file__).resolve().parents[1].rglob("*.py")):
+        digest.update(file.read_bytes())
+    kept = cache_dir() / "tests" / f"covering-{digest.hexdigest()[:32]}.json"
+    if not kept.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_json(kept, _covering())
+    return [_design(tuple(rows), index) for index, rows in enumerate(json.loads(kept.read_text()))]
+
+
+def _covering() -> list[tuple[str, ...]]:
+    """The rows of each: it begins with a missing pair; then each other field takes the row that adds most pairs."""
     missing = set(_every_pair())
     used: Counter[str] = Counter()
-    chosen: list[Design] = []
+    chosen: list[tuple[str, ...]] = []
     while missing:
         pair = min(missing)
         rows = _completed(pair)
@@ -133,7 +149,7 @@ def covering_designs() -> list[Design]:
                 rows = max(able, key=lambda one: (len(missing & _pairs(one)), -sum(used[row] for row in one)))
         missing -= _pairs(rows)
         used.update(rows)
-        chosen.append(_design(rows, len(chosen)))
+        chosen.append(rows)
     return chosen
 
 

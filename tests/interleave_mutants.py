@@ -198,8 +198,8 @@ MUTANTS = [
         "life",
         "live_2",
         "8_threads/heaps/thread.c",
-        "        hs_lock_pool();\n        heap = adopt",
-        "        heap = adopt",
+        "        hs_lock_pool();\n        count_locks(LOCKS_HEAP_START);\n",
+        "",
         RACE,
     ),
     Mutant(

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from heapsmith.codegen.build import FLAGS
 from heapsmith.codegen.built import library_of
-from heapsmith.codegen.difference import counted
+from heapsmith.codegen.difference import LOCK_NAMES, counted
+from heapsmith.codegen.driver import LOCK_COUNTS
 from heapsmith.codegen.verify import CHECK_EVERY, Library, Run, replay
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
@@ -104,6 +105,10 @@ class Loaded:
                 self.processor = self._function(handle, name, None, ctypes.c_int32)
                 self.processor(0)
         self._row = np.zeros(self._function(handle, "heapsmith_counter_count", word)(), np.int64)
+        self._locks: Callable[..., int | None] = lambda counts: None  # a library that does not count them
+        if hasattr(handle, "heapsmith_locks"):
+            self._locks = self._function(handle, "heapsmith_locks", word, pointer)
+        self._lock_row = np.zeros(LOCK_COUNTS, np.int64)
 
     @staticmethod
     def _function(handle: ctypes.CDLL, name: str, result: object, *arguments: object) -> Callable[..., int]:
@@ -116,6 +121,12 @@ class Loaded:
         """All counters; the array is overwritten by the next call."""
         self._counters(self._row.ctypes.data)
         return self._row
+
+    def locks(self) -> NDArray[np.int64]:
+        """The counts of locks that the model tells too; the array is overwritten by the next call."""
+        assert self._locks(None) == LOCK_COUNTS
+        self._locks(self._lock_row.ctypes.data)
+        return self._lock_row[: len(LOCK_NAMES)]
 
     def perform(self, op: int, block: int, size: int, align_log2: int) -> int:
         """One operation on the block at address `block` (0: none); the address of the block it returns, else 0."""

@@ -16,7 +16,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from loaded import Loaded, RealThread, checked_library
 from numpy.typing import NDArray
 
-from heapsmith.codegen.difference import BYTES, byte_row, counter_names, counter_row, place
+from heapsmith.codegen.difference import BYTES, LOCK_NAMES, byte_row, counter_names, counter_row, lock_row, place
 from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import Plan, make_plan
@@ -107,11 +107,11 @@ class Conformance(RuleBasedStateMachine):
         self.compare_counters()
 
     def compare_counters(self) -> None:
-        expected, got = counter_row(self.simulator.counters()), self.library.counters()
+        found, names = self.simulator.counters(), [*self.names, *LOCK_NAMES]
+        expected = np.concatenate((counter_row(found), lock_row(found)))
+        got = np.concatenate((self.library.counters(), self.library.locks()))
         differing = np.flatnonzero(expected != got)
-        assert not len(differing), ", ".join(
-            f"{self.names[i]}: {expected[i]} expected, got {got[i]}" for i in differing
-        )
+        assert not len(differing), ", ".join(f"{names[i]}: {expected[i]} expected, got {got[i]}" for i in differing)
 
     def compare_bytes(self) -> None:
         """The library's invariants, and what it says of its bytes held against the model's ledger."""

@@ -14,6 +14,7 @@ from traces import random_trace
 
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.parts.counters import LOCKS, UNTOLD_LOCKS
 from heapsmith.tools.common.counter_reports import read_report
 from heapsmith.tools.common.preload import preloadable
 
@@ -51,6 +52,9 @@ def test_locks_and_system_calls_are_counted(tmp_path: Path) -> None:
     slow = sum(row["refill"] + row["flush"] + row["direct"] for row in found["classes"])
     assert system["locks"] >= slow
     assert 0 <= system["lock_waits"] <= system["locks"]
+    assert tuple(found["locks"]) == (*LOCKS, *UNTOLD_LOCKS)
+    assert sum(found["locks"].values()) == system["locks"]
+    assert found["locks"]["heap_start"] == totals["heaps"] + totals["adoptions"]
     assert system["mprotect"] >= totals["superslabs"]
     assert system["madvise"] >= totals["releases"]
     assert system["munmap"] >= totals["huge_unmap"]
@@ -89,6 +93,8 @@ def test_a_report_has_layers_rates_and_csv(call: Call, tmp_path: Path) -> None:
     assert busiest.allocations == busiest.hit0 + busiest.hit1 + busiest.refill
     locks = next(one for one in counts.counts if one.name == "locks")
     assert locks.per_million == pytest.approx(locks.count * 1e6 / counts.operations)
+    taken = next(one for one in counts.counts if one.name == "locks.take.own")
+    assert taken.per_million == pytest.approx(taken.count * 1e6 / counts.operations)
     answer = call("stats", report)
     assert "per million operations" in answer.out
     assert f"{counts.operations:,} operations" in answer.out

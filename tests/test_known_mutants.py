@@ -8,12 +8,12 @@ import pytest
 import test_hardening
 from advice import wrong_advice
 from covering import covering_designs, soon
-from mutants import Mutant
 from test_background import PROCESSES, wrong_help
 from test_mutants import DESIGNS, PROGRAMS
 from test_syscalls import GOES, GROWS, wrong_calls
 from workshop import AgainstModel, ByPrograms, Judge, Workshop, by_behaviours, by_misuse
 
+from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
 

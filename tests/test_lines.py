@@ -122,6 +122,21 @@ def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_p
         assert differences(make_plan(design), library, chunk, tmp_path) == []
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("freed_blocks", ["bitmap", "list"])
+def test_lines_of_a_slab_of_many_blocks(freed_blocks: str, tmp_path: Path) -> None:
+    """The marks of its blocks lie on several lines: what is freed far from the slab's begin is not on the first."""
+    fields = {"sizes": [16, 1024], "front": {"kind": "none"}, "slab_bytes": 16_384, "slab_span_bytes": SPAN_BYTES}
+    design = changed(load("bare"), "many", {**fields, "freed_blocks": freed_blocks})
+    library = build(design, tmp_path / "library.so")
+    births = [(Op.MALLOC, 0, number, 16, 0, 0) for number in range(1000)]
+    some = (980, 70, 640, 600)
+    deaths = [(Op.FREE, 0, number, 0, 0, 0) for number in some]
+    again = [(Op.MALLOC, 0, number, 16, 0, 0) for number in some]
+    chunk = Chunk.of(*map(list, zip(*births, *deaths, *again, strict=True)))
+    assert differences(make_plan(design), library, chunk, tmp_path) == []
+
+
 @pytest.mark.big
 def test_lines_of_two_nodes(tmp_path: Path) -> None:
     small = {"sizes": [64, 1024, 2048], "front": {"kind": "array_stack", "capacity": 4, "refill": 2, "flush": 2}}

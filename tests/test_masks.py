@@ -7,11 +7,11 @@ from typing import NamedTuple
 import msgspec
 import pytest
 from covering import rounding_that_skips, soon
-from mutants import Mutant
 from test_mutants import DESIGNS as OTHERS
 from test_mutants import PROGRAMS
 from workshop import AgainstModel, ByPrograms, Workshop
 
+from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.codegen.layers import HEAP
 
 MASKS = (

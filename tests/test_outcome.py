@@ -6,11 +6,14 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
+from covering import with_every_row
+from replay_events import random_events, write_trace
 from traces import crowded_trace, random_trace
 
 from heapsmith.model.constants import PAGE
-from heapsmith.model.design.design import changed, load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
@@ -21,7 +24,7 @@ from heapsmith.model.search.source import Source
 from heapsmith.model.search.tune import Asked, tune
 from heapsmith.model.search.workers import Bench, Kind, Task, measured
 from heapsmith.model.trace.frames import Samples
-from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
+from heapsmith.model.trace.reader import Chunk, Op, TraceReader, TraceWriter
 from heapsmith.model.trace.stats import Lives
 from heapsmith.tools.report.searched import on_traces
 
@@ -89,6 +92,19 @@ def test_what_lives_for_few_events_and_long_counts_by_its_time(tmp_path: Path) -
     assert rest < 0.1 * found.committed_peak
     for average in (found.touches.resident_average, found.statistics.committed_average):
         assert average == pytest.approx(rest + pages * PAGE * share, rel=0.05)
+
+
+@pytest.mark.parametrize("design", with_every_row(), ids=lambda design: design.name)
+def test_an_average_does_not_depend_on_chunks(tmp_path: Path, design: Design) -> None:
+    """Chunks of one event have no time of their own: the pages behind each event stand in the sum by themselves."""
+    events = random_events(7, 300, 3, live=30, sizes=40)
+    averages = set()
+    for chunk_events in (1, 40, 1000):
+        simulator = Simulator(make_plan(design), compiled=False)
+        for chunk in TraceReader(write_trace(tmp_path / f"{chunk_events}.hst", events, chunk_events)):
+            simulator.feed(chunk._replace(time_ns=chunk.time_ns**3 % 10**6 + 10**6 * chunk.time_ns + 1))
+        averages.add(simulator.statistics().committed_average)
+    assert len(averages) == 1
 
 
 @pytest.mark.parametrize(("ran", "run_ns"), [([4], 4 * 10**6), ([1], 10**6), ([4, 2], 6 * 10**6), ([0], 4 * 10**6)])

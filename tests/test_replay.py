@@ -35,6 +35,7 @@ BUMP_MALLOC = """
 #include <string.h>
 #include <unistd.h>
 enum { none, overlap, dirty_calloc, misaligned, forgetful_realloc, out_of_memory, crash, slow_birth, slow_often };
+enum { eights = slow_often + 1 };
 static char arena[1 << 28] __attribute__((aligned(4096)));
 static atomic_size_t top = 64, calls;
 static char *take(size_t alignment, size_t n)
@@ -47,6 +48,7 @@ static char *take(size_t alignment, size_t n)
     if (FAULT == slow_often && call % 20 == 0) usleep(50);
     char *block = arena + ((atomic_fetch_add(&top, (room + 15) / 16 * 16) + 16 + alignment - 1) & -alignment);
     if (block + n > arena + sizeof arena) return NULL;
+    if (FAULT == eights && alignment == 16 && (n % 16 || n == 0)) block += 8;
     ((size_t *)block)[-1] = n;
     return block;
 }
@@ -95,6 +97,13 @@ def test_sound_mallocs_pass_the_check(alone: Path, bump: Callable[[str], Library
     for library in (GLIBC, bump("none")):
         assert replay_once(alone, library, check=True).checked
         assert not replay_once(alone, library).checked
+
+
+def test_a_block_for_no_object_of_16_bytes_may_be_aligned_to_8(tmp_path: Path, bump: Callable[[str], Library]) -> None:
+    events: list[Event] = [(Op.MALLOC, 0, bytes_asked, bytes_asked) for bytes_asked in range(1, 100)]
+    events += [(Op.MALLOC, 0, 1000, 0), *((Op.REALLOC, 0, name, 2 * name + 1) for name in range(1, 50))]
+    write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
+    assert replay_once(tmp_path / "script", bump("eights"), check=True).checked
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from heapsmith.model.design.toml import design_text
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import scratch
 from heapsmith.model.heap.simulator import Simulator
-from heapsmith.model.parts.counters import TOTALS
+from heapsmith.model.parts.counters import LOCKS, TOTALS
 from heapsmith.model.policy.front import array_stack
 from heapsmith.model.policy.segregation.sites import Group, Params, Site
 from heapsmith.model.predict.simulate import simulate
@@ -270,4 +270,4 @@ def test_both_builds_take_the_sites_of_a_trace(name: str | None, trace: Path) ->
     runs = agreement(design, trace)
     assert [run.difference for run in runs] == [None, None]
     classes = make_plan(design).class_count
-    assert [run.counters for run in runs] == [len(TOTALS) + 18 * classes, len(TOTALS) + 16 * classes]
+    assert [run.counters for run in runs] == [len(TOTALS) + len(LOCKS) + 18 * classes, len(TOTALS) + 16 * classes]

@@ -105,6 +105,7 @@ def test_the_library_says_the_same(name: str, tmp_path: Path) -> None:
             now, said = only(watch), run.reported()
             assert now.counters == said["counters"]
             assert now.system == said.get("system", {})
+            assert now.locks == said.get("locks", {})
             fields = [{"size": row.size, "usable": row.usable} | row.counters for row in now.classes]
             assert fields == said["classes"]
             assert now.design == said["design"]
@@ -155,7 +156,7 @@ def test_a_python_program(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     run = Stepped(["/usr/bin/python3", "-c", PYTHON], tmp_path / "r.json", unchecked_library(load("counting")))
     with run.process:
         now, said = only(Watch(run.pid)), run.reported()
-        assert (now.counters, now.system) == (said["counters"], said["system"])
+        assert (now.counters, now.system, now.locks) == (said["counters"], said["system"], said["locks"])
         assert [row.counters["hit0"] for row in now.classes] == [row["hit0"] for row in said["classes"]]
         assert now.heaps - now.idle_heaps == 1  # the main thread's
         run.process.kill()

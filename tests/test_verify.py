@@ -10,11 +10,11 @@ import msgspec
 import numpy as np
 import pytest
 from covering import covering_designs
-from mutants import Mutant
 from nasty import nasty_trace
 from workshop import Workshop
 
-from heapsmith.codegen.difference import by_address, counted, counter_names, counter_row, place
+from heapsmith.bench.gates.mutating import Mutant
+from heapsmith.codegen.difference import LOCK_NAMES, by_address, counted, counter_names, counter_row, place
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.verify import Library, Run, VerifyReport, replay, verify
 from heapsmith.model.design.design import Design, load
@@ -72,7 +72,7 @@ def test_agreement(trace: Path) -> None:
         assert row.threads == 4
         assert row.addresses > row.events // 3
     checked, release = report.runs
-    assert checked.counters - release.counters == 2 * PLAN.class_count
+    assert checked.counters - release.counters == 2 * PLAN.class_count + len(LOCK_NAMES)
     again = msgspec.json.decode(msgspec.json.encode(report), type=VerifyReport)
     assert again.runs == report.runs
 

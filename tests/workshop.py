@@ -15,13 +15,13 @@ import test_behaviours
 import test_hardening
 from advice import wrong_advice
 from figures import wrong_figures
-from mutants import Mutant
 from nasty import exhausting_trace, nasty_trace
 from numpy.typing import NDArray
 from preloaded import program, start
 
+from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.codegen import rooms
-from heapsmith.codegen.difference import counter_row
+from heapsmith.codegen.difference import counter_row, lock_row
 from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.layers import HEAP
@@ -154,6 +154,7 @@ class Expected(NamedTuple):
     chunk: Chunk
     addresses: NDArray[np.int64]
     counters: NDArray[np.int64]
+    locks: NDArray[np.int64]
 
 
 def expect(plan: Plan, chunk: Chunk) -> Expected:
@@ -161,7 +162,8 @@ def expect(plan: Plan, chunk: Chunk) -> Expected:
     simulator = Simulator(plan, compiled=False)
     addresses = np.empty(len(chunk.op), np.int64)
     simulator.feed(chunk, addresses)
-    return Expected(chunk, addresses, counter_row(simulator.counters()))
+    found = simulator.counters()
+    return Expected(chunk, addresses, counter_row(found), lock_row(found))
 
 
 def short_of_space(plan: Plan) -> Plan:
@@ -227,6 +229,8 @@ class AgainstModel:
         addresses, counts = driver.receive(len(expected.chunk.op))
         if not np.array_equal(addresses, expected.addresses):
             return "an address differs"
+        if not np.array_equal(driver.locks[: len(expected.locks)], expected.locks):
+            return "a count of locks differs"
         return None if np.array_equal(counts, expected.counters) else "a counter differs"
 
 

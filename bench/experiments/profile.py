@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple, TypeAlias
@@ -22,6 +23,10 @@ from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.replay.callgrind import Caches, replay_counts, replay_profile
 from heapsmith.tools.replay.replay import replay_once
 from heapsmith.tools.replay.script import write_script
+
+LAYERS = ("level 0", "level 1", "deeper levels", "store")
+OF_CLASSES = ("hit0", "hit1", "refill")
+"""Who serves a small allocation, and the counters of classes that tell it; hit2 and hit3 are totals."""
 
 Groups: TypeAlias = dict[str, str]
 """Patterns of names by group; a name is in the first group that fits."""
@@ -202,25 +207,30 @@ def _branches(script: Path, library: Path) -> dict[str, float]:
 
 def _layers(of: Recording, arm: Arm, hardware: Hardware) -> list[Figure]:
     """Return the shares of the small allocations that each level of the fronts served, and the store."""
-    names = ("level 0", "level 1", "store")
-    predicted: Sequence[float | None] = [None] * 3
-    measured: Sequence[float | None] = [None] * 3
+    predicted: Sequence[float | None] = [None] * len(LAYERS)
+    measured: Sequence[float | None] = [None] * len(LAYERS)
     if arm.design is not None:
-        rates = _simulated(of, arm.design, hardware).rates
-        predicted = [rates.hit0, rates.hit1, rates.refill]
+        found = _simulated(of, arm.design, hardware).counters
+        predicted = _served({name: sum(found.classes[name]) for name in OF_CLASSES} | found.totals)
     if arm.library:
-        measured = _counted_layers(of.script, Library(arm.name, arm.library))
-    return [Figure(*each) for each in zip(names, predicted, measured, strict=True)]
+        measured = _served(_counted(of.script, Library(arm.name, arm.library)))
+    return [Figure(*each) for each in zip(LAYERS, predicted, measured, strict=True)]
 
 
-def _counted_layers(script: Path, library: Library) -> list[float | None]:
+def _counted(script: Path, library: Library) -> Mapping[str, int]:
+    """Return the counters of a library that counts all, each summed over its classes."""
     counts = script.with_suffix(".counts")
     replay_once(script, library, env={**os.environ, "HEAPSMITH": f"stats={counts}"})
-    layers = read_report(counts).layers
-    each = [
-        sum(row.hit0 or 0 for row in layers),
-        *(sum(getattr(row, of) for row in layers) for of in ("hit1", "refill")),
-    ]
+    found: Counter[str] = Counter()
+    for one in read_report(counts).counts:
+        found[one.name] += one.count
+    return found
+
+
+def _served(counts: Mapping[str, int]) -> list[float]:
+    """Return the shares of LAYERS. Of the counts, hit1 has what each level below the first served."""
+    deep = counts["hit2"] + counts["hit3"]
+    each = [counts["hit0"], counts["hit1"] - deep, deep, counts["refill"]]
     return [count / sum(each) for count in each]
 
 

@@ -19,9 +19,11 @@ Verdict = Literal["holds here", "opposite here", "no difference here", "undecide
 
 REPORTED: tuple[Quantity, ...] = ("cpu", "rss", "faults", "superslabs", "refills", "system_calls")
 COUNTED = ("locks", "lock_waits", "futex")
+UNTOLD = ("lock_waits", "futex")
 TOLD = ("superslabs", "slabs")
 TIMES = ("cpu", "wall", "rss", "faults")
-"""What a run reports of an arm; TOLD: of a library's counters; COUNTED: of libraries that count everything."""
+"""What a run reports of an arm; TOLD: of a library's counters; COUNTED: of libraries that count everything;
+UNTOLD: of which the model tells nothing."""
 
 
 class Measured(msgspec.Struct, frozen=True):
@@ -116,7 +118,7 @@ def _predicted(quantity: Quantity, first: Simulation | None, its: Simulation | N
     """Return the ratio that the model predicts; None for a peer, or where it has no figure."""
     if first is None or its is None:
         return None
-    if quantity in COUNTED:
+    if quantity in UNTOLD:
         return None
     before, after = _figure(quantity, first), _figure(quantity, its)
     return after / before if before else (1.0 if not after else None)
@@ -137,6 +139,7 @@ def _figure(quantity: Quantity, of: Simulation) -> float:
         "slabs": totals["slabs"],
         "system_calls": system_calls(of),
         "refills": sum(classes["refill"]),
+        "locks": sum(of.counters.locks.values()),
     }[quantity]
 
 

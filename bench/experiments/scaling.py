@@ -48,7 +48,7 @@ def scaled(
                 ).runs
             traces = [ready[workload][0] for workload in (before, after)]
             growth = f"throughput, {threads[before]} to {threads[after]} threads"
-            figures = [_grown(growth, arm.design, traces, hardware, does, runs), *_locks(runs)]
+            figures = [_grown(growth, arm.design, traces, hardware, does, runs), *_locks(arm.design, traces[1], runs)]
             found.append(Profile(name, after, arm.name, figures))
     return found
 
@@ -77,12 +77,13 @@ def _ns_per_operation(design: Design, trace: Path, hardware: Hardware, does: App
     return row.timings[0].wall_ns / table.operations
 
 
-def _locks(runs: list[list[Measured]]) -> list[Figure]:
+def _locks(design: Design | None, trace: Path, runs: list[list[Measured]]) -> list[Figure]:
     """Return the locks of an operation on the last workload, of a library that counts them."""
-    if not runs:
+    if design is None or not design.row("counting").COUNTS_HITS:
         return []
-    each = [run.counts["locks"] / run.operations for run in runs[1] if "locks" in run.counts]
-    return [Figure("locks per operation", None, sorted(each)[len(each) // 2])] if each else []
+    predicted = sum(simulate(trace, [design]).rows[0].locks_per_million.values()) / 1e6
+    each = [run.counts["locks"] / run.operations for run in runs[1]] if runs else []
+    return [Figure("locks per operation", predicted, sorted(each)[len(each) // 2] if each else None)]
 
 
 def is_known(runs: list[list[Measured]]) -> bool:

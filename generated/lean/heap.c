@@ -9,6 +9,7 @@
 #include "1_base/object.c"
 #include "1_base/text.c"
 #include "1_base/check.c"
+#include "1_base/counting/slow.c"
 #include "2_system/counters.c"
 #include "2_system/lock.c"
 #include "2_system/os.c"

@@ -8,7 +8,6 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.cold_paths import RESIZE
 from heapsmith.model.memory.layout import NO_BLOCK, RUN_CODE, class_at
-from heapsmith.model.memory.resident import PAGE_SHIFT
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import (
     CACHES,
@@ -36,6 +35,7 @@ from heapsmith.model.parts.block_questions import (
 )
 from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
 from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
+from heapsmith.model.parts.committed import time_since
 from heapsmith.model.parts.front_questions import class_lines, needs_heap, size_lines
 from heapsmith.model.parts.fronts import allocate_first, allocate_small, free_small
 from heapsmith.model.parts.large import HUGE_SLOT_BYTES, free_large, large_block, resized
@@ -123,20 +123,15 @@ def resized_block(state: State, heap: int, block: int, asked: int, size: int, al
 
 @hit_path
 def until_next(state: State, event: int) -> int:
-    """Return the time to the next event of the chunk, in units of 2^time_shift ns; 1 where there are no times."""
-    if state.timeless == 1:
-        return 1
-    following = min(event + 1, len(state.time_ns) - 1)
-    return int((state.time_ns[following] >> state.time_shift) - (state.time_ns[event] >> state.time_shift))
+    """Return the time to the next event of the chunk, in the units of time_since."""
+    return time_since(state, min(event + 1, len(state.op) - 1 + state.timeless)) - time_since(state, event)
 
 
 @hit_path
-def note(state: State, is_death: bool, passed: int) -> None:
+def note(state: State, is_death: bool) -> None:
     """Update the peaks after an event and sample the time line when due; a death raises no peak."""
     event = state.events
     state.events = event + 1
-    state.elapsed += passed
-    state.committed_sum += (state.committed >> PAGE_SHIFT) * passed
     if not is_death:
         if state.live_bytes > state.peak_live_bytes:
             state.peak_live_event = event
@@ -331,11 +326,11 @@ def run(state: State, start: int) -> int:
         if tell:
             state.addresses[event] = address_of(state, handle)
         event_done(state)
-        passed = until_next(state, event)
-        tick(state.listener, passed)
+        if SINK == CACHES:
+            tick(state.listener, until_next(state, event))
         if SINK == CACHES and state.charging > 0:
             charge(state, event, int(kind <= FREE_SIZED), old, handle)
-        note(state, is_death, passed)
+        note(state, is_death)
         if state.full == 1:
             return event + 1
     return len(state.op)

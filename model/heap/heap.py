@@ -10,6 +10,7 @@ from heapsmith.model.parts.front_questions import (
     front_drain,
     front_drain_lines,
     hands_over,
+    level_held,
     look_lines,
     size_lines,
 )
@@ -43,6 +44,7 @@ def heap_for(state: State, thread: int) -> int:
     if heap >= 0:
         return heap
     touch(state.listener, layout.POOL_LOCK, 1)
+    state.locks_heap_start += 1
     heap = state.abandoned
     if heap >= 0:
         state.abandoned = state.heaps[heap]["next"]
@@ -70,23 +72,51 @@ def exit_thread(state: State, thread: int) -> None:
     thread_exits(state, heap)
     hands_over(state, heap)
     look_lines(state, heap, -1)
-    lock_whole(state)
     drain_remote(state, heap, -1)
     for cls in range(state.class_count):
         front = heap * state.class_count + cls
         touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
-        front_drain_lines(state, front, cls)
-        drained = front_drain(state, front, cls)
-        give_batch(state, heap, state.moved, 0, drained)
+        give_front(state, heap, front, cls)
+    spilled = state.run_spill
     while spills_run(state, heap):
         pass
+    state.locks_run_spill += int(state.run_spill > spilled)
     cache_lines(state, heap)
     touch(state.listener, heap_at(state, heap) + state.heap_remote + layout.WORD, 1)
     touch(state.listener, layout.POOL_LOCK, 1)
+    state.locks_heap_end += 1
     state.exits += 1
     state.heaps[heap]["next"] = state.abandoned
     state.abandoned = heap
     state.threads[thread] = NO_HEAP
+
+
+@kernel
+def give_front(state: State, heap: int, front: int, cls: int) -> None:
+    """Give all blocks of a front to the store, one level after the other."""
+    zero = int(state.fronts[front]["held"])
+    one = zero + held_at(state, front, cls, 1)
+    two = one + held_at(state, front, cls, 2)
+    front_drain_lines(state, front, cls)
+    drained = front_drain(state, front, cls)
+    give_level(state, heap, 0, zero)
+    give_level(state, heap, zero, one)
+    give_level(state, heap, one, two)
+    give_level(state, heap, two, drained)
+
+
+@kernel
+def held_at(state: State, front: int, cls: int, depth: int) -> int:
+    """Return how many blocks a level below level 0 holds; 0 if there is none so deep."""
+    return int(level_held(state, front, cls, depth)) if depth <= state.classes[cls]["below"] else 0
+
+
+@kernel
+def give_level(state: State, heap: int, first: int, end: int) -> None:
+    """Give the blocks from moved[first] to moved[end - 1] to the store, under one lock of it."""
+    if end > first:
+        lock_whole(state)
+        give_batch(state, heap, state.moved, first, end - first)
 
 
 @kernel

@@ -3,7 +3,7 @@
 from heapsmith.model import policy
 from heapsmith.model.compile.kernel import record_type
 from heapsmith.model.memory.application import TOUCHED_FROM
-from heapsmith.model.parts.counters import COUNTS, TOTAL_FIELDS, WORK
+from heapsmith.model.parts.counters import COUNTS, LOCK_FIELDS, TOTAL_FIELDS, WORK
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -63,6 +63,9 @@ SCALARS = record_type(
     "heap_slots",  # slots of a heap: its fronts, its quarantine, and the blocks of a class that it prepares
     "store_step",  # stores from a heap's first to the next heap's; 0: heaps share the stores
     *TOTAL_FIELDS.values(),
+    *LOCK_FIELDS.values(),
+    "new_locks",  # that were taken and not yet counted (model/parts/locks.py)
+    "stage",  # of the slab that was acquired last: its number in STAGES
     "abandoned",  # head of the LIFO list of abandoned heaps
     "oldest",  # ends of the age queues, in the rows SLAB_AGE and RUN_AGE alone
     "newest",
@@ -106,8 +109,7 @@ SCALARS = record_type(
     "committed_high",
     "timeless",  # 1: the chunk that is followed has no times
     "time_shift",  # its times count in units of 2^time_shift ns, so that a sum of pages by time fits into a word
-    "elapsed",  # time behind the events of the chunk (model/heap/events.py)
-    "committed_sum",  # the committed pages behind each event, times the time to the next
+    "committed_sum",  # changes of the committed pages in the chunk, times the time before (model/parts/committed.py)
     "samples",  # points of the time line
     "stride",  # events between two points
     "next_sample",

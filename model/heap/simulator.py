@@ -28,6 +28,7 @@ from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.parts import counters
 from heapsmith.model.parts.charge import CHARGE
+from heapsmith.model.parts.committed import time_since
 from heapsmith.model.parts.large import HUGE_SLOT_BYTES
 from heapsmith.model.trace.reader import Chunk
 from heapsmith.model.trace.stacks import CallTree, SitedChunk
@@ -48,10 +49,11 @@ NO_LISTENER: Ints = np.zeros(1, np.int64)
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """The counters of docs/machine.md section 10 by name: a number per class, or a total."""
+    """The counters of docs/machine.md section 10 by name: a number per class, or a total; and locks by path."""
 
     classes: dict[str, list[int]]
     totals: dict[str, int]
+    locks: dict[str, int] = {}
 
 
 MOST_PAGES = 1 << 28
@@ -220,12 +222,7 @@ class Simulator:
             if self.state.fault:
                 self._refuse(chunk, start)
             self._make_room()
-        shift = int(self.state.time_shift)
-        self._elapsed += int(self.state.elapsed) << shift
-        self._committed_sum += int(self.state.committed_sum) << shift
-        self.state.elapsed = self.state.committed_sum = 0
-        if self.listener:
-            self.listener.settle(shift)
+        self._end_time(chunk)
 
     def _pass_time(self, chunk: Chunk) -> None:
         """Let the time pass between the last event and a chunk's first."""
@@ -239,6 +236,17 @@ class Simulator:
             self._committed_sum += int(self.state.committed) // PAGE * passed
             if self.listener:
                 self.listener.elapse(passed)
+
+    def _end_time(self, chunk: Chunk) -> None:
+        """Add the time of a chunk that is done, and the committed pages over it, to the sums."""
+        shift, events = int(self.state.time_shift), len(chunk.op)
+        if events:
+            passed = time_since(self.state, events - 1 + int(self.state.timeless))
+            self._elapsed += passed << shift
+            self._committed_sum += int(self.state.committed) // PAGE * passed - int(self.state.committed_sum) << shift
+        self.state.committed_sum = 0
+        if self.listener:
+            self.listener.settle(shift)
 
     def groups(self, chunk: Chunk) -> Bytes:
         """Return the group of call sites of each event; 0 where design or chunk has no sites."""
@@ -278,6 +286,7 @@ class Simulator:
         return Counters(
             {name: self.state.classes[name].tolist() for name in (*counters.COUNTS, *self._reported)},
             {name: getattr(self.state, field) for name, field in counters.TOTAL_FIELDS.items()},
+            {name: getattr(self.state, field) for name, field in counters.LOCK_FIELDS.items()},
         )
 
     def statistics(self) -> Statistics:

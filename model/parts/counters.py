@@ -23,6 +23,24 @@ COUNTS = _words("""
 """)
 """The counters per class of docs/machine.md section 10."""
 
+STAGES = _words("own same other claim superslab none")
+"""Where the slab of an acquire comes from, by the number of the stage; a take may acquire none (`own`)."""
+
+PATHS = _words("""
+    retire give batch_take batch_keep remote_put remote_drain run_take run_give run_extend run_spill
+    huge_take huge_give huge_resize heap_start heap_end prewarm background look
+""")
+"""What a lock is taken for, besides takes and acquires."""
+
+LOCKS = (*(f"take.{stage}" for stage in STAGES), *(f"acquire.{stage}" for stage in STAGES[1:]), *PATHS)
+"""The counters of locks of docs/machine.md section 10 that the model tells."""
+
+LOCK_FIELDS = {name: f"locks_{name.replace('.', '_')}" for name in LOCKS}
+"""Their fields in `scalars`."""
+
+UNTOLD_LOCKS = ("ask", "other")
+"""The counters of locks of which only the library knows; behind LOCKS in its order."""
+
 WORK = (
     "callocs",
     "reallocs",

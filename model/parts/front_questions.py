@@ -45,6 +45,12 @@ def front_drain(state: State, front: int, cls: int) -> int:
     raise NotImplementedError
 
 
+@question("front", "level_held")
+def level_held(state: State, front: int, cls: int, depth: int) -> int:
+    """Return how many blocks level `depth`, below level 0, holds."""
+    return 0
+
+
 @question("front", "surplus")
 def front_surplus(state: State, front: int, cls: int, count: int) -> int:
     """Move `count` blocks that a smaller capacity has no room for to `moved`; return their number."""

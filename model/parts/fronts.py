@@ -169,10 +169,12 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     if flushed == 0:
         return 0
     takes(state.listener, FLUSH)
-    lock_whole(state)
     if state.classes[cls]["capacity"] == 0:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)
+    looks = state.locks_batch_keep
     if not keep_batch(state, heap, cls, flushed):
+        if state.locks_batch_keep == looks:  # else where there are no shards the lock is held
+            lock_whole(state)
         give_batch(state, heap, state.moved, 0, flushed)
     front_flushed(state, heap, cls)
     return flushed

@@ -44,6 +44,7 @@ def huge_pages(state: State, size: int) -> int:
 def allocate_huge(state: State, pages: int) -> int:
     """Map a huge block; return its ordinal."""
     touch(state.listener, layout.LARGE_LOCK, 1)
+    state.locks_huge_take += 1
     state.clean = 1
     touch(state.listener, layout.TOTAL_MAP, 1)
     ordinal = state.huge_map
@@ -100,6 +101,7 @@ def resize_huge(state: State, block: int, old: int, new: int) -> None:
 def huge_block(state: State, size: int, align: int) -> int:
     """Return the handle of a huge block for `size` bytes."""
     pages = huge_pages(state, size)
+    state.locks_huge_take += int(align <= PAGE)
     block = reuse_huge(state, pages) if align <= PAGE else -1
     if block < 0:
         block = HUGE_CODE + allocate_huge(state, pages)
@@ -137,6 +139,7 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     if block >= HUGE_CODE:
         pages = huge_pages(state, asked)
         huge_slack_lines(state, huge_at(block) + asked, pages * PAGE - asked, 0)
+        state.locks_huge_give += 1
         if not keeps_huge(state, block, pages):
             unmap_huge(state, block, pages)
         return
@@ -145,6 +148,7 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
     touch(state.listener, page_at(first), 1)
     large_tail_lines(state, layout.RUNS + first * PAGE, int(state.pages[first]["run"]), asked, 0)
     if heap < 0 or not keeps_run(state, heap, first):
+        state.locks_run_give += 1
         free_run(state, first)
 
 
@@ -155,7 +159,10 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     if block >= HUGE_CODE:
         touch(state.listener, layout.LARGE_LOCK, 1)
         old, new = huge_pages(state, asked), huge_pages(state, size)
-        if (size <= state.huge_bytes and size < state.remap_bytes) or old == 0:
+        if size <= state.huge_bytes and size < state.remap_bytes:
+            return False
+        state.locks_huge_resize += 1 + int(old > 0)
+        if old == 0:
             return False
         resize_huge(state, block, old, new)
         huge_slack_lines(state, huge_at(block) + size, new * PAGE - size, 1)

@@ -227,6 +227,7 @@ def grow_run(state: State, first: int, end: int) -> bool:
 def allocate_run(state: State, pages: int) -> int:
     """Return the first page of a run of `pages`; NO_RUN if the run span is full."""
     touch(state.listener, layout.LARGE_LOCK, 1)
+    state.locks_run_take += 1
     first = find_run(state, pages)
     reused = first >= 0
     if reused:
@@ -252,6 +253,7 @@ def free_run(state: State, first: int) -> None:
 @kernel
 def leave_run(state: State, first: int) -> None:
     """Do `free_run` for a run whose pages are a huge block's now."""
+    state.locks_run_give += 1
     merge_run(state, first, 0)
 
 
@@ -319,6 +321,7 @@ def extend_run(state: State, first: int, pages: int) -> bool:
     end = first + int(state.pages[first]["run"])
     top = state.top
     touch(state.listener, layout.LARGE_LOCK, 1)
+    state.locks_run_extend += 1
     touch(state.listener, page_at(first), 1)
     if end < top:
         touch(state.listener, page_at(end), 0)

@@ -10,6 +10,7 @@ from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_OWNER, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.committed import commit_calls
+from heapsmith.model.parts.locks import lock_pool, uncounted
 
 # Release: when pages go back to the OS.
 
@@ -82,6 +83,12 @@ def keeps_run(state: State, heap: int, first: int) -> bool:
 def spills_run(state: State, heap: int) -> bool:
     """Free a run of the heap's cache; return whether there was one."""
     return False
+
+
+@question("run_cache_bytes", "spill_locks")
+def spill_locks(state: State) -> int:
+    """Return how many locks a look takes for the runs of a heap's cache."""
+    return 0
 
 
 @question("run_cache_bytes", "cache_lines")
@@ -177,12 +184,12 @@ def heaps_shard_lines(state: State, heap: int, write: int) -> None:
 def lock_store(state: State, store: int) -> None:
     """Take the lock of a store that all heaps share, for a take."""
     if state.owned == 0:
-        touch(state.listener, layout.POOL_LOCK, 1)
+        lock_pool(state)
 
 
 @question("shards", "lock_to", hit=True)
 def lock_to(state: State, store: int, slab: int) -> None:
-    """Take the lock of the store that a block of the slab returns to, where that is no store of the whole batch."""
+    """Take the lock of the store that a block of the slab returns to, where that may be another than the one before."""
 
 
 @question("shards", "lock_batch")
@@ -192,15 +199,16 @@ def lock_batch(state: State, cls: int) -> None:
 
 @question("shards", "lock_whole")
 def lock_whole(state: State) -> None:
-    """Take the lock of the only store of all heaps, if there is one."""
+    """Take the lock of the only store of all heaps, if there is one, to give blocks."""
     if state.owned == 0:
-        touch(state.listener, layout.POOL_LOCK, 1)
+        lock_pool(state)
+        state.locks_give += uncounted(state)
 
 
 @question("shards", "lock_transfer")
 def lock_transfer(state: State, store: int) -> None:
     """Take the lock of the transfer cache."""
-    touch(state.listener, layout.POOL_LOCK, 1)
+    lock_pool(state)
 
 
 @question("shards", "batch_store")
@@ -303,7 +311,7 @@ def lock_mapping(state: State) -> None:
 @question("pool", "lock_pools")
 def lock_pools(state: State) -> None:
     """Take the lock of the pools that heaps with a store each share."""
-    touch(state.listener, layout.POOL_LOCK, 1)
+    lock_pool(state)
 
 
 # Huge pages: where memory lies on them.

@@ -8,6 +8,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import on_huge, takes, touch, touch_bytes
 from heapsmith.model.parts.committed import commit, commit_calls
 from heapsmith.model.parts.front_questions import freed_begin, freed_end_lines, retired_of, slab_lines, superslab_place
+from heapsmith.model.parts.locks import CLAIM, NONE, OTHER, SAME, SUPERSLAB, count_acquire, uncounted
 from heapsmith.model.parts.moments import (
     memory_freed,
     slab_acquired,
@@ -74,6 +75,7 @@ def acquire(state: State, heap: int, cls: int) -> int:
     slab = retired_of(state, pool)
     vacancy_lines(state, heap, pool, 0, int(slab >= 0))
     if slab >= 0:
+        state.stage = SAME if state.slabs[slab]["class"] == cls else OTHER
         pool_pop(state, pool, slab)
         slab_reused(state, slab)
         if state.slabs[slab]["committed"] > 0:
@@ -86,11 +88,15 @@ def acquire(state: State, heap: int, cls: int) -> int:
         if state.superslabs > before:
             superslab_late(state)
         if slab < 0:
+            lock_slabs(state)
+            state.stage = NONE
+            count_acquire(state)
             return -1
     freed_begin(state, slab)
     touch(state.listener, slab_at(state, slab), 1)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_ACQUIRE, 1)
     class_of_slab_lines(state, slab)
+    count_acquire(state)
     slab_acquired(state, heap, cls, slab)
     state.slabs[slab]["class"] = cls
     state.slabs[slab]["owner"] = heap
@@ -108,8 +114,11 @@ def new_slab(state: State, heap: int, pool: int, cls: int) -> int:
     vacancy_lines(state, heap, pool, layout.VACANCY_NEXT, 1)
     if end_is_read(state) or state.stores[pool]["left"] == 0:
         vacancy_lines(state, heap, pool, layout.VACANCY_END, int(state.stores[pool]["left"] == 0))
-    if state.stores[pool]["left"] == 0 and not map_superslab(state, pool, cls):
-        return -1
+    state.stage = CLAIM
+    if state.stores[pool]["left"] == 0:
+        state.stage = SUPERSLAB
+        if not map_superslab(state, pool, cls):
+            return -1
     slab = known_slab(state, pool)
     if slab < 0:
         slab = state.slabs_made
@@ -165,6 +174,7 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
     takes(state.listener, SLAB)
     freed_end_lines(state, slab)
     class_of_slab_lines(state, slab)
+    state.locks_retire += uncounted(state)
     slab_retired(state, heap, cls, slab)
     disowned(state, slab)
     state.classes[cls]["retire"] += 1
@@ -179,8 +189,15 @@ def retire(state: State, heap: int, slab: int, cls: int) -> None:
 def class_of_slab_lines(state: State, slab: int) -> None:
     """Touch what a change of a slab's class touches: class, owner, and the classifier's byte."""
     touch(state.listener, slab_at(state, slab) + layout.SLAB_CLASS_NUMBER, 1)
+    lock_slabs(state)
+    if state.owned == 1:
+        owner_changes_lines(state, slab)
+    slab_lines(state, slab)
+
+
+@kernel
+def lock_slabs(state: State) -> None:
+    """Take the lock under which a slab changes hands, where the design has one that the thread does not hold."""
     if state.owned == 1:
         lock_pools(state)
-        owner_changes_lines(state, slab)
     locks_slab(state)
-    slab_lines(state, slab)

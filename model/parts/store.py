@@ -18,6 +18,7 @@ from heapsmith.model.parts.front_questions import (
     freed_take,
     header_lines,
 )
+from heapsmith.model.parts.locks import OWN, count_take, uncounted
 from heapsmith.model.parts.slab_questions import (
     heaps_shard_lines,
     lock_batch,
@@ -36,7 +37,12 @@ from heapsmith.model.parts.slabs import acquire, retire
 @kernel
 def take(state: State, heap: int, cls: int) -> int:
     """Take a refill from the heap's store into `moved`; return how many (fewer: full span)."""
+    heaps_shard_lines(state, heap, 0)
+    lock_store(state, store_of(state, heap, cls))
+    locks = uncounted(state)
+    state.stage = OWN
     taken = take_blocks(state, heap, cls, int(state.classes[cls]["refill_batch"]))
+    count_take(state, locks)
     state.classes[cls]["refill"] += 1
     state.classes[cls]["refilled"] += taken
     return taken
@@ -44,15 +50,13 @@ def take(state: State, heap: int, cls: int) -> int:
 
 @kernel
 def take_blocks(state: State, heap: int, cls: int, want: int) -> int:
-    """Take `want` blocks from the heap's store into `moved`; return how many (fewer: full span)."""
+    """Take `want` blocks from the heap's store, whose lock the caller has, into `moved`; return how many."""
     store = store_of(state, heap, cls)
     left = want
     row = class_at(cls)
     counts = count_at(state, heap, cls)
     stride_lines(state, cls)
     touch(state.listener, row + layout.CLASS_FIRST, 0)
-    heaps_shard_lines(state, heap, 0)
-    lock_store(state, store)
     while left > 0:
         slab = choice_gives(state, store)
         if slab < 0:

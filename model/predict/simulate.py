@@ -13,7 +13,7 @@ from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener, Touches
 from heapsmith.model.predict.clocks import Timing
-from heapsmith.model.predict.cost import Price, price_of
+from heapsmith.model.predict.cost import Price, price_of, system_calls
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 
 Progress = Callable[[str, int, int], None]
@@ -64,6 +64,8 @@ class Simulation(msgspec.Struct, frozen=True):
     price: Price | None  # the price, if the hardware has costs
     events_per_second: float  # of this design's model alone (see SimulationTable.measured_as)
     timings: list[Timing] = []  # for each number of cores, if asked for (model/predict/times.py)
+    system_calls_per_million: float = 0.0  # of operations, as locks
+    locks_per_million: dict[str, float] = {}  # by path and stage (docs/machine.md section 10)
 
 
 class SimulationTable(msgspec.Struct, frozen=True):
@@ -211,7 +213,10 @@ def simulation(simulator: Simulator, operations: int, hardware: Hardware | None)
         _touch_rates(touches, operations) if touches else None,
         None,
         _ratio(statistics.events * 1_000_000_000, simulator.kernel_ns),
+        locks_per_million={name: _ratio(count * 1_000_000, operations) for name, count in counters.locks.items()},
     )
+    calls = _ratio(system_calls(found) * 1_000_000, operations)
+    found = msgspec.structs.replace(found, system_calls_per_million=calls)
     if hardware is None or not hardware.costs:
         return found
     return msgspec.structs.replace(found, price=price_of(simulator.plan, found, operations, hardware))

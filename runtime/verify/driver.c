@@ -1,9 +1,10 @@
 /* The conformance driver: performs events on a library in their total order, on real threads, and answers with addresses.
  *
- * usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY STALL_S
+ * usage: driver LIBRARY GRAIN COUNTERS LOCKS CHECK_EVERY STALL_S
  *
  * Standard input: batches, each a head record and the events. Standard output, little-endian 64-bit words: for each
- * batch, once all of it was read and performed, an address code per event, the COUNTERS counters, four sums of bytes and refused_bytes. So
+ * batch, once all of it was read and performed, an address code per event, the COUNTERS counters, LOCKS counts of locks (0 of
+ * a library that does not count them), four sums of bytes and refused_bytes. So
  * neither side can wait for the other while that one waits for it. Between batches a reset record (checked build) ends all
  * threads and makes the heap as new, with so much of each span as the record says. At the end of the input what no trace
  * shows is tried. Status 0: all well; 1: standard error says "event N: what is wrong", also where nothing moves for STALL_S; 2: a fault of usage; 3: the system
@@ -55,6 +56,7 @@ static void (*tell_processor)(int32_t processor); /* to the library; NULL: it do
 static bool threads_own_heaps = true;
 static void (*tell_time)(uint64_t milliseconds); /* to the library; NULL: it has no clock */
 static uint64_t happened; /* events since the heap was new */
+static size_t (*tell_locks)(uint64_t *counts); /* of the library; NULL: it does not count them */
 static int64_t check_every; /* events; 0: never */
 static unsigned stall_s;
 static const char *phase; /* what is done when no event is */
@@ -281,16 +283,19 @@ static bool read_batch(void)
 }
 
 /* What the library says of itself is asked for under watch; whoever reads the answer may take as long as it likes. */
-static void answer(uint64_t *counters, size_t count)
+static void answer(uint64_t *counters, size_t count, uint64_t *locks, size_t paths)
 {
     begin_phase("the library tells its counters");
     library.counters(counters);
+    if (tell_locks != NULL)
+        tell_locks(locks);
     struct figures said = library.mallinfo2();
     watchdog_stop();
     if (counters[count] != guard)
         fail("heapsmith_counters writes more counters than there are");
     fwrite(batch.address, sizeof *batch.address, batch.count, stdout);
     fwrite(counters, sizeof *counters, count, stdout);
+    fwrite(locks, sizeof *locks, paths, stdout);
     uint64_t bytes[] = { said.uordblks + said.hblkhd, said.fsmblks, said.arena + said.hblkhd, said.keepcost };
     fwrite(bytes, sizeof bytes, 1, stdout);
     fwrite(&refused_bytes, sizeof refused_bytes, 1, stdout);
@@ -326,6 +331,8 @@ static void load(const char *path)
     memcpy(&tell_time, &clock, sizeof clock);
     if (tell_time != NULL)
         tell_time(0); /* from here on it does not ask the system */
+    void *locks = dlsym(handle, "heapsmith_locks");
+    memcpy(&tell_locks, &locks, sizeof locks);
     void *processor = dlsym(handle, "heapsmith_processor");
     threads_own_heaps = processor == NULL;
     if (processor == NULL)
@@ -345,23 +352,27 @@ static void watch_signals(void)
 
 int main(int count, char **argument)
 {
-    if (count != 6)
-        usage("usage: driver LIBRARY GRAIN COUNTERS CHECK_EVERY STALL_S");
+    if (count != 7)
+        usage("usage: driver LIBRARY GRAIN COUNTERS LOCKS CHECK_EVERY STALL_S");
     grain = strtoul(argument[2], NULL, 10);
     size_t counters = strtoul(argument[3], NULL, 10);
-    check_every = strtol(argument[4], NULL, 10);
-    stall_s = (unsigned)strtoul(argument[5], NULL, 10);
+    size_t paths = strtoul(argument[4], NULL, 10);
+    check_every = strtol(argument[5], NULL, 10);
+    stall_s = (unsigned)strtoul(argument[6], NULL, 10);
     watch_signals();
     load(argument[1]);
     sem_init(&coordinator, 0, 0);
     uint64_t *counter = calloc(counters + 1, sizeof *counter);
     if (counter == NULL || library.counter_count() != counters)
         usage("the library has another number of counters");
+    uint64_t *lock = calloc(paths + 1, sizeof *lock);
+    if (lock == NULL || (tell_locks != NULL && tell_locks(NULL) != paths))
+        usage("the library counts other locks");
     counter[counters] = guard;
     while (read_batch()) {
         begin_phase(NULL);
         perform_batch();
-        answer(counter, counters);
+        answer(counter, counters, lock, paths);
     }
     begin_phase("the facts that no trace shows");
     facts();

@@ -11,10 +11,12 @@ from traces import random_trace
 
 from heapsmith.bench.experiments import kept, mechanisms, page, profile
 from heapsmith.bench.experiments import run as runs
+from heapsmith.bench.experiments import verified as verifying
 from heapsmith.bench.experiments.book import Arm, Book, Experiment, Sign, book, designs_of
 from heapsmith.bench.experiments.results import Change, Conditions, Measured, Result, Results, Verdict, is_known, judged
 from heapsmith.bench.experiments.run import run_experiments
-from heapsmith.codegen import layouts
+from heapsmith.bench.programs.programs import Program
+from heapsmith.codegen import difference, layouts, verify
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.design.design import load
@@ -23,6 +25,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.cost import instructions_of, kinds
 from heapsmith.model.predict.simulate import simulate
+from heapsmith.model.trace.reader import TraceReader
 from heapsmith.tools.common.ratios import Ratio
 
 BOOK = book()
@@ -276,3 +279,21 @@ def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPa
     assert "It was skipped: mimalloc: not found." in " ".join(page.markdown(BOOK, kept.of_run(BOOK, found, {})).split())
     with pytest.raises(Missing, match="mimalloc"):
         run("E2")
+
+
+def test_a_design_that_differs_is_not_kept_as_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The planted fault is a library that counts one refill more than the model."""
+    trace = random_trace(tmp_path / "t.hst", 400, seed=1, threads=2)
+    monkeypatch.setattr(verifying, "VERIFIED", tmp_path / "verified.json")
+    monkeypatch.setattr(mechanisms, "VERIFIED", tmp_path / "verified.json")
+    monkeypatch.setattr(verifying, "trace_of", lambda program, folder: trace)
+    monkeypatch.setattr(
+        verifying, "programs", lambda folder, scale: [Program(one, one, [], ()) for one in verifying.PROGRAMS]
+    )
+    (tmp_path / "verified.json").write_text("{}\n")
+    assert verifying.main(["lean"]) == 0
+    kept_then = mechanisms.verified()
+    assert kept_then["lean"].events == 2 * sum(TraceReader(trace).footer.events for _ in verifying.PROGRAMS)
+    monkeypatch.setattr(verify, "counter_row", lambda counters: difference.counter_row(counters) + 1)
+    assert verifying.main(["lean", "ring"]) == 1
+    assert mechanisms.verified() == kept_then

@@ -19,7 +19,7 @@ LARGE = ("run_hit", "run_reuse", "run_grow", "huge_map", "huge_reuse")
 
 
 class Report(msgspec.Struct, frozen=True):
-    """What HEAPSMITH=stats=FILE writes (docs/api.md). system: of a design that counts everything."""
+    """What HEAPSMITH=stats=FILE writes (docs/api.md). system, locks: of a design that counts everything."""
 
     design: str
     pid: int
@@ -28,6 +28,7 @@ class Report(msgspec.Struct, frozen=True):
     rss_bytes: int
     peak_rss_bytes: int
     system: dict[str, int] = {}
+    locks: dict[str, int] = {}
 
 
 class Layers(msgspec.Struct, frozen=True):
@@ -99,7 +100,9 @@ def read_report(path: Path) -> Counts:
         for row in report.classes
         for one in counts({name: row[name] for name in row if name not in ("size", "usable")}, row["size"])
     ]
-    return Counts(report.design, operations, layers, counts(report.system) + counts(report.counters) + of_classes)
+    of_paths = counts({f"locks.{path}": count for path, count in report.locks.items()})
+    heap = counts(report.system) + of_paths + counts(report.counters)
+    return Counts(report.design, operations, layers, heap + of_classes)
 
 
 def _layers(row: dict[str, int]) -> Layers:

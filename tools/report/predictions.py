@@ -74,6 +74,16 @@ def _application(application: Application) -> str:
     return f"births {application.births}, deaths {application.deaths}"
 
 
+def locks(table: SimulationTable) -> Words:
+    """System calls and locks per million operations, a column per design; by path those that some design takes."""
+    found = [row.locks_per_million for row in table.rows]
+    rows = [("system calls", *(f"{row.system_calls_per_million:,.1f}" for row in table.rows))]
+    rows += [("locks", *(f"{sum(of.values()):,.1f}" for of in found))]
+    taken = [name for name in found[0] if any(of[name] for of in found)]
+    rows += [(f"locks.{name}", *(f"{of[name]:,.1f}" for of in found)) for name in taken]
+    return Words("per million operations, without waits", ("count", *(row.design for row in table.rows)), rows)
+
+
 def counters(table: SimulationTable) -> Words:
     """The counters of docs/machine.md section 10, a column per design; sums over the classes."""
     first = table.rows[0].counters

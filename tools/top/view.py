@@ -32,13 +32,14 @@ class Class(NamedTuple):
 class Picture(NamedTuple):
     """A heap at one moment. Counts are those of HEAPSMITH=stats (docs/api.md); the rest are bytes, or heaps.
 
-    system: of a library that counts everything. counts_hits: whether its `hit0` and `push` count.
+    system, locks: of a library that counts everything. counts_hits: whether its `hit0` and `push` count.
     """
 
     design: str
     counts_hits: bool
     counters: dict[str, int]
     system: dict[str, int]
+    locks: dict[str, int]
     classes: list[Class]
     heaps: int
     abandoned: int
@@ -58,7 +59,10 @@ class View:
         self._totals = names(memory, at["heap_counters"], at["HEAP_COUNTERS"])
         self._counts = names(memory, at["class_counters"], at["CLASS_COUNTERS"])
         self._shown = [name for name in self._counts if at["COUNTS_HITS"] or name not in OF_HITS]
-        self._system = names(memory, at["system_counters"], at["SYSTEM_COUNTERS"]) if "system_counters" in at else []
+        self._system, self._locks = (
+            names(memory, at[f"{of}_counters"], at[f"{of.upper()}_COUNTERS"]) if f"{of}_counters" in at else []
+            for of in ("system", "lock")
+        )
         rows = self._records(memory.read(at["classes"], at["CLASS_COUNT"] * at["class_plan"]), "class_plan")
         self._usable, self._stride, self._slot = (
             _column(rows, at[f"class_plan.{name}"], "<u4") for name in ("usable", "stride", "slot")
@@ -83,7 +87,8 @@ class View:
             self.design,
             bool(at["COUNTS_HITS"]),
             self._named(self._totals, np.frombuffer(totals, "<u8")),
-            self._named(self._system, self._system_counts(memory)),
+            self._named(self._system, self._besides(memory, "system_counts", self._system)),
+            self._named(self._locks, self._besides(memory, "lock_counts", self._locks)),
             self._classes(
                 counts, np.maximum(out - parked, 0), held, parked, self._by_class(classes, committed * ~pooled)
             ),
@@ -199,10 +204,9 @@ class View:
             begin = end
         return rows
 
-    def _system_counts(self, memory: Memory) -> Words:
-        return np.frombuffer(
-            memory.read(self._at["system_counts"], 8 * len(self._system)) if self._system else b"", "<u8"
-        )
+    def _besides(self, memory: Memory, at: str, counters: list[str]) -> Words:
+        """Counts that not each library has."""
+        return np.frombuffer(memory.read(self._at[at], 8 * len(counters)) if counters else b"", "<u8")
 
     def _runs(self, memory: Memory) -> tuple[int, int, int]:
         """Bytes of runs with the program, in run caches, and the committed ones of free runs."""

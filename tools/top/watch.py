@@ -50,7 +50,7 @@ class Sight(msgspec.Struct, frozen=True):
     """A process at one moment, and its rates per second since `elapsed_s` before (None: seen for the first time).
 
     allocations, frees: of small blocks, and large_allocations, in the rates; the first two only where
-    `counts_hits`. processors: those it kept busy. system: of a library that counts everything.
+    `counts_hits`. processors: those it kept busy. system, locks: of a library that counts everything.
     """
 
     pid: int
@@ -66,6 +66,7 @@ class Sight(msgspec.Struct, frozen=True):
     bytes: Bytes
     counters: dict[str, int]
     system: dict[str, int]
+    locks: dict[str, int]
     classes: list[ClassSight]
     rates: dict[str, float] | None
 
@@ -168,6 +169,7 @@ def sight(now: _Moment, last: _Moment | None) -> Sight:
         bytes=_bytes(picture),
         counters=picture.counters,
         system=picture.system,
+        locks=picture.locks,
         classes=classes,
         rates=_rates(picture, before, classes, elapsed) if before and elapsed else None,
     )
@@ -201,6 +203,8 @@ def _rates(now: Picture, before: Picture, classes: list[ClassSight], elapsed: fl
     """Of the whole process: counters without a class, sums over classes, and what follows from them."""
     sums = {name: sum((one.rates or {})[name] for one in classes) for name in classes[0].counters}
     found = _per_second(now.counters, before.counters, elapsed) | _per_second(now.system, before.system, elapsed) | sums
+    locks = _per_second(now.locks, before.locks, elapsed)
+    found |= {f"locks.{path}": rate for path, rate in locks.items()}
     found["large_allocations"] = sum(found[name] for name in LARGE)
     if now.counts_hits:
         found["allocations"] = sum(sums[name] for name in UNITS)

@@ -140,8 +140,9 @@ def step(state: State) -> None:
 
 @kernel
 def top_up(state: State, cls: int) -> None:
-    """Add batches to the transfer cache of a class until it has enough."""
+    """Add batches to the transfer cache of a class until it has enough. The lock is free between two looks."""
     touch(state.listener, layout.POOL_LOCK, 1)
+    state.locks_background += 1
     touch(state.listener, layout.BACKGROUND_FULL + cls * layout.NUMBER_BYTES, 0)
     missing = int(state.classes[cls]["background_full"]) - kept_batches(state, cls)
     if missing <= 0 or is_idle(state, cls):
@@ -149,6 +150,7 @@ def top_up(state: State, cls: int) -> None:
     for _ in range(missing):
         if not add_batch(state, cls):
             return
+        state.locks_background += 1
 
 
 @kernel

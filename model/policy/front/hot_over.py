@@ -70,7 +70,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 
 drain, drain_lines = stack_over.drain, stack_over.drain_lines
-overflow_lines = below.spill_overflow_lines
+level_held, overflow_lines = below.held_below, below.spill_overflow_lines
 
 
 @kernel

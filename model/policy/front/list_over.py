@@ -33,7 +33,7 @@ COSTS = {  # an estimate: those of a linked list alone
 }
 
 pop_lines, look_lines, fill_lines = linked_list.pop_lines, linked_list.look_lines, linked_list.fill_lines
-overflow_lines = below.spill_overflow_lines
+level_held, overflow_lines = below.held_below, below.spill_overflow_lines
 
 
 @kernel

@@ -98,7 +98,7 @@ def drain_lines(state: State, front: int, cls: int) -> None:
     drain_below_lines(state, front, cls)
 
 
-overflow_lines = below.spill_overflow_lines
+level_held, overflow_lines = below.held_below, below.spill_overflow_lines
 
 
 @kernel

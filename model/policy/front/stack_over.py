@@ -92,7 +92,7 @@ def promote_lines(state: State, heap: int, front: int, cls: int) -> None:
         slots_lines(state, front, cls, batch - 1, layout.CLASS_PROMOTE)
 
 
-overflow_lines = below.spill_overflow_lines
+level_held, overflow_lines = below.held_below, below.spill_overflow_lines
 
 
 @hit_path

@@ -109,6 +109,7 @@ def reuse_huge(state: State, pages: int) -> int:
     block, held = int(state.kept[place]["block"]), int(state.kept[place]["pages"])
     leave_kept(state, place)
     state.huge_reuse += 1
+    state.locks_huge_take += 1
     state.clean = 0
     if held > pages:
         gone(state.listener, huge_at(block) + pages * PAGE, (held - pages) * PAGE)
@@ -126,7 +127,9 @@ def keeps_huge(state: State, block: int, pages: int) -> bool:
         return False
     touch(state.listener, layout.LARGE_LOCK, 1)
     put_kept(state, block, pages)
+    unmapped = state.huge_unmap
     release_kept(state)
+    state.locks_huge_give += 1 + state.huge_unmap - unmapped
     return True
 
 

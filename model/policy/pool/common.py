@@ -6,7 +6,6 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import touch
 
 MAPPING = ("slab.superslab", "heap.create", "heap.adopt")
 """What takes the lock although slabs are swapped; the next slab of a superslab is too little to count."""
@@ -28,12 +27,6 @@ def why_not_lock_free(design: Any, name: str) -> Refusal | None:
 def link(state: State) -> int:
     """Return where a record has the link that is swapped."""
     return layout.SLAB_OLDER
-
-
-@kernel
-def lock(state: State) -> None:
-    """Take the pool lock."""
-    touch(state.listener, layout.POOL_LOCK, 1)
 
 
 @kernel

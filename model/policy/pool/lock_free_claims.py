@@ -5,6 +5,7 @@ from typing import Any
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.state import State
+from heapsmith.model.parts.locks import lock_pool
 from heapsmith.model.policy.pool import common
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
@@ -31,7 +32,7 @@ def files(design: Any) -> dict[str, str]:
     return {"lists": "swaps", "superslabs": "claims"}
 
 
-link, lock_mapping, lock_pools = common.link, common.lock, common.lock_pools
+link, lock_mapping, lock_pools = common.link, lock_pool, common.lock_pools
 
 
 @kernel

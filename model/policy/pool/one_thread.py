@@ -3,6 +3,7 @@
 from typing import Any
 
 from heapsmith.model.errors import Refusal
+from heapsmith.model.parts.locks import lock_pool
 from heapsmith.model.policy.pool import common
 from heapsmith.model.policy.pool.common import MAPPING, why_not_lock_free
 
@@ -33,4 +34,4 @@ def files(design: Any) -> dict[str, str]:
     return {"lists": "alone", "superslabs": "in_turn"}
 
 
-link, lock_new_slab, lock_pools = common.link, common.lock, common.lock_pools
+link, lock_new_slab, lock_pools = common.link, lock_pool, common.lock_pools

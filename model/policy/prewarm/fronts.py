@@ -16,6 +16,7 @@ from heapsmith.model.parts.block_questions import born_lines, dies_lines
 from heapsmith.model.parts.front_questions import choice_add
 from heapsmith.model.parts.fronts import allocate_small, free_small, quarantine_base
 from heapsmith.model.parts.large import free_large, large_block, pages_for
+from heapsmith.model.parts.locks import uncounted
 from heapsmith.model.parts.needs import Needs
 from heapsmith.model.parts.slab_questions import heaps_shard_lines, lock_store, store_of
 from heapsmith.model.parts.slabs import acquire
@@ -124,6 +125,7 @@ def prepare_slabs(state: State, heap: int, cls: int) -> None:
     """Acquire slabs of a class for the first heap's store."""
     heaps_shard_lines(state, heap, 0)
     lock_store(state, store_of(state, heap, cls))
+    state.locks_prewarm += uncounted(state)
     for _ in range(int(state.classes[cls]["prewarm_slabs"])):
         slab = acquire(state, heap, cls)
         if slab < 0:

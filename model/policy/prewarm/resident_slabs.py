@@ -91,6 +91,7 @@ def heap_started(state: State, heap: int) -> None:
     for _ in range(state.prewarm_superslabs):
         first = state.slabs_made
         slab = new_slab(state, heap, pool, 0)
+        state.locks_prewarm += 1
         if slab < 0:
             break
         while state.stores[pool]["left"] > 0:
@@ -99,6 +100,7 @@ def heap_started(state: State, heap: int) -> None:
         resident(state, layout.SPAN + int(state.slabs[slab]["place"]) * state.slab_bytes, slabs * state.slab_bytes)
         for below in range(slabs):
             pool_whole(state, heap, pool, first + slabs - 1 - below)
+    state.new_locks = 0
 
 
 @kernel

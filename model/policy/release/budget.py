@@ -13,7 +13,7 @@ from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE, SHRUNK
 from heapsmith.model.memory.layout import TOTAL_COMMITTED
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.parts.slab_questions import cache_lines, release_kept, spills_run
+from heapsmith.model.parts.slab_questions import cache_lines, release_kept, spill_locks, spills_run
 from heapsmith.model.policy.release.common import Advice, look_at_ages
 
 NAME = "budget"
@@ -138,7 +138,9 @@ def slow_path(state: State, heap: int) -> None:
         cache_lines(state, heap)
     while heap >= 0 and state.committed > state.limit_mark_bytes and spills_run(state, heap):
         pass
+    unmapped = state.huge_unmap
     release_kept(state)
+    state.locks_look += spill_locks(state) + 1 + state.huge_unmap - unmapped
 
 
 @kernel

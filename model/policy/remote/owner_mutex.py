@@ -70,7 +70,7 @@ def why_not_valid(params: Params) -> str | None:
 
 
 stays, needs_heap, joins, leave_lines = owns, no_heap, push, pop_lines
-opens, lacks, hands_over, chains = takes_all, lacks_nothing, keeps_nothing, list_of
+lacks, hands_over, chains = lacks_nothing, keeps_nothing, list_of
 goes_by_class = goes_by_slab
 
 
@@ -89,8 +89,16 @@ def lock_lines(state: State, heap: int) -> None:
 @kernel
 def join_lines(state: State, heap: int, owner: int, block: int) -> None:
     """Touch what a push touches, and the lock."""
+    state.locks_remote_put += 1
     lock_lines(state, owner)
     push_lines(state, heap, owner, block)
+
+
+@kernel
+def opens(state: State, heap: int, which: int) -> int:
+    """Take the whole list under its lock; return its first node, or -1 without the lock."""
+    state.locks_remote_drain += int(state.heaps[heap]["remote"] >= 0)
+    return takes_all(state, heap, which)
 
 
 @kernel

@@ -103,8 +103,10 @@ def keeps_run(state: State, heap: int, first: int) -> bool:
     limit = state.run_cache_bytes
     if size > limit:
         return False
+    spilled = state.run_spill
     while state.heaps[heap]["cached_runs"] == RUN_CACHE_SLOTS or state.heaps[heap]["cached_bytes"] + size > limit:
         spill_run(state, heap)
+    state.locks_run_spill += int(state.run_spill > spilled)
     place = int(state.heaps[heap]["cached_runs"])
     touch(state.listener, cache_at(state, heap), 1)
     touch(state.listener, run_length_at(state, heap, place), 1)
@@ -133,6 +135,12 @@ def spills_run(state: State, heap: int) -> bool:
         return False
     spill_run(state, heap)
     return True
+
+
+@kernel
+def spill_locks(state: State) -> int:
+    """Return 1: the runs go under one lock, if any go."""
+    return 1
 
 
 @kernel

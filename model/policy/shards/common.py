@@ -10,11 +10,12 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import NUMBER_BYTES, heap_at, numbers_row
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.locks import lock_pool, uncounted
 from heapsmith.model.parts.slab_questions import owner_lines
 
-STATE = {"scalars": {"home": 0, "binds": 0, "stores_locked": 0, "caches_locked": 0}}
+STATE = {"scalars": {"home": 0, "binds": 0, "stores_locked": 0, "caches_locked": 0, "shard_held": -1}}
 """home: the shard of the node of the event under way; binds: 1, there are nodes to which superslabs are bound; shards
-whose locks the event took, a bit each.
+whose locks the event took, a bit each; shard_held: whose lock a give holds, -1: it is yet to take one.
 """
 
 
@@ -65,21 +66,33 @@ def lock_store(state: State, store: int) -> None:
     shard = shard_of(state, store)
     touch(state.listener, layout.POOL_LOCK + layout.LOCK_LINE * (1 + state.shards + shard), 1)
     state.stores_locked |= 1 << shard
+    state.new_locks += 1
 
 
 @hit_path
 def lock_to(state: State, store: int, slab: int) -> None:
-    """Take the lock of a slab's shard: each block may have another."""
+    """Take the lock of a slab's shard: each block may have another than the one before."""
     if state.shard_records > 0:
         owner_lines(state, slab, 0)
+        lock_other(state, store)
+
+
+@kernel
+def lock_other(state: State, store: int) -> None:
+    """Take the lock of the store's shard in place of another's."""
+    if state.shard_held != shard_of(state, store):
+        state.shard_held = shard_of(state, store)
         lock_store(state, store)
+        state.locks_give += uncounted(state)
 
 
 @kernel
 def lock_batch(state: State, cls: int) -> None:
     """Take the lock of a class's shard, if its blocks all have one."""
+    state.shard_held = -1
     if state.shard_records == 0:
         lock_store(state, cls)
+        state.locks_give += uncounted(state)
 
 
 @kernel
@@ -93,6 +106,7 @@ def lock_transfer(state: State, store: int) -> None:
     shard = shard_of(state, store)
     touch(state.listener, layout.POOL_LOCK + layout.LOCK_LINE * (1 + shard), 1)
     state.caches_locked |= 1 << shard
+    state.new_locks += 1
 
 
 @kernel
@@ -118,7 +132,7 @@ def copy_of(state: State, store: int) -> int:
 @kernel
 def locks_slab(state: State) -> None:
     """Take the pool lock."""
-    touch(state.listener, layout.POOL_LOCK, 1)
+    lock_pool(state)
 
 
 @kernel

@@ -10,6 +10,7 @@ from heapsmith.model.memory.layout import class_at, count_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.parts.equations import equal
+from heapsmith.model.parts.locks import uncounted
 from heapsmith.model.parts.needs import Needs
 from heapsmith.model.parts.slab_questions import (
     batch_store,
@@ -148,6 +149,7 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
     if store < 0:
         return False
     lock_transfer(state, store)
+    state.locks_batch_keep += uncounted(state)
     touch(state.listener, layout.IDLE + number_at(state, store), 1)
     touch(state.listener, layout.KEPT_BATCHES + number_at(state, store), 1)
     state.stores[store]["idle"] += 1
@@ -196,6 +198,7 @@ def take_batch(state: State, heap: int, cls: int) -> int:
     count = int(state.classes[cls]["flush_batch"])
     base = first_slot(state, store) + (held - 1) * count
     lock_transfer(state, store)
+    state.locks_batch_take += uncounted(state)
     touch(state.listener, layout.KEPT_BATCHES + number_at(state, store), 1)
     touch_bytes(state.listener, layout.TRANSFERRED + base * layout.WORD, count * layout.WORD, 0)
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_OUT, 1)

@@ -54,6 +54,7 @@ static inline bool lock_try(struct lock *lock)
 static inline void lock_acquire(struct lock *lock)
 {
     count_system(COUNT_LOCK);
+    count_lock();
     if (__builtin_expect(!lock_try(lock), 0))
         hs_lock_wait(lock);
 }

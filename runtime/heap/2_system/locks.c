@@ -138,6 +138,7 @@ static void before_fork(void)
     locks_taken = 0;
     const bool holds_none = held_before == 0 && !holds_numbered();
     take_numbered(holds_none);
+    count_locks(LOCKS_OTHER);
     for (int tries = 0; !take_both() && (holds_none || tries < PATIENCE); tries++)
         sched_yield();
     hs_forking = 1;

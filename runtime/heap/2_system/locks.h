@@ -3,6 +3,7 @@
 
 #include <stdbool.h>
 
+#include "1_base/counting/counting.h" /* who takes a lock says what for */
 #include "plan.h"
 
 void hs_lock_pool(void); /* slabs without a class, superslabs, abandoned heaps */

@@ -5,6 +5,7 @@
 
 #include <stdbool.h>
 
+#include "1_base/counting/counting.h" /* who takes a lock says what for */
 #include "plan.h"
 
 void hs_lock_number(unsigned number);

@@ -21,6 +21,7 @@ void slabs_census(size_t *slab_bytes, size_t *out_bytes)
 {
     *out_bytes = 0;
     hs_lock_pool();
+    count_locks(LOCKS_OTHER);
     *slab_bytes = committed_ahead();
     for (const struct slab *slab = __atomic_load_n(&hs_last_slab, __ATOMIC_ACQUIRE); slab != NULL; slab = slab->earlier) {
         *slab_bytes += word_look(&slab->committed);

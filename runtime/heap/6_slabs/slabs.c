@@ -177,6 +177,7 @@ static bool map_for_want(struct heap *heap, unsigned class, struct superslab *su
 {
     if (!slabs_map(heap, class, superslab))
         return false;
+    set_stage(STAGE_SUPERSLAB);
     on_superslab_late();
     return true;
 }
@@ -196,6 +197,7 @@ GATE static struct slab *new_slab(struct heap *heap, unsigned class, struct supe
 static struct slab *next_slab(struct heap *heap, unsigned class)
 {
     struct superslab *superslab = &vacancy_of(heap, class)->superslab;
+    set_stage(STAGE_CLAIM);
     struct slab *slab = CLAIMS_ALONE ? superslab_claim(superslab, &hs_last_slab) : NULL;
     return slab != NULL ? slab : new_slab(heap, class, superslab);
 }
@@ -223,6 +225,7 @@ static struct slab *retired_slab(struct heap *heap, unsigned class)
         pool_push(heap, slab);
         return NULL;
     }
+    set_stage(slab->class == class ? STAGE_SAME : STAGE_OTHER);
     slab->pooled = false;
     on_slab_reused(slab);
     release_reused(slab);
@@ -255,7 +258,10 @@ struct slab *slabs_acquire(struct heap *heap, unsigned class)
         classifier_set(slab, 1 + class);
         on_slab_acquired(class);
         count_own(&heap->count[class].acquire, 1);
+    } else {
+        set_stage(STAGE_NONE);
     }
+    count_locks(LOCKS_ACQUIRE + stage_now());
     pool_leave();
     return slab;
 }
@@ -284,6 +290,7 @@ void slabs_retire(struct heap *heap, struct slab *slab)
     on_slab_retired(slab->class);
     slab->carved = slab->freed = 0;
     pool_enter();
+    count_locks(LOCKS_RETIRE);
     count_own(&heap->count[slab->class].retire, 1);
     remote_own(slab, NULL);
     classifier_set(slab, 0);

@@ -36,6 +36,7 @@ static COLD size_t seal(struct slab *slab)
 static size_t to_pooled(size_t (*action)(struct slab *slab), size_t wanted)
 {
     hs_lock_pool();
+    count_locks(LOCKS_OTHER);
     size_t bytes = pool_act(action, wanted, __atomic_load_n(&hs_last_slab, __ATOMIC_ACQUIRE));
     hs_unlock_pool();
     return bytes;

@@ -22,8 +22,11 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
     int saved = errno;
     on_take_begins(heap);
     remote_lock_store(heap, class);
+    const uint32_t locks = locks_uncounted();
+    set_stage(STAGE_OWN);
     remote_before_take(heap, class);
     uint32_t taken = take(heap, class, blocks, want);
+    count_locks_of(LOCKS_TAKE + stage_now(), locks);
     remote_unlock_store(heap, class);
     classifier_mark(blocks, taken, class);
     count_own(&heap->count[class].refill, 1);

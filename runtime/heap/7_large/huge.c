@@ -25,6 +25,7 @@ static void count_pages(int64_t by)
 static bool enter(struct huge block)
 {
     hs_lock_large();
+    count_locks(LOCKS_HUGE_TAKE);
     bool entered = table_has_room();
     if (entered) {
         if (!os_reserving)
@@ -99,6 +100,7 @@ static void *reuse(size_t bytes)
 {
     size_t pages = pages_needed(bytes);
     hs_lock_large();
+    count_locks(LOCKS_HUGE_TAKE);
     struct huge found = huge_cache_take(pages);
     if (found.pages > pages)
         count_own(&hs_count.huge_remap, 1);
@@ -112,6 +114,7 @@ static void *reuse(size_t bytes)
     if (found.pages == pages && enter(found))
         return found.start;
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     count_unmap(found.pages);
     hs_unlock_large();
     unmap(found);
@@ -181,6 +184,7 @@ static struct huge look_up(const void *block)
 static struct huge take_huge(const void *block)
 {
     hs_lock_large();
+    count_locks(LOCKS_HUGE_GIVE);
     struct huge *entry = find(block);
     struct huge taken = *entry;
     if (taken.start != NULL) {
@@ -202,6 +206,7 @@ bool huge_free(void *block)
     if (huge_cache_keeps(gone.pages)) {
         huge_place_cut(&gone);
         unmap_waiting(gone, false);
+        count_locks(LOCKS_HUGE_GIVE);
     } else {
         unmap(gone);
     }
@@ -210,7 +215,9 @@ bool huge_free(void *block)
 
 size_t huge_trim(bool all)
 {
-    return unmap_waiting((struct huge){ 0 }, all);
+    size_t bytes = unmap_waiting((struct huge){ 0 }, all);
+    count_locks(all ? LOCKS_OTHER : LOCKS_LOOK);
+    return bytes;
 }
 
 void huge_narrow(void)
@@ -224,29 +231,36 @@ void huge_narrow(void)
 
 size_t huge_pages(const void *block)
 {
-    return look_up(block).pages;
+    struct huge found = look_up(block);
+    count_locks(LOCKS_ASK);
+    return found.pages;
 }
 
 size_t huge_bytes(const void *block)
 {
     struct huge found = look_up(block);
+    count_locks(LOCKS_ASK);
     return found.pages * PAGE_BYTES - found.slack;
 }
 
 int64_t huge_ordinal(const void *block)
 {
     struct huge found = look_up(block);
+    count_locks(LOCKS_ASK);
     return found.start != NULL ? found.ordinal : -1;
 }
 
 uint8_t huge_mark(const void *block)
 {
-    return look_up(block).mark;
+    struct huge found = look_up(block);
+    count_locks(LOCKS_ASK);
+    return found.mark;
 }
 
 void huge_set_mark(const void *block, uint8_t mark)
 {
     hs_lock_large();
+    count_locks(LOCKS_ASK);
     struct huge *entry = find(block);
     if (entry->start != NULL)
         entry->mark = mark;
@@ -258,6 +272,7 @@ static char *remap(const void *block, size_t bytes)
 {
     size_t pages = pages_needed(bytes);
     hs_lock_large();
+    count_locks(LOCKS_HUGE_RESIZE);
     struct huge *entry = find(block);
     struct huge moved = *entry;
     bool resizes = moved.pages != pages;
@@ -275,6 +290,7 @@ static char *remap(const void *block, size_t bytes)
 void *huge_resize(void *block, size_t bytes)
 {
     struct huge old = look_up(block);
+    count_locks(LOCKS_HUGE_RESIZE);
     if (old.pages == 0)
         return NULL;
     hardening_unfill(block, slack_start(&old), old.slack);
@@ -295,6 +311,7 @@ bool huge_holds(const void *address)
         return false;
     bool holds = false;
     hs_lock_large();
+    count_locks(LOCKS_ASK);
     if ((uintptr_t)address >= lowest && (uintptr_t)address < highest)
         for (size_t slot = 0; slot < slots && !holds; slot++)
             holds = table[slot].start != NULL &&
@@ -306,6 +323,7 @@ bool huge_holds(const void *address)
 void huge_census(size_t *bytes, size_t *blocks)
 {
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     *bytes = 0;
     for (size_t slot = 0; slot < slots; slot++)
         *bytes += table[slot].start != NULL ? table[slot].pages * PAGE_BYTES : 0;
@@ -317,6 +335,7 @@ void huge_check(void)
 {
     size_t found = 0;
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     huge_cache_check();
     for (size_t slot = 0; slot < slots; slot++) {
         const struct huge *entry = &table[slot];

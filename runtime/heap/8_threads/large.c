@@ -40,6 +40,7 @@ static void *run_alloc(size_t pages, bool *zero)
     if (block != NULL)
         return block;
     hs_lock_large();
+    count_locks(LOCKS_RUN_TAKE);
     block = runs_alloc(pages, zero);
     hs_unlock_large();
     return block;
@@ -67,6 +68,7 @@ static void vacate(bool locking)
 {
     hs_lock_pool();
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     if (os_reserving && (locking || os_limited())) {
         size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate() + hardening_vacate();
         if (!locking)
@@ -104,6 +106,7 @@ static COLD void recover(size_t bytes)
     run_cache_empty(hs_self);
     size_t found = huge_trim(true);
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     found += ages_reclaim(wanted);
     hs_unlock_large();
     if (found < wanted) {
@@ -154,6 +157,7 @@ static void run_free(void *block, size_t pages)
         return;
     }
     hs_lock_large();
+    count_locks(LOCKS_RUN_GIVE);
     runs_free(block);
     hs_unlock_large();
 }
@@ -193,6 +197,7 @@ GATE bool hs_large_empty(const void *block)
 static bool run_extend(void *block, size_t more)
 {
     hs_lock_large();
+    count_locks(LOCKS_RUN_EXTEND);
     bool extended = runs_extend(block, more);
     hs_unlock_large();
     return extended;
@@ -221,6 +226,7 @@ static void *run_remap(void *block, size_t pages, size_t bytes)
         return NULL;
     }
     hs_lock_large();
+    count_locks(LOCKS_RUN_GIVE);
     runs_left(block);
     hs_unlock_large();
     return moved;
@@ -247,6 +253,7 @@ size_t hs_large_trim(struct heap *heap)
 {
     run_cache_empty(heap);
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     size_t bytes = ages_trim();
     hs_unlock_large();
     return bytes + huge_trim(true);
@@ -263,6 +270,7 @@ int64_t hs_large_locate(const void *block)
 void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, size_t *huge_blocks)
 {
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     struct run_census census = runs_census();
     hs_unlock_large();
     *run_bytes = census.committed_pages * PAGE_BYTES;
@@ -279,6 +287,7 @@ void hs_large_check(void)
         pages += cached.pages;
     }
     hs_lock_large();
+    count_locks(LOCKS_OTHER);
     runs_check();
     struct run_census census = runs_census();
     check(census.runs_gone == held && census.gone_pages == pages, "what is no block and not free is in a run cache");

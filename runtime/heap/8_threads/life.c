@@ -42,6 +42,7 @@ bool hs_started(void)
         return true;
     int saved = errno;
     hs_lock_pool();
+    count_locks(LOCKS_OTHER);
     if (!heaps_usable)
         start();
     bool now = heaps_usable;

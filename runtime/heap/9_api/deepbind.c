@@ -46,6 +46,7 @@ static COLD __attribute__((noinline)) void serve_plugins(void)
     static bool done; /* under the lock */
     int saved = errno;
     hs_lock_pool();
+    count_locks(LOCKS_OTHER);
     if (!done && definition_first("malloc").function == (void *)malloc) {
         foreign_know();
         const struct link_map *c_library = definition_next("__libc_start_main").object;

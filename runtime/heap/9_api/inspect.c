@@ -1,5 +1,6 @@
 /* What heapsmith's tools ask of a library: counters, addresses, and in the checked build the invariants and a reset. */
 #include "9_api/api.h"
+#include "1_base/counting/counting.h"
 #include "4_blocks/classifier/classifier.h"
 #include "4_blocks/hardening/hardening.h"
 #include "8_threads/large.h"
@@ -76,6 +77,7 @@ void heapsmith_reset(size_t span_bytes)
     release_reset();
     remote_reset();
     hs_count = (struct heap_count){ 0 };
+    forget_locks();
     memset(hs_no_heap.count, 0, sizeof hs_no_heap.count);
     slabs_reset(span_bytes);
     hs_transfer_reset();

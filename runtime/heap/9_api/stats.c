@@ -2,6 +2,7 @@
 #include "9_api/stats.h"
 
 #include "3_records/heap.h"
+#include "1_base/counting/counting.h"
 #include "1_base/object.h"
 #include "8_threads/thread.h"
 #include "moments.h"
@@ -193,6 +194,7 @@ void stats_json(struct text *out)
         json_class(out, class);
     text_string(out, "]");
     on_report(out);
+    report_locks(out);
     json_foreign(out);
     uint64_t rss = rss_bytes(), peak = (uint64_t)used.ru_maxrss * 1024;
     text_field(out, ", ", "rss_bytes", rss);

@@ -32,6 +32,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     NUMBER("CLASS_COUNTERS", CLASS_COUNTERS),
     NUMBER("COUNTS_HITS", COUNTS_HITS),
     COUNTING_VIEW
+    LOCKS_VIEW
 
     ADDRESS("classes", hs_class),
     NUMBER("CLASS_COUNT", CLASS_COUNT),

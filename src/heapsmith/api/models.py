@@ -84,6 +84,11 @@ class Simulated:
         return self.details.counters.totals
 
     @property
+    def locks(self) -> dict[str, int]:
+        """How many locks were taken, by path and stage (docs/machine.md section 10)."""
+        return self.details.counters.locks
+
+    @property
     def timeline(self) -> dict[str, npt.NDArray[np.int64]]:
         """Up to 1,024 moments: event, and the live, committed and resident bytes then (0 without a machine)."""
         import numpy as np

@@ -119,6 +119,7 @@ def simulated(found: "SimulationTable", *, latency: bool = False, scaling: bool 
         draw(timings.latencies(found))
     if scaling:
         draw(timings.scaling(found))
+    draw(predictions.locks(found))
     draw(predictions.counters(found))
     for note in found.notes:
         show.prose(f"{note}.")

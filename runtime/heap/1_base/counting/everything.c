@@ -1,6 +1,8 @@
 /* Counting "everything": the counts of locks and system calls, and their names. */
 #include "1_base/counting/counting.h"
 
+#include "1_base/counting/lock_table.h"
+
 uint64_t hs_system_count[SYSTEM_COUNTERS];
 
 const char *const hs_system_counter[SYSTEM_COUNTERS] = {

@@ -1,6 +1,7 @@
 /* Counting "everything": locks, system calls and hits too. */
 #pragma once
 
+#include "1_base/counting/locks.h"
 #include "1_base/text.h"
 
 enum { COUNTING_HITS = 1 };

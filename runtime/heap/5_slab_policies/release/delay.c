@@ -52,4 +52,5 @@ void release_check(void)
 void release_reset(void)
 {
     queue_reset();
+    release_reset_clock();
 }

@@ -34,6 +34,11 @@ bool release_look_due(void)
     return true;
 }
 
+void release_reset_clock(void)
+{
+    looked = 0;
+}
+
 /* For who performs events in one order: the time of the event that follows. From the first call on, before the first event,
  * nobody asks the system. */
 __attribute__((visibility("default"))) void heapsmith_clock(uint64_t milliseconds);

@@ -29,13 +29,16 @@ void remote_unlock_store(struct heap *heap, unsigned class)
 
 unsigned remote_give_begin(unsigned class)
 {
-    return shard_give_begin(class);
+    const unsigned held = shard_give_begin(class);
+    count_locks(LOCKS_GIVE);
+    return held;
 }
 
 struct class_slabs *remote_give_to(struct heap *heap, const struct slab *slab, unsigned class, unsigned *held)
 {
     const unsigned shard = shard_to(slab, class);
     shard_give_to(shard, held);
+    count_locks(LOCKS_GIVE);
     shard_check(shard);
     return &shards[shard].store.of[class];
 }

@@ -22,6 +22,7 @@ void remote_free(struct heap *owner, unsigned class, void *block)
     struct block *first = block;
     count_shared(&owner->count[class].remote, 1);
     hs_lock_number(lock_of(owner));
+    count_locks(LOCKS_REMOTE_PUT);
     link_set(first, __atomic_load_n(&owner->remote, __ATOMIC_RELAXED));
     __atomic_store_n(&owner->remote, first, __ATOMIC_RELEASE);
     hs_unlock_number(lock_of(owner));
@@ -32,6 +33,7 @@ bool remote_drain(struct heap *heap)
     if (__atomic_load_n(&heap->remote, __ATOMIC_RELAXED) == NULL)
         return false;
     hs_lock_number(lock_of(heap));
+    count_locks(LOCKS_REMOTE_DRAIN);
     struct block *first = __atomic_load_n(&heap->remote, __ATOMIC_RELAXED);
     __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);
     hs_unlock_number(lock_of(heap));

@@ -49,6 +49,7 @@ void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
         return;
     }
     shard_lock_transfer(shard);
+    count_locks(LOCKS_BATCH_KEEP);
     bool kept = keep(heap, shard, class, blocks);
     if (!kept && !TRANSFER_APART)
         transfer_give(heap, class, blocks, plan->flush);
@@ -70,6 +71,7 @@ uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
         return 0;
     uint32_t taken = 0;
     shard_lock_transfer(shard);
+    count_locks(LOCKS_BATCH_TAKE);
     if (*count > 0) {
         taken = hs_class[class].flush;
         word_set(count, *count - 1);
@@ -89,6 +91,7 @@ void hs_transfer_empty(void)
             if (!transfer_caches(class) || word_look(&hs_batches[shard][class]) == 0)
                 continue;
             shard_lock_transfer(shard);
+            count_locks(LOCKS_OTHER);
             empty(&hs_no_heap, shard, class);
             shard_unlock_transfer(shard);
         }

@@ -48,6 +48,7 @@ void run_cache_put(struct heap *heap, void *block, size_t pages)
     struct heap_caches *cache = &heap->caches;
     if (!has_room(cache, pages)) {
         hs_lock_large();
+        count_locks(LOCKS_RUN_SPILL);
         while (!has_room(cache, pages))
             spill_oldest(cache);
         hs_unlock_large();
@@ -63,6 +64,7 @@ void run_cache_empty(struct heap *heap)
     if (cache->cached_runs == 0)
         return;
     hs_lock_large();
+    count_locks(LOCKS_RUN_SPILL);
     while (cache->cached_runs > 0)
         spill_oldest(cache);
     hs_unlock_large();
@@ -72,6 +74,7 @@ void run_cache_spill(struct heap *heap)
 {
     struct heap_caches *cache = &heap->caches;
     hs_lock_large();
+    count_locks(LOCKS_LOOK);
     while (cache->cached_runs > 0 && release_near_limit())
         spill_oldest(cache);
     hs_unlock_large();

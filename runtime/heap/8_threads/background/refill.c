@@ -58,6 +58,7 @@ static void top_up(unsigned class)
     bool more = true;
     while (more) {
         shard_lock_transfer(0);
+        count_locks(LOCKS_BACKGROUND);
         more = add(class);
         shard_unlock_transfer(0);
     }
@@ -105,6 +106,7 @@ static void *help(void *unused)
 {
     while (becomes(CALLED, BUSY)) {
         lock_acquire(&stepping);
+        count_locks(LOCKS_OTHER);
         if (word_look(&helper) != OFF)
             step();
         lock_release(&stepping);
@@ -171,6 +173,7 @@ void background_inspection(void)
 {
     __atomic_store_n(&helper, OFF, __ATOMIC_RELEASE);
     lock_acquire(&stepping);
+    count_locks(LOCKS_OTHER);
     lock_release(&stepping);
 }
 

@@ -67,6 +67,7 @@ static void *take_locked(unsigned class)
 {
     size_t place = processor_place();
     hs_lock_number(lock_of(place));
+    count_locks(LOCKS_OTHER);
     void ***top = &processor_heap_at(place)->top[1 + class];
     void *block = (*top)[-1];
     if (block != NULL)
@@ -79,6 +80,7 @@ static bool put_locked(unsigned class, void *block)
 {
     size_t place = processor_place();
     hs_lock_number(lock_of(place));
+    count_locks(LOCKS_OTHER);
     struct heap *heap = processor_heap_at(place);
     void ***top = &heap->top[1 + class];
     bool has_room = *top != heap->end[1 + class];
@@ -114,6 +116,7 @@ struct heap *hs_heap_start(void)
     int saved = errno;
     if (hs_started()) {
         hs_lock_pool();
+        count_locks(LOCKS_HEAP_START);
         size_t place = processor_place();
         heap = processor_heap_at(place);
         struct heap *made = heap == &hs_no_heap ? hs_heap_create() : NULL;

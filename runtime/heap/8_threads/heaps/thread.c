@@ -23,6 +23,7 @@ static void give_up(struct heap *heap)
     run_cache_empty(heap);
     hs_become(&hs_no_heap);
     hs_lock_pool();
+    count_locks(LOCKS_HEAP_END);
     heap->next = hs_abandoned;
     hs_abandoned = heap;
     hs_unlock_pool();
@@ -69,6 +70,7 @@ GATE struct heap *hs_heap_start(void)
     bool is_new = false;
     if (exits < PTHREAD_DESTRUCTOR_ITERATIONS && hs_started()) {
         hs_lock_pool();
+        count_locks(LOCKS_HEAP_START);
         heap = adopt();
         is_new = heap == NULL;
         if (is_new)

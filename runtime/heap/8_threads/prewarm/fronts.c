@@ -16,6 +16,7 @@ static void prepare_slabs(struct heap *heap, unsigned class)
 {
     on_take_begins(heap);
     remote_lock_store(heap, class);
+    count_locks(LOCKS_PREWARM);
     for (uint32_t made = 0; made < hs_prewarm_slabs[class]; made++) {
         struct slab *slab = slabs_acquire(heap, class);
         if (slab == NULL)

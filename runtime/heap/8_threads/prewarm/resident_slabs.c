@@ -39,6 +39,7 @@ static bool prepare_superslab(struct heap *heap)
     struct superslab *superslab = &vacancy_of(heap, 0)->superslab;
     pool_enter();
     pool_enter_map();
+    count_locks(LOCKS_PREWARM);
     bool is_mapped = slabs_map(heap, 0, superslab);
     if (is_mapped) {
         size_t first = superslab_next(superslab), end = superslab->end;

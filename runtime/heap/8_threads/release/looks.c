@@ -14,9 +14,11 @@ void release_slow_path(void)
     if (!release_look_due())
         return;
     hs_lock_pool();
+    count_locks(LOCKS_LOOK);
     slabs_release_due();
     hs_unlock_pool();
     hs_lock_large();
+    count_locks(LOCKS_LOOK);
     ages_release();
     hs_unlock_large();
     if (!release_near_limit())
