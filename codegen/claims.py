@@ -10,7 +10,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.class_plan import ClassPlan
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.memory import layout
-from heapsmith.model.policy.emitted import NOTHING, SELF, Function, Hit, total
+from heapsmith.model.policy.emitted import NOTHING, SELF, Function, Hit, code_of, total
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -185,8 +185,8 @@ def _only_class(hit: Hit | None) -> str:
 
 def _leave(plan: Plan) -> Hit:
     """The loads by which free finds the class and the owner."""
-    classifier, remote = plan.design.row("classifier").CODE, plan.design.row("remote")
-    both = total(classifier.hit, remote.CODE.hit)
+    classifier, remote = code_of(plan.design, "classifier"), plan.design.row("remote")
+    both = total(classifier.hit, code_of(plan.design, "remote").hit)
     by_record = classifier.by_record + (remote.OWNED and plan.design.row("ownership").IN_RECORD)
     tables = int(plan.design.row("slab_record").TABLE)  # whose address is loaded once, or there is none
     both = both._replace(loads=both.loads - max(0, by_record - tables))
@@ -227,10 +227,10 @@ def header_sentence(plan: Plan) -> str:
 
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """By hot function, the slow paths that it may call."""
-    classifier, remote = plan.design.row("classifier").CODE.leaves, plan.design.row("remote").CODE.leaves
+    classifier, remote = code_of(plan.design, "classifier").leaves, code_of(plan.design, "remote").leaves
     table: dict[str, tuple[str, ...]] = {"malloc": ("malloc_above" if plan.has_above else "hs_malloc_large",)}
     holds_back = ("hs_hold_back",) if plan.quarantine else ()
-    table |= {"free": (*plan.design.row("foreign").CODE.leaves, *holds_back), "free_small": (*classifier, *remote)}
+    table |= {"free": (*code_of(plan.design, "foreign").leaves, *holds_back), "free_small": (*classifier, *remote)}
     if plan.has_above:
         table["malloc_above"] = ("hs_malloc_large",)
     if plan.dispatch != "table":

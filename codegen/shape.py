@@ -11,7 +11,7 @@ from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model import policy
 from heapsmith.model.design.class_plan import ClassPlan
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.policy.emitted import Function
+from heapsmith.model.policy.emitted import Function, code_of
 
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
 NO_CALL = frozenset({"__atomic_store_n", "__atomic_load_n", "__atomic_fetch_add", "__builtin_clzl"})
@@ -53,7 +53,7 @@ def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] 
 def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expected]:
     """malloc and free, and their parts."""
     fields = ("hardening", "classifier", "remote", "foreign")
-    guard, classifier, remote, foreign = (plan.design.row(field).CODE for field in fields)
+    guard, classifier, remote, foreign = (code_of(plan.design, field) for field in fields)
     to_alloc, to_free = ("alloc_of[]", "free_of[]") if plan.by_table else entries(plan)[0]
     by_class = (to_alloc, "size_to_class", *guard.born_any)
     free_class = _plain(("hs_free_large",), ("== 0",), {to_free})

@@ -305,6 +305,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
+    numbers["drain_counts"] = ("flushes", "frees")[turn % 2]
     numbers["drain_most"] = (3, 1, 7)[turn % 3]
     numbers["bytes"] = (1, 40_000, 16_384)[turn % 3]
     numbers |= DELAYS[index // 3 % len(DELAYS)]

@@ -80,7 +80,7 @@ def audit(design: Design) -> AuditReport:
 @needs_tools
 @pytest.mark.parametrize("remote", soon(("local_cache", "owner_list"), ["local_cache"]))
 @pytest.mark.parametrize(
-    "classifier", soon(("slab_map", "class_region", "header", "byte_header", "page_map"), ["slab_map"])
+    "classifier", soon(("slab_map", "class_region", "header", "byte_header", "magic_header", "page_map"), ["slab_map"])
 )
 def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
     empties = "dedicated" if classifier == "class_region" else "shared"

@@ -52,6 +52,34 @@ WRONG = [
         "sizes = [16]\nremote = { kind = 'owner_list', drain_interval = 0 }",
         "remote.drain_interval: 0; expected 1 to 1073741824",
     ),
+    (
+        "sizes = [16]\nremote = { kind = 'owner_list', drain_interval = 8, drain_counts = 'free' }",
+        "remote.drain_counts: unknown policy 'free'; did you mean 'frees'?",
+    ),
+    (
+        "sizes = [16]\nrelease = { kind = 'delay', unit = 'years' }",
+        "release.unit: unknown policy 'years'; did you mean 'bytes'?",
+    ),
+    (
+        "sizes = [16]\nshards = { kind = 'striped', by = 'x' }",
+        "shards.by: unknown policy 'x'; expected one of class, thread",
+    ),
+    (
+        "sizes = [16]\nremote = { kind = 'owner_queue', drain_most = 8, drain_counts = 'frees' }",
+        "remote.drain_counts: 'frees' of no interval; expected drain_interval too",
+    ),
+    (
+        "sizes = [16]\nclassifier = 'magic_header'\nhardening = { kind = 'checks' }",
+        "classifier: 'magic_header' cannot go with hardening 'checks', which looks at no byte before it",
+    ),
+    (
+        "sizes = [16]\nclassifier = 'magic_header'\nforeign = 'probe'",
+        "classifier: 'magic_header' cannot go with foreign 'probe', which asks the system before any byte is read",
+    ),
+    (
+        f"sizes = {[16 * (1 + i) for i in range(65)]}\nclassifier = 'magic_header'",
+        "sizes: 65 classes cannot go with classifier 'magic_header'; expected at most 64",
+    ),
     ("sizes = [16]\nfrnt = 1", "unknown field 'frnt'; did you mean 'front'?"),
     (
         "sizes = [16]\nfront = { kind = 'fifo_rign' }",

@@ -18,13 +18,19 @@ from heapsmith.codegen.generate import generate
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.constants import BENCHFAST
-from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.errors import Refusal
 from heapsmith.tools.common.preload import preloadable
 
 PROGRAMS = Path(__file__).parent / "programs"
 FLAGS = ["-O2", "-pthread", "-Wall", "-Wextra", "-fno-builtin", "-Wno-free-nonheap-object", "-Wno-use-after-free"]
 CALLERS = 64
+MAGIC: list[tuple[str, dict[str, Any]]] = [
+    ("magic-header", {}),
+    ("default", {"classifier": "magic_header"}),
+    ("owner-drains", {"classifier": "magic_header"}),
+]
+"""Designs whose free() reads the byte before a block first, by lists, by rows, and where blocks have owners."""
 NEXT = [name for name in builtin_names() if load(name).foreign == "next"]
 
 
@@ -198,6 +204,18 @@ def test_only_designs_that_look_at_each_block_or_measure_have_another_policy() -
         "hardened": "abort",
         "probing": "probe",
     }
+
+
+@pytest.mark.parametrize(("name", "change"), MAGIC, ids=["linked-list", "by-row", "owner"])
+def test_a_byte_that_looks_like_ours_makes_no_block(name: str, change: dict[str, Any]) -> None:
+    """Whatever byte lies before a stranger, and where none may be read; and a block that begins a page is ours."""
+    design = changed(load(name), f"{name}-magic", {"foreign": "leak", **change})
+    tool = str(build_tool("run_strangers", [PROGRAMS / "run_strangers.c"], FLAGS))
+    environment = {"LD_PRELOAD": preloadable(unchecked_library(design)), "HEAPSMITH": "stats"}
+    for words, strangers in ((["ours"], 0), ([], 1 + 2 * 256)):
+        done = subprocess.run([tool, *words], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        assert (done.returncode, done.stdout) == (0, "")
+        assert seen(done.stderr)["count"] == strangers
 
 
 def test_abort_needs_hardening() -> None:

@@ -260,6 +260,44 @@ def test_a_thread_that_only_frees_drains_too(compiled: bool, kind: ModuleType) -
     assert program.counts(0, "drained", "flush", "hit0") == (4, 5, 7)
 
 
+@pytest.mark.parametrize("kind", [owner_list, owner_mutex, owner_queue], ids=lambda kind: kind.NAME)
+def test_a_drain_after_every_third_free(compiled: bool, kind: ModuleType) -> None:
+    front = front_array_stack.Params(capacity=8, refill=1)
+    remote = kind.Params(drain_interval=3, drain_counts="frees")
+    program = Program(compiled, [16], front, remote=remote)
+    program.malloc("a b c d e f g h", 16, thread=0)
+    program.free("a b", thread=1)  # without a heap
+    program.free("c d", thread=0)
+    assert program.counts(0, "remote", "drained", "push") == (2, 0, 2)
+    program.free("e", thread=0)  # the third, then the drain; no front is full
+    assert program.counts(0, "remote", "drained", "push", "flush") == (2, 2, 5, 0)
+    last = {"owner_queue": [16, 0]}.get(kind.NAME, [0, 16])
+    assert program.malloc("i j k", 16, thread=0) == [*last, 64]
+    program.malloc("x y", 16, thread=1)
+    program.free("x y", thread=0)  # two frees of another heap's blocks count
+    program.free("f g", thread=1)  # and two of thread 1
+    assert program.counts(0, "remote", "drained") == (6, 2)
+    program.free("h", thread=0)  # drains f and g
+    assert program.counts(0, "remote", "drained") == (6, 4)
+    program.free("i", thread=1)  # its third, of another heap's block: drains x and y
+    assert program.counts(0, "remote", "drained") == (7, 6)
+
+
+def test_a_drain_by_a_miss_begins_the_count_of_frees_anew(compiled: bool) -> None:
+    front = front_array_stack.Params(capacity=8, refill=1)
+    remote = owner_list.Params(drain_interval=3, drain_counts="frees")
+    program = Program(compiled, [16], front, remote=remote)
+    program.malloc("a b c d e", 16, thread=0)
+    program.free("a", thread=0)
+    program.free("b", thread=1)
+    assert program.malloc("f g", 16, thread=0) == [0, 16]  # the second misses and drains
+    program.free("c", thread=1)
+    program.free("f g", thread=0)  # were the first free still counted, g's would drain
+    assert program.counts(0, "drained") == (1,)
+    program.free("d", thread=0)
+    assert program.counts(0, "drained") == (2,)
+
+
 def test_a_thread_allocates_from_its_own_current_slab(compiled: bool) -> None:
     owned = front_owned_slab.Params()
     program = Program(compiled, [1024], front=owned, remote="owner_list", freed_blocks="list")

@@ -162,6 +162,19 @@ def test_a_header_of_one_byte(compiled: bool) -> None:
     assert program.malloc(" ".join(f"n{i}" for i in range(253)), 1)[-2:] == [4080, 8192 + 16]
 
 
+@pytest.mark.parametrize(("classes", "magic"), [(2, 0xA0), (32, 0xA0), (33, 0x80), (64, 0x80)])
+def test_a_magic_header(compiled: bool, classes: int, magic: int) -> None:
+    """A byte before each block, as with a header of one: which byte it is changes no address."""
+    sizes = [16 * (1 + i) for i in range(classes)]
+    program = Program(compiled, sizes, classifier="magic_header")
+    assert program.simulator.plan.numbers["header_magic"] == magic
+    assert program.malloc("a b", 15) == [16, 32]
+    assert program.malloc("c", 16) == 4096 + 16
+    assert program.aligned("d", 4, 15) == 48
+    program.free("a c")
+    assert program.malloc("e f", 15) == [16, 64]
+
+
 def test_page_map(compiled: bool) -> None:
     program = Program(compiled, [16, 4096], classifier="page_map", slab_bytes=8192)
     assert program.malloc("a b c", 4096) == [0, 4096, 8192]

@@ -39,6 +39,8 @@ REMOTES: list[Any] = [
     owner_list.Params(drain_interval=2),
     owner_mutex.Params(drain_interval=2),
     owner_queue.Params(drain_interval=2),
+    owner_list.Params(drain_interval=3, drain_counts="frees"),
+    owner_queue.Params(drain_interval=2, drain_most=1, drain_counts="frees"),
     owner_queue.Params(drain_most=1),
     owner_queue.Params(drain_most=3),
     owner_queue.Params(drain_most=2, drain_interval=1),
@@ -177,7 +179,16 @@ def test_nothing_waits_for_a_heap_that_a_thread_gave_up_or_adopted(remote: Any) 
     assert not watched.waiting()
 
 
-OWNING = ["owner", "owner-mutex", "owner-queue", "owner-batch", "owner-lean", "owned-slab", "own-superslabs"]
+OWNING = [
+    "owner",
+    "owner-drains",
+    "owner-mutex",
+    "owner-queue",
+    "owner-batch",
+    "owner-lean",
+    "owned-slab",
+    "own-superslabs",
+]
 WAYS = {"mixed": (300_000, 1024), "ends": (100_000, 1024), "both": (200_000, 1024), "phases": (70_000, 50_000)}
 MAKERS, TAKERS = 3, 2
 

@@ -33,6 +33,15 @@ numbers are of two series: M1 and those that follow are those of the log book wh
 -m heapsmith.bench experiments` measures; H1 and those that follow are mechanisms that heapsmith has
 besides.
 
+M33 is not the log's mechanism but what replaces it. The log's allocator had 12 strategies for large
+blocks, rated each by its measured cost, offline and as the program ran (ELO, a bandit), and went on
+with one of them. Here `heapsmith tune` chooses among the combinations of the policies for large
+blocks, by their cost in simulations of the program's trace, and the library has the chosen ones
+alone. The test simulates all combinations of a trace and holds that the search finds the best. What
+the replacement lacks: a program whose large blocks change their pattern keeps the policies that
+were best for the trace. No experiment repeats the log's figure, 12 strategies to 6 for +2 to 3 %:
+it is the cost of rating strategies as the program runs, and there is none here.
+
 *Verified at* names the commit at which `make verified` found no difference between the model and
 both builds of the design, event by event, on traces of perl, python and ripgrep (up to {threads}
 threads), and no claim about its C that fails.

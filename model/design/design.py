@@ -45,7 +45,6 @@ from heapsmith.model.design.error_words import hint, in_words
 from heapsmith.model.design.legal import why_not_legal
 from heapsmith.model.errors import BadInput, Refusal
 from heapsmith.model.policy.front.common import FrontPlan
-from heapsmith.model.policy.release.common import ADVICES
 from heapsmith.model.toml_text import from_toml, read_text
 
 """A class number and its special values fit in a byte of the slab map."""
@@ -263,7 +262,7 @@ def stated(design: Design) -> dict[str, Any]:
 
 
 def _in_words(error: str) -> str:
-    return in_words(error, (Design, ClassFront), {"release.advice": ADVICES})
+    return in_words(error, (Design, ClassFront))
 
 
 def parse(text: str, source: str) -> Design:

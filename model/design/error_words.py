@@ -2,7 +2,8 @@
 
 import difflib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from typing import Literal, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -12,20 +13,18 @@ Structs = tuple[type[msgspec.Struct], type[msgspec.Struct]]
 """The struct of a whole design, and that of its other tables that are no policy's."""
 
 
-def in_words(error: str, structs: Structs, choices: Mapping[str, Sequence[str]]) -> str:
-    """Return msgspec's message with the field first, and the nearest name for an unknown name.
-
-    choices: the words of fields that name no policy.
-    """
+def in_words(error: str, structs: Structs) -> str:
+    """Return msgspec's message with the field first, and the nearest name for an unknown name."""
     what, _, path = error.partition(" - at `$")
     field = path.rstrip("`").lstrip(".")
     if found := re.search(r"Invalid (?:enum )?value '([^']*)'", what):
-        return f"{field}: unknown policy '{found[1]}'{hint(found[1], _policy_names(field, choices))}"
+        known = _policy_names(field) or _words_of(field)
+        return f"{field}: unknown policy '{found[1]}'{hint(found[1], known)}"
     if found := re.search(r"unknown field `([^`]*)`", what):
         return f"{field or 'design'}: unknown field '{found[1]}'{hint(found[1], _field_names(field, structs))}"
     if found := re.search(r"missing required field `([^`]*)`", what):
         inner = f"{field}.{found[1]}" if field else found[1]
-        known = _policy_names(inner, choices) if found[1] == "kind" else []
+        known = _policy_names(inner) if found[1] == "kind" else []
         return f"{inner}: is missing{'; expected one of ' + ', '.join(known) if known else ''}"
     return f"{field}: {what}" if field else what
 
@@ -36,12 +35,18 @@ def hint(wrong: str, known: Sequence[str]) -> str:
     return f"; did you mean '{near[0]}'?" if near else f"; expected one of {', '.join(known)}"
 
 
-def _policy_names(field: str, choices: Mapping[str, Sequence[str]]) -> list[str]:
-    if field in choices:
-        return list(choices[field])
+def _policy_names(field: str) -> list[str]:
     table = "front" if field.endswith("front.kind") else field.removesuffix(".kind")
     rows = policy.choosable(table) if table in policy.NAMED else ()
     return [row.NAME for row in rows if hasattr(row, "Params") or not field.endswith(".kind")]
+
+
+def _words_of(field: str) -> list[str]:
+    """Return the words of which a field of a policy's table has one; none if it is no such field."""
+    table, _, name = field.partition(".")
+    rows = policy.choosable(table) if table in policy.NAMED else ()
+    types = [get_type_hints(row.Params).get(name) for row in rows if hasattr(row, "Params")]
+    return sorted({word for one in types if get_origin(one) is Literal for word in get_args(one)})
 
 
 def _field_names(field: str, structs: Structs) -> list[str]:

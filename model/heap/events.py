@@ -26,6 +26,7 @@ from heapsmith.model.parts.block_questions import (
     class_of_call,
     class_of_size,
     dies_lines,
+    first_look,
     heap_ends,
     heap_place,
     live_lines,
@@ -85,6 +86,7 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
     heap = int(state.threads[thread])
     if block >= 0:
         looks_at(state, block)
+        first_look(state, block)
     if block >= RUN_CODE:
         free_large(state, heap, block, asked)
     elif block >= 0:

@@ -86,6 +86,11 @@ def looks_at(state: State, block: int) -> None:
     """Do what free() does to tell a block of ours from others, besides a look at its address."""
 
 
+@question("classifier", "first_look", hit=True)
+def first_look(state: State, block: int) -> None:
+    """Do what free() does before it looks whether a block lies in the slab span."""
+
+
 @question("heaps", "place", hit=True)
 def heap_place(state: State, event: int, thread: int) -> int:
     """Return the place in `threads` of the heap that serves an event of a thread."""

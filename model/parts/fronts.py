@@ -33,7 +33,14 @@ from heapsmith.model.parts.front_questions import (
     stays,
 )
 from heapsmith.model.parts.lines import alloc_lines, free_lines
-from heapsmith.model.parts.moments import flush_ended, front_flushed, front_missed, remote_drained, slow_path
+from heapsmith.model.parts.moments import (
+    flush_ended,
+    free_ended,
+    front_flushed,
+    front_missed,
+    remote_drained,
+    slow_path,
+)
 from heapsmith.model.parts.slab_questions import keep_batch, lock_whole, owner_lines, take_batch
 from heapsmith.model.parts.stacks import open_lines, stack_push_lines
 from heapsmith.model.parts.store import give_batch, take
@@ -119,9 +126,11 @@ def free_small(state: State, heap: int, block: int) -> None:
 
 @hit_path
 def free_own(state: State, heap: int, block: int) -> None:
-    """Send a freed block on, no drained one: its flush may make a drain due."""
+    """Send a freed block on, no drained one: its flush, or the free itself, may make a drain due."""
     if put_back(state, heap, block) > 0:
         flush_ended(state, heap)
+    if heap >= 0:
+        free_ended(state, heap)
 
 
 @kernel

@@ -49,6 +49,11 @@ def flush_ended(state: State, heap: int) -> None:
 
 
 @moment
+def free_ended(state: State, heap: int) -> None:
+    """A free of a small block by the thread of a heap, not by a drain, is done; no flush of it waits to be told."""
+
+
+@moment
 def remote_drained(state: State, heap: int) -> None:
     """Remote blocks of a heap were freed."""
 

@@ -7,7 +7,7 @@ Instructions that compute an address (lea), unconditional jumps and the return a
 counts are for GCC 12 on x86-64 with codegen/build.py's flags.
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Hit(NamedTuple):
@@ -101,8 +101,20 @@ class Question(NamedTuple):
     by_record: bool = False
 
 
+def code_of(design: Any, field: str) -> Any:
+    """Return the record of the row that a design has of a field: the row's CODE, or its `code(design)`."""
+    row = design.row(field)
+    return row.code(design) if hasattr(row, "code") else row.CODE
+
+
 SPAN_FIRST = Question(NOTHING, ("!in_slab_span(block)",), ("hs_free_large",), frozenset({"in_slab_span"}))
 """The first question of free(): is the block in the slab span? Its loads are the classifier's."""
+
+
+def first_question(design: Any) -> Question:
+    """Return the first question of a free() that trusts no pointer: the classifier's, or the span's."""
+    found: Question = getattr(design.row("classifier"), "FIRST", SPAN_FIRST)
+    return found
 
 
 BEHIND_FRONTS, BEFORE_LIST, BEHIND_COUNTS = range(3)

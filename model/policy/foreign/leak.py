@@ -1,8 +1,9 @@
 """Leak: free() ignores a block of another malloc, and realloc() of such a block fails."""
 
-from heapsmith.model.policy.emitted import SPAN_FIRST
+from heapsmith.model.policy.emitted import SPAN_FIRST, first_question
 
 NAME = "leak"
 PROBES = False
 TRUSTS = False
 CODE = SPAN_FIRST
+code = first_question

@@ -1,6 +1,6 @@
 """What release policies share: the advice by which pages go back (madvise(2)), and a look at both age queues."""
 
-from typing import Literal, get_args
+from typing import Literal
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
@@ -10,7 +10,6 @@ from heapsmith.model.parts.runs import release_runs
 from heapsmith.model.parts.slab_ages import release_slabs
 
 Advice = Literal["dontneed", "free"]
-ADVICES: tuple[str, ...] = get_args(Advice)
 
 
 @kernel

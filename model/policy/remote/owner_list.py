@@ -11,7 +11,9 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
+    COUNTED_COST,
     OWNER_CODE,
+    Counted,
     fields_of,
     files_of,
     goes_by_slab,
@@ -36,22 +38,25 @@ RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
-NUMBERS = ("drain_interval",)
+NUMBERS = ("drain_interval", "drain_frees")
 COSTS = {
+    f"free.interval.{NAME}": COUNTED_COST,
     f"free.look.{NAME}": 7.90,
     f"free.remote.{NAME}": 0.82,
     f"refill.look.{NAME}": 0.00,
 }
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """The owner also drains its list where its frees come to many flushes.
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=NAME, tag_field="kind"):
+    """The owner also drains its list after so many flushes or frees.
 
-    drain_interval: flushes from one drain to the next at most. A thread that only frees gives remote
-    blocks back earlier; each flush counts, for two instructions.
+    drain_interval: flushes, or frees, from one drain to the next at most; drain_counts: which of
+    them. A thread that only frees gives remote blocks back earlier. What is counted costs two
+    instructions each, and frees are counted on the hit path.
     """
 
     drain_interval: int
+    drain_counts: Counted = "flushes"
 
 
 def why_not_valid(params: Params) -> str | None:
@@ -86,4 +91,5 @@ def files(design: Any) -> dict[str, str]:
     return files_of(interval_of(design))
 
 
-flush_ended, remote_drained = common.flush_ended, common.remote_drained
+code, work, heap_made = common.code, common.work, common.begins_to_count
+flush_ended, free_ended, remote_drained = common.flush_ended, common.free_ended, common.remote_drained

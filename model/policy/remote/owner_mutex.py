@@ -11,7 +11,10 @@ from heapsmith.model.memory.touches import touch
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
+    COUNTED_COST,
     OWNER_CODE,
+    Counted,
+    begins_to_count,
     fields_of,
     files_of,
     goes_by_slab,
@@ -36,9 +39,10 @@ RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
-NUMBERS = ("drain_interval", "remote_words", "remote_locks")
+NUMBERS = ("drain_interval", "drain_frees", "remote_words", "remote_locks")
 """remote_words: the number of the heap's lock. remote_locks: how many there are; fork holds all of them."""
 COSTS = {
+    f"free.interval.{NAME}": COUNTED_COST,
     f"free.look.{NAME}": 7.80,
     f"free.remote.{NAME}": 34.35,
     f"refill.look.{NAME}": 0.00,
@@ -48,14 +52,16 @@ LOCKS = 64
 UNFOLLOWED = True
 
 
-class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """The owner also drains its list where its frees come to many flushes.
+class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=NAME, tag_field="kind"):
+    """The owner also drains its list after so many flushes or frees.
 
-    drain_interval: flushes from one drain to the next at most. A thread that only frees gives remote
-    blocks back earlier; each flush counts, for two instructions.
+    drain_interval: flushes, or frees, from one drain to the next at most; drain_counts: which of
+    them. A thread that only frees gives remote blocks back earlier. What is counted costs two
+    instructions each, and frees are counted on the hit path.
     """
 
     drain_interval: int
+    drain_counts: Counted = "flushes"
 
 
 def why_not_valid(params: Params) -> str | None:
@@ -123,10 +129,12 @@ def locks(design: Any) -> int:
     return LOCKS
 
 
-flush_ended, remote_drained = common.flush_ended, common.remote_drained
+code, work = common.code, common.work
+flush_ended, free_ended, remote_drained = common.flush_ended, common.free_ended, common.remote_drained
 
 
 @kernel
 def heap_made(state: State, heap: int) -> None:
     """Write the number of the heap's lock."""
+    begins_to_count(state, heap)
     touch(state.listener, heap_at(state, heap) + state.heap_remote - WORD, 1)

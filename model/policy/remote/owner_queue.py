@@ -12,11 +12,14 @@ from heapsmith.model.parts.fronts import drain_remote
 from heapsmith.model.policy.emitted import Field
 from heapsmith.model.policy.remote import common
 from heapsmith.model.policy.remote.common import (
+    COUNTED_COST,
     OWNER_CODE,
+    Counted,
     drained_lines,
     fields_of,
     files_of,
     goes_by_slab,
+    interval_of,
     keeps_nothing,
     moments_of,
     no_heap,
@@ -33,10 +36,11 @@ RAISES = ("owned",)
 IS_WORD = True
 OWNED = True
 CODE = OWNER_CODE
-NUMBERS = ("drain_interval", "drain_most", "remote_words", "drains_by_class")
+NUMBERS = ("drain_interval", "drain_frees", "drain_most", "remote_words", "drains_by_class")
 TAKEN, LAST, FRONT, QUEUE_BYTES = 0, 2 * WORD, 3 * WORD, 4 * WORD
 """Of a queue in struct heap: both ends of a chain of which the owner has taken a part, the newest block, the oldest."""
 COSTS = {
+    f"free.interval.{NAME}": COUNTED_COST,
     f"free.look.{NAME}": 7.91,
     f"free.remote.{NAME}": 3.80,
     f"refill.look.{NAME}": 0.00,
@@ -52,15 +56,17 @@ MOST_DRAINED = 1 << 20
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=NAME, tag_field="kind"):
-    """The owner also drains its queue where its frees come to many flushes, or drains a part at a time.
+    """The owner also drains its queue after so many flushes or frees, or drains a part at a time.
 
-    drain_interval: flushes from one drain to the next at most. A thread that only frees gives remote
-    blocks back earlier; each flush counts, for two instructions. drain_most: blocks that a drain
+    drain_interval: flushes, or frees, from one drain to the next at most; drain_counts: which of
+    them. A thread that only frees gives remote blocks back earlier. What is counted costs two
+    instructions each, and frees are counted on the hit path. drain_most: blocks that a drain
     frees at most, of a queue for each class; others wait for the next drain, so that no allocation
     frees all that came.
     """
 
     drain_interval: int | None = None
+    drain_counts: Counted = "flushes"
     drain_most: int | None = None
 
 
@@ -68,6 +74,8 @@ def why_not_valid(params: Params) -> str | None:
     """Return why these numbers cannot be, or None."""
     if params.drain_interval is None and params.drain_most is None:
         return "drain_interval: missing, and so is drain_most; expected one of them"
+    if params.drain_interval is None and params.drain_counts != "flushes":
+        return f"drain_counts: '{params.drain_counts}' of no interval; expected drain_interval too"
     if params.drain_most is not None and not 1 <= params.drain_most <= MOST_DRAINED:
         return f"drain_most: {params.drain_most}; expected 1 to {MOST_DRAINED}"
     return None if params.drain_interval is None else why_not_interval(params.drain_interval)
@@ -78,12 +86,11 @@ stays, needs_heap, hands_over, goes_by_class = owns, no_heap, keeps_nothing, goe
 
 def numbers(design: Any) -> dict[str, int]:
     """Return the words of queues and turn, and the interval and the most of a drain if the design gives them."""
-    given = {} if isinstance(design.remote, str) else msgspec.structs.asdict(design.remote)
-    found = {name: number for name, number in given.items() if number is not None}
-    words = QUEUE_BYTES // WORD
-    if "drain_most" in found:
-        return found | {"remote_words": words * len(design.classes()) + 1, "drains_by_class": 1}
-    return found | {"remote_words": words, "drain_most": 0}
+    most = None if isinstance(design.remote, str) else design.remote.drain_most
+    found, words = interval_of(design), QUEUE_BYTES // WORD
+    if most is not None:
+        return found | {"drain_most": most, "remote_words": words * len(design.classes()) + 1, "drains_by_class": 1}
+    return found | {"drain_most": 0, "remote_words": words}
 
 
 @kernel
@@ -257,7 +264,8 @@ def files(design: Any) -> dict[str, str]:
     return files_of(found) | dict(zip(("queues", "drains"), kinds, strict=True))
 
 
-flush_ended, remote_drained = common.flush_ended, common.remote_drained
+code, work, heap_made = common.code, common.work, common.begins_to_count
+flush_ended, free_ended, remote_drained = common.flush_ended, common.free_ended, common.remote_drained
 
 
 @kernel
