@@ -109,7 +109,6 @@ REFUSED: list[tuple[dict[str, Any], str]] = [
     ({"dispatch": "row"}, "dispatch: front 'prepared' needs functions of each class"),
     ({"remote": "owner_list"}, "remote: 'owner_list' cannot go with front 'prepared'"),
     ({"rounding": {"kind": "larger"}}, "rounding: 'larger' cannot go with front 'prepared'"),
-    ({"compile_flags": ["-O0"]}, "compile_flags: '-O0' cannot go with front 'prepared', whose functions have no frame"),
     ({"crash": "named"}, "crash: 'named' cannot go with front 'prepared'"),
     ({"front": {"kind": "prepared", "blocks": 0}}, "front.blocks: 0; expected 1 to 65536"),
     ({"class_front": [{"sizes": [16], "front": {"kind": "none"}}]}, "front: 'prepared' is for measurement"),

@@ -87,9 +87,6 @@ def why_not_with(design: Any) -> Refusal | None:
     if design.row("remote").OWNED:
         words = f"remote: '{design.row('remote').NAME}' cannot go with front '{NAME}'; expected one store of all heaps"
         return Refusal(words, ("remote", "front"))
-    if slow := [flag for flag in design.compile_flags or () if flag in ("-O0", "-fno-omit-frame-pointer")]:
-        words = f"compile_flags: '{slow[0]}' cannot go with front '{NAME}', whose functions have no frame"
-        return Refusal(words, ("compile_flags", "front"))
     for field in ("crash", "rounding", "background", "segregation"):
         if getattr(design, field) not in (None, "silent"):
             return Refusal(
