@@ -154,6 +154,7 @@ def _covering() -> list[tuple[str, ...]]:
                 rows = max(able, key=lambda one: (len(missing & _pairs(one)), -sum(used[row] for row in one)))
         missing -= _pairs(rows)
         used.update(rows)
+        assert _design(rows, len(chosen)).why_not_valid() is None
         chosen.append(rows)
     return chosen
 
@@ -329,7 +330,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
     if not hasattr(policy.row("background", chosen["background"]), "OFF"):
         chosen["transfer_bytes"] = 65_536  # for batches of the class with a stack, whichever it is
-        numbers |= NUMBERS[index % 3]  # that refills fill
+        numbers |= {"hot": False} | NUMBERS[index % 3]  # that refills fill
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
         {"sizes": chosen["sizes"][3:4], "slabs": 2},

@@ -200,6 +200,7 @@ def test_the_hit_path_is_the_same_whatever_becomes_of_foreign_pointers(name: str
 def test_only_designs_that_look_at_each_block_or_measure_have_another_policy() -> None:
     assert {name: load(name).foreign for name in builtin_names() if name not in NEXT} == {
         "benchfast": "trust",
+        "benchfast-whole": "trust",
         "checks": "abort",
         "hardened": "abort",
         "probing": "probe",

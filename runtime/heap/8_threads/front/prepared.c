@@ -1,6 +1,6 @@
 /* Prepared, slow paths, which a fault of the class's function takes the thread to.
  *
- * The functions are leaves that nothing is inlined into: where they fault, the stack is as when they were called. So the handler
+ * The functions are leaves without a frame, from -O1 on: where they fault, the stack is as when they were called. So the handler
  * lets the thread go on in a slow path as if that had been called. */
 #include "8_threads/front/prepared.h"
 
@@ -14,10 +14,6 @@
 #include <stdlib.h>
 #include <ucontext.h>
 #include <unistd.h>
-
-#ifndef __OPTIMIZE__
-#error "front prepared: the functions of a class must be leaves without a frame; expected -O1 or more"
-#endif
 
 /* Emitted: the functions of each class, those of frees from 1 on. */
 extern void *(*const *const hs_allocates)(void);
