@@ -222,13 +222,13 @@ class Copy:
             2
         ] or ""
 
-    def changed(self, mutant: Mutant) -> tuple[str, str] | None:
-        """The same with a line changed: the first stage's failure."""
+    def changed(self, mutant: Mutant, run: Sequence[list[str]]) -> tuple[str, str] | None:
+        """The same with a line changed: the failure of the first stage of its run that has one."""
         file = self.folder / mutant.file
         text = file.read_text()
         file.write_text(mutant.apply(text))
         try:
-            return next(filter(None, map(self.failure, stages(mutant.file))), None)
+            return next(filter(None, map(self.failure, run)), None)
         finally:
             file.write_text(text)
 
@@ -242,12 +242,12 @@ class Judge:
         self._sound: set[str] = set()
         self._lock = threading.Lock()
 
-    def outcome(self, mutant: Mutant, at: str) -> Outcome:
-        """Try a mutant in a copy that is free. Raises BadInput where a test fails without it."""
+    def outcome(self, mutant: Mutant, run: Sequence[list[str]], at: str) -> Outcome:
+        """Try a mutant in a copy that is free, stage by stage of its run. Raises BadInput where a test fails without it."""
         with self._lock:
             copy = self._copies.pop()
         begin = time.monotonic()
-        found = copy.changed(mutant)
+        found = copy.changed(mutant, run)
         with self._lock:
             self._copies.append(copy)
             if found and found[1] != UNBUILT and found[0] not in self._sound:
@@ -332,7 +332,8 @@ def _try(due: Sequence[Mutant], outcomes: dict[str, Outcome], log: Path, workers
     at = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout
     with scratch() as folder, ThreadPoolExecutor(workers) as pool:
         judge = Judge(folder, workers)
-        tried = [pool.submit(judge.outcome, mutant, at.strip()) for mutant in due]
+        runs = {file: list(stages(file)) for file in {mutant.file for mutant in due}}  # of the tree as it is now
+        tried = [pool.submit(judge.outcome, mutant, runs[mutant.file], at.strip()) for mutant in due]
         for outcome in (one.result() for one in as_completed(tried)):
             outcomes[key(outcome)] = outcome
             log.parent.mkdir(parents=True, exist_ok=True)

@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pytest
-
 from heapsmith.bench.gates import mutants
 from heapsmith.bench.gates.mutants import AREAS, Copy, Listed, Outcome, drawn, key, population, summary, table
 from heapsmith.bench.gates.mutating import Mutant
@@ -66,15 +64,14 @@ def test_a_file_of_a_row_is_judged_by_designs_that_have_it() -> None:
     assert mutants.judges("model/policy/choice/two_active.py") == names
 
 
-def test_a_changed_line_is_noticed_and_the_file_is_as_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_changed_line_is_noticed_and_the_file_is_as_before(tmp_path: Path) -> None:
     """The planted test of a copy looks at one line; a line that it does not look at is not noticed."""
     copy = Copy.__new__(Copy)
     copy.folder, copy.environment = tmp_path, {"PATH": "/usr/bin:/bin", **mutants.NO_BYTECODE}
     (tmp_path / "m.py").write_text(PYTHON)
     (tmp_path / "test_m.py").write_text("import m\n\ndef test_f() -> None:\n    assert m.f(7) == 7\n")
     (tmp_path / "conftest.py").write_text("from hypothesis import settings\n\nsettings.register_profile('unshrunk')\n")
-    monkeypatch.setattr(mutants, "stages", lambda file: iter([["test_m.py"]]))
-    ways = {one.after.strip(): copy.changed(one) for one in of_python("m.py", PYTHON)}
+    ways = {one.after.strip(): copy.changed(one, [["test_m.py"]]) for one in of_python("m.py", PYTHON)}
     assert ways["return 0"] == ("test_m.py::test_f", "assert 0 == 7")
     assert ways["g(a + 2)"] is None
     assert (tmp_path / "m.py").read_text() == PYTHON
