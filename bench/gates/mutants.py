@@ -29,6 +29,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.commit import commit
 from heapsmith.bench.gates import mutating, mutating_python
 from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.codegen import rooms
@@ -243,7 +244,7 @@ class Judge:
         self._lock = threading.Lock()
 
     def outcome(self, mutant: Mutant, run: Sequence[list[str]], at: str) -> Outcome:
-        """Try a mutant in a copy that is free, stage by stage of its run. Raises BadInput where a test fails without it."""
+        """Try a mutant in a free copy, stage by stage. Raises BadInput where a test fails without the mutant."""
         with self._lock:
             copy = self._copies.pop()
         begin = time.monotonic()
@@ -329,11 +330,11 @@ def main(
 
 def _try(due: Sequence[Mutant], outcomes: dict[str, Outcome], log: Path, workers: int) -> None:
     """Try mutants, several at a time, and write each outcome to the log."""
-    at = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=True).stdout
+    at = commit()
     with scratch() as folder, ThreadPoolExecutor(workers) as pool:
         judge = Judge(folder, workers)
         runs = {file: list(stages(file)) for file in {mutant.file for mutant in due}}  # of the tree as it is now
-        tried = [pool.submit(judge.outcome, mutant, runs[mutant.file], at.strip()) for mutant in due]
+        tried = [pool.submit(judge.outcome, mutant, runs[mutant.file], at) for mutant in due]
         for outcome in (one.result() for one in as_completed(tried)):
             outcomes[key(outcome)] = outcome
             log.parent.mkdir(parents=True, exist_ok=True)
