@@ -75,12 +75,12 @@ def take_blocks(state: State, heap: int, cls: int, want: int, most: int) -> int:
         touch(state.listener, slab_at(state, slab), 1)
         visit_lines(state, slab)
         touch(state.listener, counts + layout.COUNT_CARVE, 1)
-        touch(state.listener, counts + layout.COUNT_REUSE, 1)
         if most > 0 and left == want and not has_freed(state, slab):
             want = take_fresh(state, slab, cls, 0, most)
             left = 0
             state.stretched = 1
         else:
+            touch(state.listener, counts + layout.COUNT_REUSE, 1)
             left -= take_freed(state, slab, cls, want - left, left)
             left -= take_fresh(state, slab, cls, want - left, left)
         if not is_available(state, slab, cls):

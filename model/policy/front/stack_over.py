@@ -4,7 +4,7 @@ from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import NO_BLOCK
 from heapsmith.model.memory.state import State
-from heapsmith.model.parts.stacks import stack_push_lines
+from heapsmith.model.parts.stacks import open_lines, stack_push_lines
 from heapsmith.model.policy.front import below
 from heapsmith.model.policy.front.below import (
     drain_below,
@@ -68,6 +68,7 @@ def put_up(state: State, front: int, cls: int, batch: int) -> int:
 def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
     """Put moved[first] to moved[count - 1] into an empty level 0; a stretch goes to the last level, and is promoted."""
     if state.stretched > 0:
+        open_lines(state, front, cls)
         put_up(state, front, cls, stretch_promoted(state, front, cls, count))
     else:
         stack_fill(state, front, cls, first, count)
