@@ -12,8 +12,8 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.commit import commit
 from heapsmith.bench.experiments.mechanisms import VERIFIED, Verified, mechanisms, verified
-from heapsmith.bench.gates.bigcheck import commit
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.constants import BENCHFAST

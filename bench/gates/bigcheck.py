@@ -20,6 +20,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.commit import commit
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_json
 from heapsmith.tools.common.tables import Words, section
@@ -37,15 +38,6 @@ class Outcome(msgspec.Struct, frozen=True):
     seconds: int
     passed: bool
     said: str
-
-
-def commit() -> str:
-    """Return the commit that the working tree is; with a "+" if files differ from it."""
-    head = subprocess.run(["git", "rev-parse", "--short=12", "HEAD"], capture_output=True, text=True, check=False)
-    if head.returncode != 0:
-        raise BadInput("bigcheck: this is no clone of the repository; expected its root")
-    changed = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True).stdout
-    return head.stdout.strip() + "+" * bool(changed)
 
 
 def read(log: Path) -> dict[str, Outcome]:
