@@ -19,8 +19,11 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.trace.reader import Op
 
-FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O0"]
-"""Flags for a library that takes a quarter of the time to build; programs of tests run as long under it."""
+FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g", "-ftls-model=initial-exec")), "-O0"]
+"""Flags for a library that takes a quarter of the time to build; programs of tests run as long under it.
+
+A process has static TLS for some fifty libraries, and tests load more.
+"""
 
 WHOLE_SPANS = 1 << 62
 """As many bytes of each span as there are."""
