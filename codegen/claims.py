@@ -10,7 +10,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.class_plan import ClassPlan
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.memory import layout
-from heapsmith.model.policy.emitted import NOTHING, SELF, Function, Hit, code_of, total
+from heapsmith.model.policy.emitted import NOTHING, SELF, FrontCode, Function, Hit, code_of, total
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -75,18 +75,26 @@ def functions(plan: Plan) -> dict[str, tuple[ClassPlan, Function]]:
     found: dict[str, tuple[ClassPlan, Function]] = {}
     for row in straight(plan):
         front = policy.row("front", row.front.kind).CODE
-        found |= {f"alloc_{row.name}": (row, front.allocate), f"free_{row.name}": (row, front.free)}
+        found[f"alloc_{row.name}"] = row, front.allocate
+        if frees_by_class(plan, front):
+            found[f"free_{row.name}"] = row, front.free
     return found
+
+
+def frees_by_class(plan: Plan, front: FrontCode) -> bool:
+    """Whether a class with functions of its own has one for its frees: by row a slow path alone needs none."""
+    return plan.dispatch == "table" or not front.free.leaves or front.free.test is not None
 
 
 def entries(plan: Plan) -> list[tuple[str, str]]:
     """The functions of each class: its own, or else the slow paths of its front."""
-    own = [row.index for row in straight(plan)]
-    return [
-        (f"alloc_{row.name}", f"free_{row.name}") if row.index in own else (front.allocate.leaves, front.free.leaves)
-        for row in plan.classes
-        for front in [policy.row("front", row.front.kind).CODE]
-    ]
+    own, found = functions(plan), []
+    for row in plan.classes:
+        front, allocate, free = policy.row("front", row.front.kind).CODE, f"alloc_{row.name}", f"free_{row.name}"
+        found.append(
+            (allocate if allocate in own else front.allocate.leaves, free if free in own else front.free.leaves)
+        )
+    return found
 
 
 NO_FREE = "; free none."
