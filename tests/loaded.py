@@ -19,11 +19,8 @@ from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.trace.reader import Op
 
-FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g", "-ftls-model=initial-exec")), "-O0"]
-"""Flags for a library that takes a quarter of the time to build; programs of tests run as long under it.
-
-A process has static TLS for some fifty libraries, and tests load more.
-"""
+FAST_TO_BUILD = [*(flag for flag in FLAGS if flag not in ("-O2", "-g")), "-O0"]
+"""Flags for a library that takes a quarter of the time to build; programs of tests run as long under it."""
 
 WHOLE_SPANS = 1 << 62
 """As many bytes of each span as there are."""
@@ -38,6 +35,12 @@ def checked_library(design: Design) -> Path:
     What gcc's -O2 makes of the C is asked of the release build, by the audit and of both by `verify`.
     """
     return library_of(design, checked=True, flags=_flags(design))
+
+
+def library_to_load(design: Design) -> Path:
+    """The same to be loaded with many others: a process has static TLS for some fifty libraries."""
+    flags = [flag for flag in _flags(design) if flag != "-ftls-model=initial-exec"]
+    return library_of(design, checked=True, flags=flags)
 
 
 def unchecked_library(design: Design) -> Path:

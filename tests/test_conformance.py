@@ -13,7 +13,7 @@ from covering import all_designs, covering_designs, not_learned, of_each_row, ro
 from hypothesis import HealthCheck, seed, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule, run_state_machine_as_test
-from loaded import Loaded, RealThread, checked_library
+from loaded import Loaded, RealThread, library_to_load
 from numpy.typing import NDArray
 
 from heapsmith.codegen.difference import BYTES, LOCK_NAMES, byte_row, counter_names, counter_row, lock_row, place
@@ -260,7 +260,7 @@ def prepare(design: Design) -> type[Conformance]:
     plan = make_plan(design)
     with tempfile.TemporaryDirectory() as folder:
         write_nodes(Path(folder), NODES)
-        library = Loaded(checked_library(design), folder)
+        library = Loaded(library_to_load(design), folder)
     names = counter_names(plan)
     seen = np.zeros(len(names), np.int64)
     state = {"plan": plan, "library": library, "names": names, "sizes": interesting_sizes(plan), "seen": seen}

@@ -57,7 +57,8 @@ def test_report_has_every_counter_under_the_models_name(checked: bool) -> None:
     report = one_report(errors)
     uncounted = [] if checked else ["hit0", "push"]
     assert out == ""
-    assert list(report) == ["design", "pid", "counters", "classes", "foreign", "rss_bytes", "peak_rss_bytes"]
+    locks = ["locks"] if checked else []
+    assert list(report) == ["design", "pid", "counters", "classes", *locks, "foreign", "rss_bytes", "peak_rss_bytes"]
     assert tuple(report["counters"]) == TOTALS
     assert report["counters"]["realloc_moved"] == MOVES
     for row, found in zip(make_plan(DESIGN).classes, report["classes"], strict=True):

@@ -67,7 +67,8 @@ def test_blocks_fit_their_slab_and_slots_their_heap(name: str) -> None:
         assert row.usable + plan.bias == row.stride
         assert row.bitmap_words * 64 >= row.blocks or plan.design.freed_blocks
         assert row.list_base == row.slot_base + row.room
-    assert plan.slots_per_heap == plan.classes[-1].list_base + plan.classes[-1].front.list_capacity
+    last = plan.classes[-1]
+    assert plan.slots_per_heap == last.list_base + last.front.slots_below + last.front.guard_slots
 
 
 def test_hardening_in_numbers() -> None:

@@ -35,6 +35,7 @@ STATED = re.compile(
 LIMITS = re.compile(r"expected[^;:]*?(?:[\d\0] to [\d\0]|(?:at most|at least) [\d\0]|[\d\0] or (?:more|less))")
 ELSEWHERE = {
     "model/policy/front/levels.py": "test_levels.py",
+    "model/policy/classifier/magic_header.py": "test_design.py",
     "model/policy/classifier/registry.py": "test_registry.py",
     "model/policy/prewarm/fronts.py": "test_design.py",
     "model/policy/segregation/sites.py": "test_segregation.py",
