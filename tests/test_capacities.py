@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from traces import random_chunk
 
+from heapsmith.model import policy
 from heapsmith.model.design.choices import Front, derive_front
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import Plan, make_plan
@@ -263,3 +264,12 @@ def test_lower_hull_prefers_a_front_that_costs_nothing() -> None:
     assert lower_hull(free) == [Option(1, 0, 10.0)]
     bent = [Option(0, 0, 10.0), Option(1, 10, 9.0), Option(2, 20, 2.0), Option(3, 30, 1.0), Option(4, 40, 1.0)]
     assert lower_hull(bent) == [bent[0], bent[2], bent[3]]
+
+
+@pytest.mark.parametrize("row", policy.choosable("front"), ids=lambda row: row.NAME)
+def test_each_kind_of_front_has_a_price_of_its_sizes(row: ModuleType) -> None:
+    """Also those without batches, whose frees go to the store one by one."""
+    front = row.Params() if row.NAME != "levels" else load("levels").class_front[0].front
+    found = options(front, 64, curve_of([100] * 9, [600]))
+    assert np.isfinite([size.slow for size in found]).all()
+    assert [size.bytes for size in lower_hull(found)] == sorted({size.bytes for size in lower_hull(found)})

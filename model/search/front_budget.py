@@ -81,7 +81,7 @@ def _sizes(front: Front, stride: int) -> NDArray[np.int64]:
     for plan in plans:
         held = plan.capacity + plan.list_capacity
         if (columns[-1][0] if columns else 0) < held <= LEVELS:
-            columns.append((held, plan.refill, plan.flush))
+            columns.append((held, plan.refill, max(1, plan.flush)))  # without batches, each free goes alone
     return np.array(columns, np.int64).reshape(-1, 3).T
 
 
