@@ -40,7 +40,7 @@ def checked_library(design: Design) -> Path:
 def library_to_load(design: Design) -> Path:
     """The same to be loaded with many others: a process has static TLS for some fifty libraries."""
     flags = _flags(design)
-    if flags is FAST_TO_BUILD:  # a fault may leave no function of the others amid a call for its heap
+    if flags is FAST_TO_BUILD:  # in libraries with guards a fault may come at each instruction
         flags = [flag for flag in flags if flag != "-ftls-model=initial-exec"]
     return library_of(design, checked=True, flags=flags)
 

@@ -56,7 +56,7 @@ def take(state: State, heap: int, cls: int) -> int:
 def take_blocks(state: State, heap: int, cls: int, want: int, most: int) -> int:
     """Take `want` blocks from the heap's store, whose lock the caller has, into `moved`; return how many.
 
-    most: not 0: up to so many fresh blocks of one slab instead, unless a freed block of it serves.
+    most: if it is not 0, up to this number of fresh blocks of one slab instead, unless the slab has a freed block.
     """
     store = store_of(state, heap, cls)
     left = want

@@ -63,7 +63,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
 
 def why_not_valid(params: Params) -> str | None:
-    """Return why so many blocks cannot be prepared, or None."""
+    """Return why this number of blocks cannot be prepared, or None."""
     if 1 <= params.blocks <= MAX_CAPACITY:
         return None
     return f"blocks: {params.blocks}; expected 1 to {MAX_CAPACITY}"

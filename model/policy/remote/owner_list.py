@@ -48,7 +48,7 @@ COSTS = {
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=NAME, tag_field="kind"):
-    """The owner also drains its list after so many flushes or frees.
+    """The owner also drains its list after a number of flushes or frees.
 
     drain_interval: flushes, or frees, from one drain to the next at most; drain_counts: which of
     them. A thread that only frees gives remote blocks back earlier. What is counted costs two

@@ -56,7 +56,7 @@ MOST_DRAINED = 1 << 20
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True, tag=NAME, tag_field="kind"):
-    """The owner also drains its queue after so many flushes or frees, or drains a part at a time.
+    """The owner also drains its queue after a number of flushes or frees, or drains a part at a time.
 
     drain_interval: flushes, or frees, from one drain to the next at most; drain_counts: which of
     them. A thread that only frees gives remote blocks back earlier. What is counted costs two

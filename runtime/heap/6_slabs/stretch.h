@@ -12,7 +12,7 @@ struct stretch {
  * and no stretch: how many of those. Takes the store's lock. */
 uint32_t hs_carve(struct heap *heap, unsigned class, void **blocks, uint32_t want, uint32_t most, struct stretch *stretch);
 
-/* The next block of a stretch whose blocks are so long; the rest is what it was without it. */
+/* The next block of a stretch of blocks of `stride` bytes; the stretch begins with the block behind it then. */
 static inline void *hs_bumped(struct block **next, size_t stride)
 {
     struct block *block = *next;

@@ -44,7 +44,7 @@ void below_drain(struct heap *heap, unsigned class);
 void *below_fill(struct heap *heap, unsigned class); /* the empty level 1, from the store; its first block, or a run */
 
 /* All levels are empty: the bump, which is the last, gets a stretch and hands some of it up. Blocks of level 1; 0: the slab has
- * freed blocks, and so many of these, or none without memory, came to `taken` instead. */
+ * freed blocks: then those came to `taken` instead, or none for want of memory. */
 uint32_t below_carve(struct heap *heap, unsigned class, void **blocks, uint32_t *taken);
 void *below_pop(struct heap *heap, unsigned class, unsigned depth);
 void below_push(struct heap *heap, unsigned class, unsigned depth, void *block);
