@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist clean distclean
+.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist wheels clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -43,7 +43,7 @@ demo: venv ## forge an allocator for a perl program, say whether it pays, and wh
 quick: dev ## after each change: units, tables, layout and the plain model, in 20 seconds; compiles nothing
 	$(BIN)/python -m pytest -q -m quick -n 2 --dist worksteal
 
-test: dev-all ## before a commit that others get: the test suite, in about 10 minutes
+test: dev-all ## before a commit that others get: the test suite, in about 12 minutes
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 thorough: dev-all ## after make test: the tests that take seconds and repeat what shorter ones say; CI runs them too
@@ -149,6 +149,10 @@ format: dev ## let ruff rewrite the sources
 dist: dev man ## build sdist and wheel and try them under every Python here: make dist PYTHONS="python3.11 /opt/python3.13/bin/python3"
 	$(BIN)/python -m pip install --quiet -e '.[dist]'
 	$(BIN)/python -m heapsmith.bench.gates.packages $(PYTHONS)
+
+wheels: dev man ## wheels with the recorder, the replayer and three libraries compiled, for systems without a compiler
+	$(BIN)/python -m pip install --quiet -e '.[dist]'
+	$(BIN)/python -m heapsmith.bench.gates.wheels
 
 clean: ## remove what was built, not the virtual environment
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

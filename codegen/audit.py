@@ -39,15 +39,18 @@ WITHIN = {"hs_malloc_large": "hs_large_alloc"}
 """What is left of a slow path that link-time optimisation inlines: the function that it calls."""
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
+STEPS = {"#ifdef __x86_64__", "#else", "#endif"}
+"""Around the one instruction by which a stack's top moves: heapsmith.h includes no file for the processor."""
+
 DIRECTIVES = {
     "plan.h": {"#pragma once", "#define BOUNDED BOUNDED"},
     "rooms.h": {"#pragma once"},
     "moments.h": {"#pragma once"},
-    "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop"},
+    "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop", *STEPS},
     UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
     HEADER: {
         *("#ifndef HEAPSMITH_H", "#define HEAPSMITH_H", "#ifdef __cplusplus", "#ifdef __cpp_exceptions", "#endif"),
-        *("#elif defined(HS_REPLACE_MALLOC)", "#define malloc(bytes) hs_malloc(bytes)"),
+        *("#elif defined(HS_REPLACE_MALLOC)", "#define malloc(bytes) hs_malloc(bytes)", *STEPS),
     },
 }
 """Preprocessor lines that an emitted file may hold beside #include."""

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from heapsmith.codegen.generate import APART, SLOW, UNIT, generate
 from heapsmith.codegen.layers import HEAP
-from heapsmith.codegen.toolchain import compile_c, find_gcc, find_tool, links_with_gnu_ld, run_tool
+from heapsmith.codegen.target import Toolchain, native, pages_vary
+from heapsmith.codegen.toolchain import compile_c, find_gcc, links_with_gnu_ld, run_tool
 from heapsmith.model.design.design import Design
+from heapsmith.model.design.fitted import fitted
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch, staged, write_text
 
@@ -47,20 +49,32 @@ ARCHIVE = ["-DHEAPSMITH_ARCHIVE=1", "-r", "-nostdlib"]
 
 
 def build(
-    design: Design, out: Path, *, checked: bool = False, static: bool = False, flags: list[str] | None = None
+    design: Design,
+    out: Path,
+    *,
+    checked: bool = False,
+    static: bool = False,
+    flags: list[str] | None = None,
+    tools: Toolchain | None = None,
 ) -> Path:
     """Build the library of a design: shared, or an archive with `static`.
 
-    `flags` replaces the compiler flags of the shared library. Raises Missing without gcc (for
+    `flags` replaces the compiler flags of the shared library. tools: in place of gcc and its binutils; where pages vary
+    for their processor, the library is that of the `fitted` design. Raises Missing without them (for
     archives also ar and objcopy) or where `out` cannot be written, CheckFailed with the compiler's
     first error.
     """
+    if pages_vary(tools or native()):
+        design = fitted(design)
     with scratch() as emitted:
         generate(design, emitted)
         own = list(design.compile_flags or [])
         if static:
-            return build_archive(emitted, out, checked=checked, own=[flag for flag in own if flag != "-flto"])
-        return build_emitted(emitted, out, checked=checked, flags=flags, own=own)
+            return build_archive(
+                emitted, out, checked=checked, own=[flag for flag in own if flag != "-flto"], tools=tools
+            )
+        compiler = tools.compiler if tools else None
+        return build_emitted(emitted, out, checked=checked, flags=flags, own=own, compiler=compiler)
 
 
 def build_emitted(
@@ -70,7 +84,7 @@ def build_emitted(
     checked: bool = False,
     flags: list[str] | None = None,
     own: Sequence[str] | None = None,
-    compiler: str | None = None,
+    compiler: str | tuple[str, ...] | None = None,
 ) -> Path:
     """Build the shared library of the C in `emitted`; its SONAME is the name of `out`.
 
@@ -103,21 +117,26 @@ def build_layouts(design: Design, layouts: Mapping[Path, str], edit: Callable[[P
             compile_c([before, *objects], out, flags=flags)
 
 
-def build_archive(emitted: Path, out: Path, *, checked: bool = False, own: Sequence[str] = ()) -> Path:
+def build_archive(
+    emitted: Path, out: Path, *, checked: bool = False, own: Sequence[str] = (), tools: Toolchain | None = None
+) -> Path:
     """Build the archive of the C in the folder `emitted`: one object; only the API is global.
 
-    own: the design's flags.
+    own: the design's flags. tools: see `build`.
     """
-    objcopy, ar = find_tool("objcopy"), find_tool("ar")
+    tools = tools or native()
+    objcopy, ar = tools.tool("objcopy"), tools.tool("ar")
     flags = [*COMPILE, *own, *(CHECKED if checked else []), *ARCHIVE]
-    whole = compile_c(_sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, HEAP])
+    whole = compile_c(
+        _sources(emitted), emitted / "heap.o", flags=flags, include=[emitted, HEAP], compiler=tools.compiler
+    )
     run_tool([objcopy, "--localize-hidden", str(whole.absolute())], whole.name)
     with staged(out, Missing) as archive:
         run_tool([ar, "rcsD", str(archive.absolute()), str(whole.absolute())], out.name)
     return out
 
 
-def _apart(compiler: str | None = None) -> list[str]:
+def _apart(compiler: str | tuple[str, ...] | None = None) -> list[str]:
     """The options that drop uncalled functions and lay cold ones apart. Only GNU ld takes the script."""
     return ["-Wl,--gc-sections", "-T", str(APART)] if links_with_gnu_ld(compiler or find_gcc().path) else []
 

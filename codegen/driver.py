@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Self, cast
+from typing import IO, NamedTuple, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,12 +45,19 @@ class DriverFailed(Exception):
         self.what = what
 
 
-def driver_tool() -> Path:
-    """The driver's executable. Raises Missing without gcc."""
+class Host(NamedTuple):
+    """Where the driver runs: a command that runs it, and the compiler that makes it (as for `build_tool`)."""
+
+    under: Sequence[str] = ()
+    compiler: str | None = None
+
+
+def driver_tool(compiler: str | None = None) -> Path:
+    """The driver's executable. compiler: as for `build_tool`. Raises Missing without it."""
     folder = RUNTIME / "verify"
     sources = [folder / name for name in ("driver.c", "perform.c", "callers.c", "facts.c", "storm.c", "refusals.c")]
     sources.append(RUNTIME / "replay" / "watchdog.c")
-    return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"])
+    return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"], compiler=compiler)
 
 
 def _head(op: int, size: int, events: int) -> NDArray[np.void]:
@@ -65,8 +72,8 @@ class Driver:
 
     grain: least alignment of a block, bytes. counters: number of the library's counters.
     check_every: events between two calls of heapsmith_check (0: never). stall_s: how long
-    nothing may move. under: a command that runs the driver. nodes: the processors of each node, in place of the
-    system's; none: one node. Raises Missing without gcc.
+    nothing may move. under: a command that runs the driver. compiler: of the driver, as for `build_tool`.
+    nodes: the processors of each node, in place of the system's; none: one node. Raises Missing without gcc.
     """
 
     def __init__(
@@ -78,6 +85,7 @@ class Driver:
         check_every: int = 0,
         stall_s: int = 30,
         under: Sequence[str] = (),
+        compiler: str | None = None,
         nodes: Sequence[str] = (),
     ) -> None:
         self._stderr = tempfile.TemporaryFile()  # noqa: SIM115 - closed in __exit__
@@ -87,7 +95,7 @@ class Driver:
         numbers = [grain, counters, LOCK_COUNTS, check_every, stall_s]
         path = library.resolve()
         # dlopen(3) replaces tokens such as $ORIGIN in a path, so the folder is not part of it
-        command = [*under, str(driver_tool()), f"./{path.name}", *map(str, numbers)]
+        command = [*under, str(driver_tool(compiler)), f"./{path.name}", *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
         environment |= BENCHFAST | {"HEAPSMITH": f"limit=0,nodes={self._nodes.name if self._nodes else ''}"}
         try:

@@ -78,7 +78,7 @@ def render(plan: Plan) -> dict[str, str]:
         "includes": includes | {"fronts": fronts, "dispatch": f"dispatch/{plan.dispatch}.j2"},
         "hits": sentences(plan),
         "parts": [str(source.relative_to(HEAP)) for source in sources],
-        "headers": [name for room in includes for name in rooms.interfaces(plan, room)],
+        "headers": [name for room in includes for name in rooms.interfaces(plan, room, sources)],
         "fronts": kinds["front"],
         "dispatches": dispatches(plan),
         "header_sentence": header_sentence(plan),
@@ -125,26 +125,27 @@ def _templates() -> Environment:
     )
 
 
-def contents(design: Design) -> dict[str, bytes]:
-    """All files that `generate` writes for a design: content by name."""
-    plan = make_plan(design)
-    files = {name: text.encode() for name, text in render(plan).items()}
+def contents(design: Design, emitted: Mapping[str, str] | None = None) -> dict[str, bytes]:
+    """All files that `generate` writes for a design: content by name. emitted: what `render` gives."""
+    files = {name: text.encode() for name, text in (emitted or render(make_plan(design))).items()}
     files["design.toml"] = design_text(design).encode()
     return files
 
 
-def pieces(plan: Plan) -> list[Path]:
-    """The files of the runtime that a design's C includes, directly or not, sorted."""
-    given = rooms.headers(plan)
-    named = [name for text in render(plan).values() for name in rooms.included_names(text, given)]
+def pieces(plan: Plan, emitted: Mapping[str, str] | None = None) -> list[Path]:
+    """The files of the runtime that a design's C includes, directly or not, sorted. emitted: what `render` gives."""
+    given, emitted = rooms.headers(plan), emitted or render(plan)
+    named = [name for text in emitted.values() for name in rooms.included_names(text, given)]
     own = {path for name in named if (path := HEAP / name).is_file()}
     return sorted(own | rooms.included(own, plan))
 
 
 def digest(design: Design) -> str:
     """The hash of all that a design's library is compiled of."""
-    texts = [text for _, text in sorted(contents(design).items())]
-    texts += [piece.read_bytes() for piece in [*pieces(make_plan(design)), APART]]
+    plan = make_plan(design)
+    emitted = render(plan)
+    texts = [text for _, text in sorted(contents(design, emitted).items())]
+    texts += [piece.read_bytes() for piece in [*pieces(plan, emitted), APART]]
     return hashlib.sha256(b"\0".join(texts)).hexdigest()
 
 

@@ -11,6 +11,9 @@ RUNTIME = Path(__file__).resolve().parent.parent / "runtime"
 HEAP = RUNTIME / "heap"
 """Where the names in the C's includes begin."""
 
+ABOUT_PROCESSORS = (HEAP, HEAP / "1_base" / "arch")
+"""The folders of headers for tools whose C includes `1_base/arch/arch.h`; the second for the key of their cache."""
+
 INCLUDED = re.compile(r'^#include "(.+)"$', re.MULTILINE)
 
 

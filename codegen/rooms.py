@@ -135,10 +135,13 @@ def _of_others(plan: Plan) -> set[Path]:
     return {_file(f"{room_of(row)}/{row.NAME}.c") for row in every} - _own(plan)
 
 
-def interfaces(plan: Plan, room: str) -> list[str]:
-    """The headers by which emitted functions use a room: the room's own, then those of its rows and of its C."""
+def interfaces(plan: Plan, room: str, c_files: Iterable[Path]) -> list[str]:
+    """The headers by which emitted functions use a room: the room's own, then those of its rows and of its C.
+
+    c_files: what `sources` says of the plan.
+    """
     own = [_file(f"{room}/{room}.h"), *(_file(f"{room}/{row.NAME}.h") for row in rows(plan)[room])]
-    more = [source.with_suffix(".h") for source in sources(plan) if source.parent.name == room]
+    more = [source.with_suffix(".h") for source in c_files if source.parent.name == room]
     return [_name(file) for file in dict.fromkeys([*own, *more]) if file.exists()]
 
 

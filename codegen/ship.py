@@ -7,7 +7,7 @@ needed to compile it. heap.c is the library in one unit. Two, fast.c and slow.c,
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from importlib.metadata import distribution
 from pathlib import Path
 
@@ -86,6 +86,10 @@ The licence is in LICENSE.
 """
 
 
+Form = Callable[[Design, Run | None], dict[str, bytes]]
+"""The files of a design, content by name; with a run its counts are comments in them."""
+
+
 def folder_of(design: Design, run: Run | None = None) -> dict[str, bytes]:
     """The files of a folder that compiles by itself: content by name. run: whose counts their comments tell."""
     plan = make_plan(design)
@@ -119,14 +123,15 @@ def single_of(design: Design, run: Run | None = None) -> dict[str, bytes]:
     return {"heap.c": text.encode(), HEADER: files[HEADER].encode()}
 
 
-def ship(design: Design, out: Path, *, single: bool = False, check: bool = False, run: Run | None = None) -> Generated:
-    """Write a design's folder, or its one file and header, to the folder `out`; check: compare with the files there.
+def ship(
+    design: Design, out: Path, form: Form = folder_of, *, check: bool = False, run: Run | None = None
+) -> Generated:
+    """Write what `form` makes of a design to the folder `out`; check: compare with the files there.
 
     run: whose counts the C has as comments. Raises CheckFailed for the first file that differs, BadInput if the folder
     cannot be written.
     """
-    files = single_of(design, run) if single else folder_of(design, run)
-    return written(design, files, out, check=check)
+    return written(design, form(design, run), out, check=check)
 
 
 def _relative(text: str, name: str, given: Mapping[str, str]) -> str:

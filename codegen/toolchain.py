@@ -15,6 +15,15 @@ from heapsmith.model.files import cache_dir, staged
 TOOL_FLAGS = ("-std=gnu11", "-O2", "-g", "-Wall", "-Wextra")
 TOOL_LIMIT_S = 600.0
 """Of one run of a compiler or of another tool."""
+PREBUILT = Path(__file__).absolute().parent.parent / "prebuilt"
+"""What the wheels of a platform bring compiled, for systems without a compiler."""
+_OTHER_IN_ZIG = {
+    "-Wl,-Bsymbolic-functions": ("-Wl,-Bsymbolic",),
+    "-Wl,-z,noseparate-code": (),
+    "-Wl,--exclude-libs,ALL": (),
+    "-static-libgcc": ("-lunwind",),
+}
+"""Options that ziglang refuses, or that name gcc's libraries, and what says the same there."""
 
 
 class Compiler(NamedTuple):
@@ -60,12 +69,19 @@ def find_gcc() -> Compiler:
 
 
 @lru_cache(maxsize=8)
-def links_with_gnu_ld(compiler: str) -> bool:
-    """Whether a compiler links by GNU ld, and not by gold, lld or mold. Raises Missing if it cannot run."""
+def links_with_gnu_ld(compiler: str | tuple[str, ...]) -> bool:
+    """Whether a compiler, or the words that begin its command, links by GNU ld, and not by gold, lld or mold.
+
+    Raises Missing if it cannot run.
+    """
     try:
-        return run_tool([compiler, "-Wl,--version"], "the linker").startswith("GNU ld")
+        return run_tool([*_words(compiler), "-Wl,--version"], "the linker").startswith("GNU ld")
     except CheckFailed:
         return False
+
+
+def _words(compiler: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (compiler,) if isinstance(compiler, str) else compiler
 
 
 def find_compiler(name: str) -> Compiler:
@@ -127,48 +143,84 @@ def compile_c(
     *,
     flags: Sequence[str] = (),
     include: Sequence[Path] = (),
-    compiler: str | None = None,
+    compiler: str | tuple[str, ...] | None = None,
 ) -> Path:
     """Compile and link `sources` into `out`, which appears whole or not at all; returns `out`.
 
     Libraries (`-l...`) go behind the sources, as the linker requires; other flags go before.
-    compiler: a program that takes gcc's options; by default the gcc on PATH. Raises Missing without
+    compiler: a program that takes gcc's options, or the words that begin its command; by default the gcc
+    on PATH. Raises Missing without
     it or where `out` cannot be written, CheckFailed with its first diagnostic.
     """
     gcc = compiler or find_gcc().path
+    if "ziglang" in _words(gcc):
+        flags = ["-fomit-frame-pointer", *(own for flag in flags for own in _OTHER_IN_ZIG.get(flag, (flag,)))]
     before = [flag for flag in flags if not flag.startswith("-l")]
     libraries = [flag for flag in flags if flag.startswith("-l")]
     paths = [f"-I{path}" for path in include] + [str(source.absolute()) for source in sources]
     with staged(out, Missing) as built:
         names = ", ".join(source.name for source in sources)
-        run_tool([gcc, *before, *paths, "-o", str(built), *libraries], names)
+        run_tool([*_words(gcc), *before, *paths, "-o", str(built), *libraries], names)
     return out
 
 
-def _content_key(gcc: Compiler, sources: Sequence[Path], flags: Sequence[str], include: Sequence[Path]) -> str:
-    """Hash of compiler, flags, sources, and the headers beside the sources and in `include`."""
-    folders = sorted({source.parent for source in sources} | set(include))
-    headers = [header for folder in folders for header in sorted(folder.glob("*.h"))]
-    digest = hashlib.sha256(os.fsencode("\0".join([gcc.path, gcc.version, *flags])))
-    for file in [*sources, *headers]:
-        content = file.read_bytes()
-        digest.update(f"\0{file.name}\0{len(content)}\0".encode() + content)
-    return digest.hexdigest()[:16]
+class Tool(NamedTuple):
+    """A small program or shared object of C files. include: folders of headers. flags: the compiler's options."""
+
+    name: str
+    sources: Sequence[Path]
+    flags: Sequence[str] = TOOL_FLAGS
+    include: Sequence[Path] = ()
+
+    def ready(self, compiler: str | None = None) -> Path:
+        """The executable or shared object (by `flags`), from the cache, compiled, or as the package brings it.
+
+        The cache is `cache_dir()/tools`. Its key is that of `key`. Entries are renamed into place, so several
+        processes may build the same tool at once. compiler: a program on PATH that takes gcc's options, in place of
+        gcc. Raises Missing (no compiler, cache not writable, source not installed) or CheckFailed with its first
+        diagnostic.
+        """
+        try:
+            gcc = find_compiler(compiler) if compiler else find_gcc()
+        except Missing:
+            if compiler is None and (brought := PREBUILT / self.file()).exists():
+                return brought
+            raise
+        tool = cache_dir() / "tools" / f"{self.name}-{self.key(gcc)}"
+        return tool if tool.exists() else self.compiled(tool, (gcc.path,))
+
+    def compiled(self, out: Path, compiler: tuple[str, ...]) -> Path:
+        """Compile into `out`; raises as `compile_c`."""
+        return compile_c(self.sources, out, flags=self.flags, include=self.include, compiler=compiler)
+
+    def file(self) -> str:
+        """Its name in PREBUILT, whichever compiler made it."""
+        return f"{self.name}-{self.key()}"
+
+    def key(self, compiler: Compiler | None = None) -> str:
+        """Hash of compiler, flags, sources, and the headers beside the sources and in `include`."""
+        try:
+            return self._key([compiler.path, compiler.version] if compiler else [])
+        except OSError as error:
+            raise Missing(f"{self.name}: its source {error.filename} cannot be read: {error.strerror}") from error
+
+    def _key(self, words: Sequence[str]) -> str:
+        folders = sorted({source.parent for source in self.sources} | set(self.include))
+        headers = [header for folder in folders for header in sorted(folder.glob("*.h"))]
+        digest = hashlib.sha256(os.fsencode("\0".join([*words, *self.flags])))
+        for file in [*self.sources, *headers]:
+            content = file.read_bytes()
+            digest.update(f"\0{file.name}\0{len(content)}\0".encode() + content)
+        return digest.hexdigest()[:16]
 
 
 def build_tool(
-    name: str, sources: Sequence[Path], flags: Sequence[str] = TOOL_FLAGS, *, include: Sequence[Path] = ()
+    name: str,
+    sources: Sequence[Path],
+    flags: Sequence[str] = TOOL_FLAGS,
+    *,
+    include: Sequence[Path] = (),
+    compiler: str | None = None,
 ) -> Path:
-    """The executable or shared object (by `flags`) of `sources`, from the cache or compiled.
-
-    The cache is `cache_dir()/tools`. Its key is `_content_key`. Entries are renamed into place, so
-    several processes may build the same tool at once. Raises Missing (no gcc, cache not writable,
-    source not installed) or CheckFailed with gcc's first diagnostic.
-    """
-    gcc = find_gcc()
-    try:
-        key = _content_key(gcc, sources, flags, include)
-    except OSError as error:
-        raise Missing(f"{name}: its source {error.filename} cannot be read: {error.strerror}") from error
-    tool = cache_dir() / "tools" / f"{name}-{key}"
-    return tool if tool.exists() else compile_c(sources, tool, flags=flags, include=include)
+    """A tool of these files, ready: see `Tool.ready`."""
+    return Tool(name, sources, flags, include).ready(compiler)

@@ -1,5 +1,6 @@
 """Conformance: a design's libraries and the model must agree on all addresses and counters."""
 
+import shlex
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -11,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.codegen.audit import AuditReport, audit_emitted
+from heapsmith.codegen.build import build
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.difference import (
     BYTES,
@@ -24,9 +26,11 @@ from heapsmith.codegen.difference import (
     lock_row,
     operation,
 )
-from heapsmith.codegen.driver import Driver, DriverFailed
+from heapsmith.codegen.driver import Driver, DriverFailed, Host
 from heapsmith.codegen.generate import generate
+from heapsmith.codegen.target import Toolchain, pages_vary, toolchain
 from heapsmith.model.design.design import Design, ask_sites
+from heapsmith.model.design.fitted import PAGE_NAMES, plan_for
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
@@ -68,6 +72,20 @@ class VerifyReport(msgspec.Struct, frozen=True):
     notes: list[str] = []  # about traces that do not have the call sites that the design asks for
 
 
+class Elsewhere(NamedTuple):
+    """Another system: how its libraries are compiled, how its programs run here, and its pages for `plan_for`."""
+
+    tools: Toolchain
+    host: Host
+    page_bytes: int | None
+
+    def library(self, design: Design, folder: Path, *, checked: bool = False) -> Path:
+        """A build of the library, in the folder."""
+        path = folder / ("checked" if checked else "release") / f"lib{design.name}.so"
+        path.parent.mkdir()
+        return build(design, path, checked=checked, tools=self.tools)
+
+
 class Library(NamedTuple):
     """A build under test; `compared` marks the counters that it keeps.
 
@@ -85,6 +103,28 @@ class Library(NamedTuple):
         return bool(self.compared.all())
 
 
+def system_of(target: str | None, under: str, page_size: str | None) -> Elsewhere | None:
+    """What a system's name, a command that runs its programs, and the name of its page size say; None: this system.
+
+    Raises BadInput where they do not fit, Missing without a compiler.
+    """
+    if target is None:
+        if under or page_size:
+            raise BadInput("--under and --page-size: expected --target too, the system whose programs run so")
+        return None
+    tools = toolchain(target=target)
+    if len(tools.compiler) != 1:
+        raise Missing(f"--target {target}: verify needs {target}-gcc")
+    vary = pages_vary(tools)
+    if page_size and not vary:
+        raise BadInput(f"--page-size {page_size}: pages have 4K on {target}")
+    try:
+        words = shlex.split(under)
+    except ValueError as error:
+        raise BadInput(f"--under {under}: {error}") from None
+    return Elsewhere(tools, Host(words, tools.compiler[0]), PAGE_NAMES[page_size or "4K"] if vary else None)
+
+
 def verify(
     design: Design,
     traces: list[Path],
@@ -92,14 +132,15 @@ def verify(
     audit: bool = True,
     release: Path | None = None,
     nodes: Sequence[str] = (),
+    elsewhere: Elsewhere | None = None,
     progress: Progress | None = None,
 ) -> VerifyReport:
     """Audit the emitted C of a design, and compare both builds with the model on each trace.
 
     `release` is the release build if it exists. nodes: the processors of each node of memory, in
-    place of the system's; none: one node. Checked build: compares every address and counter,
-    runs its own assertions, and checks its heap every CHECK_EVERY events. Release build: compares
-    every address and the counters outside the hit path. Both: compare the contents of blocks and
+    place of the system's; none: one node. elsewhere: without an audit. Checked build: compares
+    every address and counter, runs its own assertions, and checks its heap every CHECK_EVERY events. Release
+    build: compares every address and the counters outside the hit path. Both: compare the contents of blocks and
     check the facts of runtime/verify/facts.c. The report holds the differences. Raises BadInput for
     a trace that cannot be read and for nodes that are none, Missing without gcc or objdump or
     memory, CheckFailed if the C does not compile.
@@ -107,7 +148,7 @@ def verify(
     if reason := why_no_nodes(nodes):
         raise BadInput(f"--node {reason}")
     tell = progress or (lambda what, done, total: None)
-    plan = make_plan(design)
+    plan = plan_for(design, elsewhere.page_bytes) if elsewhere else make_plan(design)
     notes: list[str] = []
     for trace in traces:
         with TraceReader(trace) as reader:  # reports a missing or foreign file before the builds
@@ -115,18 +156,19 @@ def verify(
     with scratch() as folder:
         emitted = folder / "emitted"
         generate(design, emitted)
-        checked = library_of(design, checked=True)
-        release = release or library_of(design)
+        checked = elsewhere.library(design, folder, checked=True) if elsewhere else library_of(design, checked=True)
+        release = elsewhere.library(design, folder) if elsewhere else release or library_of(design)
         libraries = [
             Library("checked", checked, CHECK_EVERY, counted(plan, checked=True)),
             Library("release", release, 0, counted(plan, checked=False)),
         ]
+        host = elsewhere.host if elsewhere else None
         # Claims count instructions under the usual flags: a library with flags of its own is not audited.
         claimed = None if design.compile_flags else release
-        audited = audit_emitted(design, emitted, library=claimed) if audit else None
-        runs = [run for trace in traces for run in replay(plan, libraries, trace, tell, nodes)]
+        audited = audit_emitted(design, emitted, library=claimed) if audit and not elsewhere else None
+        runs = [run for trace in traces for run in replay(plan, libraries, trace, tell, nodes, host)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)
-    return VerifyReport(design.name, design.hash(), ok, audited, runs, notes)
+    return VerifyReport(design.name, plan.hash, ok, audited, runs, notes)
 
 
 class Side:
@@ -184,17 +226,26 @@ class Side:
                 self.driver.close()
 
 
-def replay(plan: Plan, libraries: list[Library], trace: Path, tell: Progress, nodes: Sequence[str] = ()) -> list[Run]:
+def replay(
+    plan: Plan,
+    libraries: list[Library],
+    trace: Path,
+    tell: Progress,
+    nodes: Sequence[str] = (),
+    host: Host | None = None,
+) -> list[Run]:
     """Run one trace on the model and on several libraries: a row per library."""
     begin = time.perf_counter()
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         threads, events = reader.footer.threads, reader.footer.events
-        sides = side_by_side(plan, libraries, iter(reader), lambda done: tell(trace.name, done, events), nodes=nodes)
+        sides = side_by_side(
+            plan, libraries, iter(reader), lambda done: tell(trace.name, done, events), nodes=nodes, host=host
+        )
     seconds = time.perf_counter() - begin
     rows = []
     for side in sides:
         library = side.library
-        difference = _first_event(plan, side, trace, nodes) if side.at_counter else side.difference
+        difference = _first_event(plan, side, trace, nodes, host) if side.at_counter else side.difference
         walks = side.events // library.check_every if library.check_every else 0
         compared = int(np.count_nonzero(library.compared)) + len(LOCK_NAMES) * library.counts_locks
         done = (side.events, threads, side.addresses, compared, walks)
@@ -210,19 +261,26 @@ def side_by_side(
     *,
     with_bytes: bool = True,
     nodes: Sequence[str] = (),
+    host: Host | None = None,
     watch: Callable[[list[Side], Simulator], None] | None = None,
 ) -> list[Side]:
     """Run libraries and model through the chunks until all libraries have a difference.
 
-    The drivers and the model perform a chunk at the same time; only one chunk is in memory. watch:
-    called after each chunk, while all are at rest.
+    The drivers and the model perform a chunk at the same time; only one chunk is in memory. host: of the drivers.
+    watch: called after each chunk, while all are at rest.
     """
     simulator = Simulator(plan, nodes=nodes)
     with ExitStack() as stack:
         sides = []
         for library in libraries:
             driver = Driver(
-                library.path, plan.grain, len(library.compared), check_every=library.check_every, nodes=nodes
+                library.path,
+                plan.grain,
+                len(library.compared),
+                check_every=library.check_every,
+                under=host.under if host else (),
+                compiler=host.compiler if host else None,
+                nodes=nodes,
             )
             sides.append(Side(library, stack.enter_context(driver), with_bytes=with_bytes))
         done = 0
@@ -249,7 +307,7 @@ def side_by_side(
     return sides
 
 
-def _first_event(plan: Plan, side: Side, trace: Path, nodes: Sequence[str]) -> Difference | None:
+def _first_event(plan: Plan, side: Side, trace: Path, nodes: Sequence[str], host: Host | None) -> Difference | None:
     """Find the event of a counter's difference: repeat with the last chunk as single events.
 
     The bytes, a walk of the whole heap for each event, are looked at only if they differ.
@@ -257,7 +315,9 @@ def _first_event(plan: Plan, side: Side, trace: Path, nodes: Sequence[str]) -> D
     with_bytes = side.difference is not None and side.difference.what in BYTES
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         chunks = _last_chunk_split(reader, side.events)
-        again = side_by_side(plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes, nodes=nodes)
+        again = side_by_side(
+            plan, [side.library], chunks, lambda done: None, with_bytes=with_bytes, nodes=nodes, host=host
+        )
     return again[0].difference
 
 

@@ -1,6 +1,11 @@
 """Constants of the machine that no design chooses; bytes unless the name says otherwise."""
 
-PAGE = 4096
+PAGE = LEAST_PAGE = 4096
+"""What the system maps and gives back is of whole pages. Where a simulator's system has longer pages, its kernels have
+another PAGE (model/memory/page_size.py); host code asks the plan. LEAST_PAGE: of any system.
+"""
+MOST_PAGE = 1 << 16
+PAGE_SIZES = (PAGE, 1 << 14, MOST_PAGE)
 BENCHFAST = {"HEAPSMITH_BENCHFAST": "1"}
 """The environment in which a library that checks no free() agrees to work: that of benchmarks."""
 HUGE_PAGE = 1 << 21
@@ -23,6 +28,8 @@ BUDGET_GROWTH = 4
 """Bytes by which a release budget grows for each byte needed again: a larger step learns with fewer
 page faults how much a program needs.
 """
+SHARE_MISS_SLABS, SHARE_DRAWN_SLABS = 2, 32
+"""For how many slabs freed a miss counts while much waits, and one since the last of which some of that was taken."""
 SHRUNK = 2
 """A heap has shrunk where this many times what it has committed is less than the most that it had."""
 ROOM_SHARE = 4

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import pytest
 import quick
-from hypothesis import Phase, settings
+from hypothesis import HealthCheck, Phase, settings
 
 from heapsmith import __main__ as program
 from heapsmith.bench import __main__ as laboratory
@@ -24,7 +24,10 @@ gc.set_threshold(100_000, 20, 20)  # the compiled model is a million objects, wh
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # what a shell starts with & inherits that; tests send it
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-settings.register_profile("unshrunk", phases=[Phase.explicit, Phase.generate])
+settings.register_profile("timeless", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+"""No example fails because it took long, nor because drawing it did: a busy machine is no fault."""
+settings.load_profile("timeless")
+settings.register_profile("unshrunk", settings.get_profile("timeless"), phases=[Phase.explicit, Phase.generate])
 """Says that a test fails, at once: a failing example is not made smaller (bench/gates/mutants.py)."""
 
 PROGRAM = [sys.executable, "-m", "heapsmith"]
@@ -36,6 +39,7 @@ COMPILED_MODEL = (
         "bytes",
         "calibrate",
         "capacities",
+        "ci_check",
         "cli",
         "cluster",
         "cost",
@@ -133,6 +137,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> I
 def _caller(
     main: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., Answer]]:
+    monkeypatch.setattr("heapsmith.model.compile.cache.announce", lambda say: None)  # no test waits for a cold cache
     kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: object) -> Answer:

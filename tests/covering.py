@@ -212,11 +212,15 @@ def with_every_row() -> list[Design]:
     return chosen
 
 
-def soon(values: Iterable[object], first: Sequence[object]) -> list[Any]:
-    """The values as a test's parameters; those that are not in `first` have the mark of the long forms."""
+def soon(values: Iterable[object], first: Sequence[object], then: Sequence[object] = ()) -> list[Any]:
+    """The values as a test's parameters: those of `first`, those of `make thorough`, and the others' long forms."""
     every = list(values)
-    assert all(value in every for value in first)
-    return [pytest.param(value, marks=[] if value in first else pytest.mark.big) for value in every]
+    assert all(value in every for value in (*first, *then))
+
+    def marks(value: object) -> list[pytest.MarkDecorator]:
+        return [] if value in first else [pytest.mark.thorough if value in then else pytest.mark.big]
+
+    return [pytest.param(value, marks=marks(value)) for value in every]
 
 
 def _rows(design: Design) -> set[tuple[str, str]]:
@@ -224,6 +228,7 @@ def _rows(design: Design) -> set[tuple[str, str]]:
     return fronts | set(zip(FACTORS, rows_of(design), strict=True))
 
 
+@cache
 def all_designs() -> list[Design]:
     """A design for every legal combination of the core's rows; the rows of the other fields take turns."""
     others = [rows for field, rows in FACTORS.items() if field not in CORE]
@@ -293,11 +298,14 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     turn = index + index // 4
     numbers = {**NUMBERS[index % 4], **BUDGETS[turn % 3], "quarantine": QUARANTINES[index // 2 % 3]}
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
+    chosen |= {"run_cache_share_percent": (0, 1)[index % 2], "run_cache_slack_percent": (0, 50, 100)[index // 2 % 3]}
+    chosen["run_cache_after"] = (0, 3)[turn % 2]
     chosen["transfer_bytes"] = TRANSFERS[turn % 3]
     chosen |= GEOMETRIES[index // 3 % 3]
     if index % 2 and not policy.row("hardening", chosen["hardening"]).LIVE_MAP:
         chosen["remap_bytes"] = 2 * PAGE
     numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": PAGE, "share_run_bytes": 4 * PAGE}
+    numbers["share_wait_bytes"] = numbers["share_percent"] and (0, 40 * PAGE)[index // 3 % 2]
     if index % 2 and not chosen["classifier"].endswith("header") and chosen["hardening"] != "full":
         chosen |= {"grain": 8, "sizes": TINY_SIZES}
     if chosen["classifier"].endswith("header") and chosen["hardening"] == "full":

@@ -11,7 +11,7 @@ from loaded import LIBC, MALLINFO, Loaded, mallinfo
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.parts.counters import COUNTS, TOTALS
 
-TIMEOUT_S = 10
+TIMEOUT_S = 120
 BLOCKS = 90
 """Of each class; a half of them is freed, and then two thirds of the rest."""
 

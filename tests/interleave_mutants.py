@@ -166,7 +166,9 @@ MUTANTS = [
     Mutant("pool", "claim_walk", CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
     Mutant("pool", "claim_close", CLAIMS, "exchange_n(&superslab->next, 0, ", "load_n(&superslab->next, ", RACE),
     Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
-    Mutant("run", "run_freed_twice", "7_large/runs.c", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"),
+    Mutant(
+        "run", "run_freed_twice", "7_large/run_span.h", "&used, RUN_GONE, false", "&used, RUN_USED, false", "data race"
+    ),
     Mutant(
         "run",
         "run_looked_behind",

@@ -3,7 +3,6 @@
 import bisect
 import re
 import subprocess
-import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
@@ -157,7 +156,6 @@ def observe(
         process = Process(driver._process.pid, library)
         regions = sorted(process.regions(plan))
         reader = Reader(process, regions)
-        time.sleep(0.2)
     with log.open(errors="replace") as lines:
         return reader.read(lines)[1 : 1 + len(chunk.op)]
 

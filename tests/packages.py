@@ -9,6 +9,7 @@ OTHER = {
     "dask": ("dask", "distributed"),
     "ipykernel": ("ipykernel", "nbformat", "nbclient"),
     "myst-nb": ("myst_nb",),
+    "opentelemetry-proto": ("opentelemetry.proto",),
     "protobuf": ("google.protobuf",),
 }
 """The modules that a package brings, where they have other names."""

@@ -139,7 +139,9 @@ def wrong_help(library: Path, how: str) -> str | None:
     )
 
 
-@pytest.mark.parametrize("checked", [False, True], ids=["release", "checked"])
+@pytest.mark.parametrize(
+    "checked", [pytest.param(False, id="release"), pytest.param(True, id="checked", marks=pytest.mark.thorough)]
+)
 @pytest.mark.parametrize("how", PROCESSES)
 @pytest.mark.slow
 def test_helper_of_a_program(how: str, checked: bool) -> None:

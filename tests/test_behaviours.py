@@ -30,7 +30,7 @@ FLAGS = {
 SOON = of_each_row(1)
 """The covering design of the default suite."""
 
-TIMEOUT = 30
+TIMEOUT = 300
 
 GLIBC_DEVIATES = {
     "aligned_alloc_einval": "glibc before 2.38 rounds a bad alignment up, as memalign does",

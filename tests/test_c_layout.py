@@ -2,7 +2,7 @@
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from heapsmith.codegen import rooms
+from heapsmith.codegen.generate import TEMPLATES
 from heapsmith.codegen.layers import HEAP, INCLUDED, RUNTIME, layers
 from heapsmith.codegen.rooms import ASKED
 from heapsmith.model import policy
@@ -201,11 +202,23 @@ OF_THE_BUILD = {
     "HEAPSMITH_CHECKED",
     "BOUNDED",
     "SEQUENCE",
-    "__GLIBC__",
+    "RTLD_DEEPBIND",
     "__clang__",
     "__cplusplus",
 }
-"""What the library's C may ask for: compiler, platform, and how it is built or read."""
+"""What the library's C may ask for: compiler, and how it is built or read."""
+OF_A_SYSTEM = {
+    "1_base/arch/arch.h": {"__x86_64__", "__aarch64__", "__riscv", "__riscv_xlen"},
+    "1_base/libc.h": {"__GLIBC__"},
+    "1_base/libc.c": {"__GLIBC__"},
+    "1_base/page.h": {"PAGES_VARY"},
+    "1_base/page.c": {"PAGES_VARY"},
+    "9_api/view.c": {"PAGES_VARY"},
+}
+"""What these files alone may ask for: the processor, the C library, and whether pages vary. Others include them."""
+PROCESSORS = re.compile(r"__(x86_64|amd64|aarch64|arm|riscv|i386)|_MSC_VER|_ia32_|\bxmmintrin\b")
+IN_HEADERS_OF_PROGRAMS = {"stack_popped.j2", "stack_pushed.j2"}
+"""heapsmith.h includes no file of the library."""
 
 
 def questions(heap: Path) -> list[tuple[str, str]]:
@@ -223,7 +236,27 @@ def test_the_library_does_not_ask_which_policies_a_design_has() -> None:
     assert not numbers & OF_THE_BUILD
     found = questions(HEAP)
     assert 5 < len(found) <= MOST_IFS
-    assert [(name, macro) for name, macro in found if macro not in OF_THE_BUILD] == []
+    allowed = {name: OF_THE_BUILD | OF_A_SYSTEM.get(name, set()) for name, _ in found}
+    assert [(name, macro) for name, macro in found if macro not in allowed[name]] == []
+
+
+def asking_for_processors(folders: Iterable[Path]) -> set[str]:
+    """The C files and templates with words that only one processor knows, but for those that are there for one."""
+    files = [file for folder in folders for file in folder.rglob("*") if file.suffix in (".c", ".h", ".j2")]
+    own = HEAP / "1_base" / "arch"
+    return {file.name for file in files if file.parent != own and PROCESSORS.search(file.read_text())}
+
+
+def test_no_file_asks_for_the_processor() -> None:
+    """A processor is one file of runtime/heap/1_base/arch."""
+    names = {file.stem for file in (HEAP / "1_base" / "arch").iterdir()}
+    assert names == {"arch", "plain", "x86_64", "aarch64", "riscv64"}
+    assert asking_for_processors([RUNTIME, TEMPLATES]) == IN_HEADERS_OF_PROGRAMS
+
+
+def test_a_question_for_the_processor_is_found(tmp_path: Path) -> None:
+    (tmp_path / "planted.c").write_text("void pause(void) { __builtin_ia32_pause(); }\n#ifdef __aarch64__\n#endif\n")
+    assert asking_for_processors([tmp_path]) == {"planted.c"}
 
 
 @pytest.mark.parametrize(

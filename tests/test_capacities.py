@@ -21,7 +21,7 @@ from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.front import two_level as front_two_level
 from heapsmith.model.search.capacities import LEVELS, CapacityPass, Curve, Shape
-from heapsmith.model.search.front_budget import Option, allot, lower_hull, options, resized
+from heapsmith.model.search.front_budget import LEAST_ROOM, Option, allot, lower_hull, options, resized
 from heapsmith.model.trace.reader import Chunk, Op
 
 THREADS = 5
@@ -34,8 +34,8 @@ KINDS: list[Front] = [
 
 
 def made(**fields: object) -> Design:
-    """The default design with these fields, and one store."""
-    design = msgspec.structs.replace(load("default"), shards=None, **fields)
+    """The default design with these fields, one store, and stacks that are open from the start."""
+    design = msgspec.structs.replace(load("default"), shards=None, opening=None, **fields)
     assert design.why_not_valid() is None
     return design
 
@@ -231,7 +231,27 @@ def test_budget_is_spent_within_one_step_of_the_best(
     steps = [before.slow - after.slow for hull in hulls for before, after in pairwise(hull)]
     assert slow <= best + max(steps, default=0) + 1e-6
     for cls, share in shares.items():
-        assert share.front == resized(design.front, share.chosen.blocks, plan.classes[cls].stride)
+        front, blocks = resized(design.front, share.chosen.blocks, plan.classes[cls].stride), share.chosen.blocks
+        if 0 < blocks < LEAST_ROOM and not curves[cls].overflows[blocks]:
+            roomy = resized(design.front, LEAST_ROOM, plan.classes[cls].stride)
+            front = msgspec.structs.replace(roomy, refill=front.refill)  # type: ignore[attr-defined]
+        assert share.front == front
+
+
+def test_a_front_that_never_overflows_keeps_room_for_another_input() -> None:
+    """Six blocks of 64 are all that the trace frees at once: room for more costs nothing, and refills stay small."""
+    plan = make_plan(made())
+    cls = plan.size_class[64 // plan.grain]
+    curves = [curve_of([], [1]) for _ in plan.classes]
+    misses = np.array([max(0, 600 - 100 * held) for held in range(LEVELS + 1)])
+    curves[cls] = Curve(misses, misses, np.array([6], np.int64))
+    share = allot(curves, plan, 1 << 20)[cls]
+    tight = resized(plan.design.front_of(64), 6, 64)
+    assert share.chosen.blocks == 6
+    assert getattr(share.front, "capacity") == LEAST_ROOM > tight.capacity  # type: ignore[attr-defined] # noqa: B009
+    assert share.front.refill == tight.refill  # type: ignore[attr-defined]
+    overflowing = Curve(misses, misses + 50, np.array([6], np.int64))
+    assert allot([overflowing if one is curves[cls] else one for one in curves], plan, 200)[cls].front != share.front
 
 
 def test_boundless_budget_leaves_nothing_to_save() -> None:

@@ -132,6 +132,7 @@ def test_a_cluster_loses_nothing_and_counts_nothing_twice(
     assert not (tmp_path / "again.parquet").exists()
 
 
+@pytest.mark.thorough
 def test_the_scheduler_ends_before_it_hands_over_a_result(
     tmp_path: Path, cluster: tuple[str, dict[str, subprocess.Popen[bytes]]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

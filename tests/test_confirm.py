@@ -1,7 +1,7 @@
 """The confirmation: replays correct the predicted times of the finalists, and the choice follows them."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -14,6 +14,7 @@ from heapsmith.model.memory.application import TOUCHED_FROM, WHOLE_SHARE
 from heapsmith.model.search import confirm
 from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
 from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift, _mended, base_runs
+from heapsmith.model.search.explore import Explorer
 from heapsmith.model.search.outcome import PROCESS_BYTES
 from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
@@ -32,6 +33,14 @@ pytestmark = pytest.mark.usefixtures("own_outcomes")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("confirm") / "random.hst"
     return random_trace(path, 10_000, 4, threads=1, max_size=3000, live=4000)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def the_same_search_again() -> Iterator[None]:
+    """What is stored saves simulations here, and is nothing to go on from."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Explorer, "take_up", lambda *_: None)
+        yield
 
 
 def searched(trace: Path, replays: Replays | None, limits: Limits = NO_LIMITS, seconds: float = 3600.0) -> Tuned:

@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from heapsmith.codegen import built
 from heapsmith.commands import results
 from heapsmith.tools.report import doctor as examination
 from heapsmith.tools.report.doctor import DoctorReport, doctor
@@ -74,6 +75,15 @@ def test_tools_that_are_not_there(
     words = capsys.readouterr().out.partition("to install what is not there:\n")[2].split("\n")
     commands = ["gcc libc6-dev", "binutils", "clang", "valgrind"]
     assert words == [*(f"  apt install {packages}" for packages in commands), ""]
+
+
+def test_without_gcc_a_wheel_of_a_platform_lacks_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(built, "PREBUILT", tmp_path)
+    (tmp_path / "libdefault-0123.so").touch()
+    report = doctor()
+    assert report.lacking == []
+    assert found(report, "gcc").needed_for == "build, and run and compare under other designs than default"
 
 
 def test_a_compiler_without_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -42,6 +42,16 @@ def test_a_prior_fills_what_the_runs_do_not_tell() -> None:
     assert found.costs == pytest.approx(prior, rel=0.01)
 
 
+def test_a_rare_kind_does_not_explain_what_others_leave() -> None:
+    """One event in a run that takes 1 % more than all kinds say: it would have to cost thousands."""
+    runs = _runs(30)
+    totals = [price(run, COSTS) for run in runs]
+    totals[4] *= 1.01
+    runs[4]["rare"] = 1.0
+    assert totals[4] / 101 > 1000
+    assert fit(runs, totals, COSTS | {"rare": 40.0}).costs["rare"] < 80
+
+
 def test_no_cost_is_negative() -> None:
     runs = _runs(30)
     found = fit(runs, [price(run, COSTS | {"block": -2.0}) + 4e6 for run in runs])

@@ -50,7 +50,7 @@ def run(policy: str, *words: str, options: str = "", tool: Path | None = None, p
     """Output and errors of run_foreign, or of `tool`, under the policy's library."""
     environment = {"LD_PRELOAD": f"{preloadable(library(policy))}:{preload}", "HEAPSMITH": options}
     command = [str(tool or program()), *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -168,7 +168,7 @@ def test_abort_ends_the_program(what: str, level: str, tmp_path: Path) -> None:
     design = msgspec.structs.replace(load("default"), foreign="abort", hardening=hardening)
     environment = {"LD_PRELOAD": preloadable(unchecked_library(design))}
     tool = str(build_tool(f"stranger_{what}", [source], FLAGS))
-    done = subprocess.run([tool], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([tool], env=environment, capture_output=True, text=True, timeout=300, check=False)
     line = f"heapsmith: {what} of what is no block in use: {int(done.stdout, 16):#018x}\n"
     assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)
 
@@ -179,7 +179,7 @@ def test_abort_gives_another_allocator_its_blocks(what: str, expected: str, leve
     hardening = policy.row("hardening", level).Params()
     design = msgspec.structs.replace(load("default"), foreign="abort", hardening=hardening)
     environment = {"LD_PRELOAD": preloadable(unchecked_library(design))}
-    done = subprocess.run([program(), what], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run([program(), what], env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, expected, "")
 
 
@@ -214,7 +214,7 @@ def test_a_byte_that_looks_like_ours_makes_no_block(name: str, change: dict[str,
     tool = str(build_tool("run_strangers", [PROGRAMS / "run_strangers.c"], FLAGS))
     environment = {"LD_PRELOAD": preloadable(unchecked_library(design)), "HEAPSMITH": "stats"}
     for words, strangers in ((["ours"], 0), ([], 1 + 2 * 256)):
-        done = subprocess.run([tool, *words], env=environment, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run([tool, *words], env=environment, capture_output=True, text=True, timeout=300, check=False)
         assert (done.returncode, done.stdout) == (0, "")
         assert seen(done.stderr)["count"] == strangers
 
@@ -227,11 +227,11 @@ def test_abort_needs_hardening() -> None:
 
 def test_trust_serves_benchmarks_alone() -> None:
     environment = {"LD_PRELOAD": preloadable(library("trust"))}
-    done = subprocess.run(["/bin/true"], env=environment, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(["/bin/true"], env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
         'heapsmith: this library checks no free() (foreign = "trust") and serves benchmarks alone: '
         "set HEAPSMITH_BENCHFAST=1\n"
     )
-    trusted = subprocess.run(["/bin/true"], env=environment | BENCHFAST, capture_output=True, timeout=30, check=False)
+    trusted = subprocess.run(["/bin/true"], env=environment | BENCHFAST, capture_output=True, timeout=300, check=False)
     assert (trusted.returncode, trusted.stderr) == (0, b"")

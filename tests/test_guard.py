@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -200,3 +201,24 @@ def test_a_baseline_is_written_and_read(call: Call, recordings: dict[str, Path],
     assert call("guard", "default", recordings["first"], "--baseline", path, "--write").out == f"{path}\n"
     with pytest.raises(BadInput, match="is the baseline of design"):
         read_baseline(path, load("lean"))
+
+
+def test_reports_for_services(call: Call, recordings: dict[str, Path], tmp_path: Path) -> None:
+    """Each format says what drifts; a baseline that is written is no judgement."""
+    arguments = ("guard", "default", recordings["double"], "--baseline", recordings["baseline"])
+    saved = [f"--save={name}={tmp_path / name}" for name in ("junit", "sarif", "gitlab", "markdown", "github", "json")]
+    answer = call(*arguments, *saved, "--format", "github")
+    assert answer.status == 1
+    assert answer.out == (tmp_path / "github").read_text()
+    assert json.loads((tmp_path / "json").read_text()) == json.loads(call(*arguments, "--json").out)
+    drifts = {one["figure"] for one in json.loads((tmp_path / "json").read_text())["verdicts"] if not one["ok"]}
+    assert "size shift" in drifts
+    suite = ElementTree.parse(tmp_path / "junit").getroot()[0]
+    assert {case.get("name") for case in suite if case.find("failure") is not None} == drifts
+    assert {case.get("name") for case in suite if case.find("skipped") is not None} == {"hit rate"}
+    results = json.loads((tmp_path / "sarif").read_text())["runs"][0]["results"]
+    assert len(results) == len(json.loads((tmp_path / "gitlab").read_text())) == len(drifts)
+    assert {one["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] for one in results} == {"baseline.json"}
+    assert "| size shift |" in (tmp_path / "markdown").read_text()
+    wrong = call(*arguments, "--write", "--format", "junit")
+    assert (wrong.status, wrong.out) == (2, "")

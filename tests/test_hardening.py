@@ -66,7 +66,7 @@ def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
     """The program under the design's library."""
     tool = build_tool(name, [PROGRAMS / f"{name}.c"], ["-O1", "-fno-builtin", "-w", f"-I{PROGRAMS}"])
     command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design))}", str(tool)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
 @pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "checks", "hardened"), strict=True)))
@@ -107,7 +107,7 @@ def test_wrong_deletes(does: str, words: str, level: str, size: int, tmp_path: P
     )
     tool = build_tool("deletes", [source], ["-x", "c++", "-w", "-lstdc++"])
     command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design_of(level)))}", str(tool)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     line = f"heapsmith: {words}: {int(done.stdout, 16):#018x}\n" if words else ""
     assert (done.returncode, done.stderr) == (-signal.SIGABRT if words else 0, line)
 
@@ -159,7 +159,7 @@ def test_copies_that_leave_no_block(design: Design) -> None:
 def test_every_byte_that_is_changed_is_noticed(classifier: str) -> None:
     """Short and long blocks have code of their own, and so have those of one word, and long ones of just over 128."""
     design = design_of("full", classifier=classifier)
-    design = msgspec.structs.replace(design, sizes=sorted([*design.sizes, 144]))
+    design = msgspec.structs.replace(design, sizes=sorted({*design.sizes, 144}))
     header = make_plan(design).header_bytes
     run_whole([program("every_byte"), 0, header], unchecked_library(design))
 

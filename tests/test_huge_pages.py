@@ -51,3 +51,17 @@ def test_runs_lie_on_huge_pages_where_the_program_fills_them(tmp_path: Path) -> 
         committed.add(first.counters.totals["committed"])
     assert frames == [(2, 4), (2, 4), (0, 4), (0, 4)]
     assert len(committed) == 1  # which no look changes
+
+
+def test_a_class_with_a_region_of_its_own_fills_small_pages_first(tmp_path: Path) -> None:
+    """docs/machine.md, section 6: what other classes mapped in their regions is no evidence for this one."""
+    blocks = [64 * at for at in range(1, 13)]
+    traces = [trace_of(tmp_path / "one.hst", blocks), trace_of(tmp_path / "many.hst", [64] * 80_000)]
+    fields = {"sizes": blocks, "thp_slabs_from_bytes": 1 << 21, "superslab_bytes": 1 << 21, "populate": "off"}
+    span = msgspec.structs.replace(DEFAULT, name="span", **fields)
+    regions = msgspec.structs.replace(span, name="regions", classifier="class_region", empties="dedicated")
+    committed = [
+        [row.counters.totals["committed_peak"] for row in simulate(trace, [span, regions]).rows] for trace in traces
+    ]
+    assert max(committed[0]) < 1 << 20
+    assert committed[1][0] == committed[1][1] == 3 << 21  # one class: each superslab but the first is huge

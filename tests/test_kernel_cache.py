@@ -11,6 +11,8 @@ import pytest
 from conftest import PROGRAM
 from covering import soon
 
+from heapsmith.model.compile import cache
+
 CODE = """
 import os, sys
 import numpy as np
@@ -67,3 +69,25 @@ def test_programs_do_not_see_it(tmp_path: Path) -> None:
         command = [*PROGRAM, *start, "--", "sh", "-c", "env | grep NUMBA; exit 7"]
         done = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
         assert (done.returncode, done.stdout) == (7, "")
+
+
+def test_one_line_says_that_a_process_compiles() -> None:
+    said = list[str]()
+    cache.announce(said.append)
+    cache._tell()
+    cache._tell()
+    assert said == ["heapsmith: compiling the model, once for each version: half a minute"]
+
+
+@pytest.mark.thorough
+def test_the_first_command_says_that_it_compiles_and_later_ones_do_not(tmp_path: Path, trace: Path) -> None:
+    """On stderr, so that neither a table nor JSON has it; a command that reads no trace compiles nothing."""
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "a cache"), "NUMBA_CACHE_DIR": ""}
+    errors = []
+    for words in (["--version"], ["trace", "info", str(trace), "--json"], ["trace", "info", str(trace), "--json"]):
+        done = subprocess.run(
+            [sys.executable, "-m", "heapsmith", *words], check=True, env=environment, capture_output=True, text=True
+        )
+        errors.append([line for line in done.stderr.splitlines() if "compiling the model" in line])
+        assert "compiling" not in done.stdout
+    assert [len(one) for one in errors] == [0, 1, 0]

@@ -176,7 +176,7 @@ def sound_shops() -> dict[tuple[str, Judge], Workshop]:
 
 
 @pytest.mark.parametrize(
-    "known", soon(ONCE_UNNOTICED, ONCE_UNNOTICED[:4]), ids=lambda known: f"{known.file}-{known.by}"
+    "known", soon(ONCE_UNNOTICED, ONCE_UNNOTICED[:2], ONCE_UNNOTICED[:4]), ids=lambda known: f"{known.file}-{known.by}"
 )
 def test_what_was_once_unnoticed_is_noticed(
     known: Known, sound_shops: dict[tuple[str, Judge], Workshop], tmp_path_factory: pytest.TempPathFactory

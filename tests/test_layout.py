@@ -13,6 +13,7 @@ from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from heapsmith.bench.gates import architecture
 from heapsmith.model import policy
@@ -40,6 +41,8 @@ ORDER = {
         "peers",
         "record",
         "sites",
+        "profiles",
+        "ci",
         "compare",
         "knobs",
         "top",
@@ -103,10 +106,10 @@ def test_packages_import_only_packages_to_their_left(part: str) -> None:
 
 
 def test_the_interface_does_not_know_the_command_line() -> None:
-    """`src/heapsmith` is these two packages, the begin of the program, and links."""
+    """`src/heapsmith` is these two packages, the begin of the program, pytest's plugin, and links."""
     package = ROOT / "src/heapsmith"
     own = {path.name for path in package.iterdir() if not path.is_symlink() and path.name != "__pycache__"}
-    assert own == {"__init__.py", "__main__.py", "py.typed", "api", "commands"}
+    assert own == {"__init__.py", "__main__.py", "py.typed", "pytest_plugin.py", "api", "commands"}
     files = sorted((package / "api").glob("*.py"))
     assert len(files) > 5
     for path in files:
@@ -278,6 +281,20 @@ def test_pages_fit_their_width() -> None:
     assert len(pages) > 15
     for page in pages:
         assert [line for line in prose(page) if len(line) > 100] == [], page
+
+
+PATIENCE = re.compile(r"\b(?:timeout(?:_s)?|TIMEOUT(?:_S)?)(?:: (?:float|int))? ?= ?([\d_.]+)|\balarm\((\d+)\)")
+
+
+def test_tests_are_patient() -> None:
+    """No test fails because the machine is busy: its programs get a minute and more, and its examples all time."""
+    assert settings.default is not None
+    assert (settings.default.deadline, settings.default.suppress_health_check) == (None, (HealthCheck.too_slow,))
+    assert [match[0] for match in PATIENCE.finditer("timeout=9, alarm(9)")] == ["timeout=9", "alarm(9)"]
+    for path in (ROOT / "tests").rglob("*.[pc]*"):
+        if path.suffix in (".py", ".c", ".cc") and path != Path(__file__):
+            for match in PATIENCE.finditer(path.read_text()):
+                assert float(match[1] or match[2]) == 0 or float(match[1] or match[2]) >= 60, f"{path}: {match[0]}"
 
 
 def test_links_between_pages_lead_somewhere() -> None:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from covering import soon
 from program import Program, plain_and_compiled
 from test_conformance import run
 
@@ -170,7 +171,10 @@ OF_EACH_KIND = [
 ]
 
 
-@pytest.mark.parametrize("remote", ["local_cache", "owner_list", "owner_batch"])
+REMOTES = ("local_cache", "owner_list", "owner_batch")
+
+
+@pytest.mark.parametrize("remote", soon(REMOTES, REMOTES[1:2], REMOTES))
 def test_library_and_model_agree_step_by_step(remote: str) -> None:
     fields = {"sizes": [16, 32, 64, 128], "class_front": OF_EACH_KIND, "remote": remote, "shards": "off"}
     total = run(changed(load("default"), f"levels-{remote}", fields), examples=6)

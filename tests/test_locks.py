@@ -247,7 +247,11 @@ FAULTS = {
     "nobody says what for": ("8_threads/heaps/thread.c", "count_locks(LOCKS_HEAP_END);", ""),
     "what for is wrong": ("8_threads/large.c", "count_locks(LOCKS_RUN_EXTEND);", "count_locks(LOCKS_RUN_TAKE);"),
     "a stage is wrong": ("6_slabs/slabs.c", "set_stage(slab->class == class ?", "set_stage(slab->class != class ?"),
-    "a lock more": ("7_large/run_cache/exact.c", "if (!has_room(cache, pages)) {", "{"),
+    "a lock more": (
+        "8_threads/large.c",
+        "    bool extended",
+        "    hs_unlock_large(); hs_lock_large(); count_locks(LOCKS_RUN_EXTEND);    bool extended",
+    ),
 }
 
 

@@ -68,6 +68,7 @@ COMBINATIONS = [
         front=front,
         hardening=HARDENINGS[number // 3 % 2],
         run_cache_bytes=RUN_CACHES[number % 3],
+        run_cache_slack_percent=(0, 50)[number % 2],
         transfer_bytes=TRANSFERS[number % 3],
         thp=THPS[number % 4],
         thp_slabs_from_bytes=1 << 21,
@@ -134,7 +135,9 @@ def state(simulator: Simulator) -> dict[str, Any]:
     return {name: value.tolist() for name, value in arrays.items() if name != "moved"}
 
 
-@pytest.mark.parametrize("design", soon(COMBINATIONS[::11], COMBINATIONS[::44]), ids=lambda design: design.name)
+@pytest.mark.parametrize(
+    "design", soon(COMBINATIONS[::11], COMBINATIONS[::132], COMBINATIONS[::44]), ids=lambda design: design.name
+)
 def test_compiled_is_plain(design: Design) -> None:
     chunk = random_chunk(900, seed=7, threads=3, max_size=70000, cross_thread=0.3, live=50)
     simulators, addresses = [], []

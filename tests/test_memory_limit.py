@@ -159,6 +159,6 @@ def test_a_program_whose_caches_do_not_fit_lives(group: Path) -> None:
         library = preloadable(unchecked_library(design(percent)))
         script = 'echo $$ > "$0/cgroup.procs" && LD_PRELOAD="$1" exec "$2" 64'
         words = ["sh", "-c", script, str(group), str(library), str(tool("run_caches"))]
-        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=300)
         statuses.append((done.returncode, done.stdout))
     assert statuses == [(-signal.SIGKILL, ""), (0, "served\n")]

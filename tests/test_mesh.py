@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from nasty import nasty_trace
 
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator
@@ -50,7 +50,8 @@ def shares(found: mesh.MeshTable) -> dict[tuple[str, str, str], list[float]]:
 
 def test_halves_of_two_pages_mesh(tmp_path: Path) -> None:
     """By hand: both pages share one, once the fronts have given their blocks back; a slab has no partner."""
-    found = mesh.mesh(halves(tmp_path / "t.hst"), [load("default")])
+    design = changed(load("default"), "whole-refills", {"opening": "off"})
+    found = mesh.mesh(halves(tmp_path / "t.hst"), [design])
     ends = shares(found)
     part = PAGE / found.rows[0].end
     assert ends["page", "own", "flushed"] == pytest.approx([part] * 3, abs=1e-6)

@@ -58,7 +58,7 @@ def blocks_on(
     environment = [f"HEAPSMITH=nodes={folder}", f"LD_PRELOAD={preloadable(checked_library(design))}"]
     tool = program("run_nodes")
     command = [*before, "env", *environment, tool, str(size), *map(str, processors)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     rows = [line.split() for line in done.stdout.splitlines()]
     return [(int(superslab), int(address, 16)) for superslab, address in rows], done.stderr
 

@@ -37,7 +37,7 @@ def run(options: str, *words: str, library: Path | None = None) -> tuple[str, st
     """Output and errors of run_options under a library, by default that of the default design."""
     environment = {"LD_PRELOAD": preloadable(library or library_of(DESIGN)), "HEAPSMITH": options}
     command = [str(program()), *words]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=30, check=False)
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout, done.stderr
 
@@ -148,7 +148,7 @@ def test_the_report_at_exit_waits_for_another_threads(tmp_path: Path) -> None:
         time.sleep(0.02)
         assert process.poll() is None
         one_report(fifo.read_text())
-        assert process.wait(timeout=30) == 0
+        assert process.wait(timeout=300) == 0
     assert path.is_file()  # and not the FIFO
     one_report(path.read_text())
 

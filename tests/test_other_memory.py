@@ -6,13 +6,14 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 from bench_rows import ACROSS, nothing, sample
 from conftest import Answer
+from watched import IS_AWAITED, WATCHED, awaiting, of_folder
 
 from heapsmith.bench.programs.programs import Program
 from heapsmith.bench.suite import benchmark
@@ -44,13 +45,15 @@ PLACES = {
     "file": "mmap(0, SIZE, PROT_READ, MAP_PRIVATE, open(words[1], O_RDONLY), 0)",
 }
 """Programs by name: where their 30 MiB are."""
-PROGRAM = """
+RESIDENT = {"threads": 60 * MIB}
+"""Of other programs: the bytes that are resident at the end."""
+PROGRAM = (
+    IS_AWAITED
+    + """
 #include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 enum { SIZE = 30 << 20, BLOCK = 600 };
 static char array[SIZE];
 static volatile char sum;
@@ -73,15 +76,18 @@ int main(int count, char **words)
             place[page] = 1;
     (void)words;
     (void)array;
-    usleep(150000);
+    while (is_awaited())
+        usleep(1000);
     return 0;
 }
 """
-THREADS = """
+)
+THREADS = (
+    IS_AWAITED
+    + """
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 static void *idle(void *unused)
 {
     for (int size = 8; size < 4000; size += 24)
@@ -95,10 +101,13 @@ int main(int count, char **words)
     (void)words;
     for (int i = 0; i < 200; i++)
         pthread_create(&one, NULL, idle, NULL);
-    usleep(400000 + 60000000 * (count > 1));
+    do
+        usleep(1000);
+    while (is_awaited() || count > 1);
     return 0;
 }
 """
+)
 
 
 @pytest.fixture(scope="module")
@@ -107,11 +116,19 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("other memory")
     (folder / "place.c").write_text(PROGRAM)
     (folder / "threads.c").write_text(THREADS)
+    flags = ["-O1", "-fno-builtin", "-w", of_folder(folder)]
     for name, place in PLACES.items():
-        compile_c([folder / "place.c"], folder / name, flags=["-O1", "-fno-builtin", "-w", f"-DPLACE={place}"])
-    compile_c([folder / "threads.c"], folder / "threads", flags=["-O1", "-fno-builtin", "-w", "-pthread"])
+        compile_c([folder / "place.c"], folder / name, flags=[*flags, f"-DPLACE={place}"])
+    compile_c([folder / "threads.c"], folder / "threads", flags=[*flags, "-pthread"])
     (folder / "data").write_bytes(b"x" * SIZE)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def patient(folder: Path) -> Iterator[None]:
+    """The programs of the folder go on until all of their memory is seen."""
+    with awaiting(folder, lambda one: one.has is not None and one.rss >= RESIDENT.get(one.name, SIZE)):
+        yield
 
 
 def command(folder: Path, name: str) -> list[str]:
@@ -209,21 +226,23 @@ def test_a_report_of_the_benchmark_has_the_word_of_each_program_once() -> None:
     ]
 
 
-def test_a_run_for_its_counters_has_the_word(folder: Path, tmp_path: Path) -> None:
+def test_a_run_for_its_counters_has_the_word(call: Call, folder: Path, tmp_path: Path) -> None:
     said: list[str] = []
     library = library_of(load("default"))
     assert run_under(library, command(folder, "arena"), say=said.append) == 0
     assert said == []
-    words = [sys.executable, "-m", "heapsmith", "run", "--stats", tmp_path / "s.json", "default", "--"]
-    done = subprocess.run([*words, *command(folder, "arena")], check=True, capture_output=True, text=True)
-    (line,) = done.stderr.splitlines()
+    answer = call("run", "--stats", tmp_path / "s.json", "default", "--", *command(folder, "arena"))
+    (line,) = answer.err.splitlines()
     assert "of the resident memory of arena (pid " in line
 
 
-def test_the_interpreters_own_malloc_is_no_secret() -> None:
+def test_the_interpreters_own_malloc_is_no_secret(folder: Path) -> None:
     """Python's small objects are in arenas of its own, by default."""
     python = shutil.which("python3") or sys.executable
-    job = "import time; kept = [(i, str(i)) for i in range(300000)]; time.sleep(0.3)"
+    seen, watched = f"os.path.exists(f'{folder}/{{os.getpid()}}')", f"os.path.exists('{folder}/{WATCHED}')"
+    job = (
+        f"import os, time; kept = [(i, str(i)) for i in range(300000)]\nwhile {watched} and not {seen}: time.sleep(.01)"
+    )
     free = ["env", "-u", "PYTHONMALLOC", python, "-S", "-c", job]
     (one,) = measure(free, [GLIBC, "default"], stop=Stop(1)).other_memory
     assert one.other_bytes > 20 * MIB
@@ -234,8 +253,8 @@ def test_the_heaps_of_threads_are_mallocs(folder: Path) -> None:
     """They are not committed bytes; they count where those do not explain what is resident."""
     environment = os.environ | {"LD_PRELOAD": preloadable(library_of(load("default")))}
     with subprocess.Popen([folder / "threads", "long"], env=environment) as process:
-        deadline, heaps = time.monotonic() + 30, 0
-        while heaps < 200 * 1024 and time.monotonic() < deadline:
+        heaps = 0
+        while heaps < 200 * 1024 and process.poll() is None:
             many, few = (HeapsmithBytes().read(process.pid, resident) for resident in (1 << 40, 0))  # bytes only grow
             heaps = (many or 0) - (few or 0)
             time.sleep(0.01)

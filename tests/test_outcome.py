@@ -6,9 +6,9 @@ from pathlib import Path
 import msgspec
 import numpy as np
 import pytest
-from covering import with_every_row
+from covering import of_each_row, soon, with_every_row
 from replay_events import random_events, write_trace
-from traces import crowded_trace, random_trace
+from traces import crowded_trace, random_trace, trace_of
 
 from heapsmith.model.constants import PAGE
 from heapsmith.model.design.design import Design, changed, load
@@ -94,7 +94,9 @@ def test_what_lives_for_few_events_and_long_counts_by_its_time(tmp_path: Path) -
         assert average == pytest.approx(rest + pages * PAGE * share, rel=0.05)
 
 
-@pytest.mark.parametrize("design", with_every_row(), ids=lambda design: design.name)
+@pytest.mark.parametrize(
+    "design", soon(with_every_row(), of_each_row(3), with_every_row()), ids=lambda design: design.name
+)
 def test_an_average_does_not_depend_on_chunks(tmp_path: Path, design: Design) -> None:
     """Chunks of one event have no time of their own: the pages behind each event stand in the sum by themselves."""
     events = random_events(7, 300, 3, live=30, sizes=40)
@@ -154,7 +156,7 @@ def test_a_release_costs_more_where_other_threads_run(
         assert after - before == pytest.approx(calls * per_call / source.operations)
 
 
-@pytest.mark.parametrize("step_ns", [0, 1, 10**5])
+@pytest.mark.parametrize("step_ns", soon([0, 1, 10**5], [1], [0, 10**5]))
 def test_waits_for_locks_are_part_of_the_time_on_the_cores_asked_for(tmp_path: Path, step_ns: int) -> None:
     """They are those of `simulate --cores`; with time stamps a thread has its own time between its events."""
     trace, hardware = crowded_trace(tmp_path / "t.hst", step_ns=step_ns), load_hardware()
@@ -252,3 +254,37 @@ def test_the_last_huge_page_counts_as_half_empty(tmp_path: Path) -> None:
         assert isinstance(outcome, Outcome)
         assert outcome.huge_ahead == huge_pages << 20
         assert outcome.figures()[1] == outcome.resident_peak + outcome.huge_ahead
+
+
+def in_part(path: Path, event_ns: int) -> Path:
+    """A FIFO of blocks of 40,000 bytes, each on fresh pages: to write all of them takes longer than 3,000 ns each."""
+    return trace_of(path, [40_000] * 1500, freed=True, event_ns=event_ns)
+
+
+RUNS = [(3000, "ends"), (1_000_000, "all"), (1, "all"), (0, "all")]
+
+
+@pytest.mark.parametrize("run", soon(RUNS, RUNS[:1], RUNS))
+def test_blocks_that_the_run_had_no_time_to_write_are_written_in_part(
+    tmp_path: Path, run: tuple[int, str], own_outcomes: None
+) -> None:
+    """A run of 1 ns an event is no evidence: no program is so fast."""
+    event_ns, births = run
+    path = in_part(tmp_path / "t.hst", event_ns)
+    found = tune(path, base=DEFAULT, name="made", asked=Asked(simulations=2, jobs=1), hold_out=[path])
+    assert {one.births for one in found.traces} == {births}
+    shares = [of.run_share() for one in found.traces for of in (one.before, one.after)]
+    assert all(share is None or share <= 1 for share in shares)
+    if births != "all":
+        assert all(share is not None for share in shares)
+        assert found.before.resident_peak < found.before.peak_live_bytes / 2
+    (cells,) = {row[0] for row in on_traces(found).rows if row[0].startswith("t.hst, HELD")}
+    assert cells == "t.hst, HELD OUT" + (f", births: {births}" if births != "all" else "")
+
+
+def test_more_time_than_the_run_took_is_no_share_of_it(tmp_path: Path) -> None:
+    source = Source(in_part(tmp_path / "t.hst", 3000))
+    found = measured(Bench([source], load_hardware()), Task(DEFAULT, 0, "outcome"))
+    assert isinstance(found, Outcome)
+    assert found.allocator_ns_per_op * found.operations > found.run_ns
+    assert found.run_share() is None

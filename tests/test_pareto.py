@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search.choice import WEIGHTS, Limits, chosen, parse_limits, scores, weights_of
+from heapsmith.model.search.choice import WEIGHTS, Favour, Limits, chosen, parse_limits, scores, weights_of
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated, spread
 
@@ -90,6 +90,16 @@ def test_time_may_grow_more_where_malloc_is_little_of_the_run(share: float, most
     known = {"design": "x", "hash": "", "allocator_ns_per_op": 10.0, "operations": 100, "run_ns": int(1000 / share)}
     base = Outcome(**{field: 0 for field in Outcome.__struct_fields__} | known)
     assert Limits().ratios([base], [1.0])[0] == pytest.approx(most)
+
+
+@pytest.mark.parametrize(
+    ("favour", "most"), [("balanced", [1.01, 1.01]), ("time", [1.01, 1.05]), ("memory", [1.05, 1.01])]
+)
+def test_a_favour_may_pay_with_what_it_does_not_want(favour: Favour, most: list[float]) -> None:
+    base = Outcome(**{field: 0 for field in Outcome.__struct_fields__} | {"design": "x", "hash": ""})
+    found = Limits().ratios([base], [1.0], favour)
+    assert found[:3].tolist() == [*most, most[1]]
+    assert Limits(time=0.9, rss=0.8).ratios([base], [1.0], favour)[:2].tolist() == [0.9, 0.8]
 
 
 def test_balanced_counts_time_as_a_part_of_the_run() -> None:

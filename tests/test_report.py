@@ -2,8 +2,6 @@
 
 import base64
 import json
-import os
-import shutil
 import struct
 import zlib
 from collections.abc import Callable, Iterator
@@ -12,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import viewers
 from conftest import Answer
 from traces import random_trace
 
@@ -24,7 +23,6 @@ from heapsmith.tools.page.contents import Shown
 from heapsmith.tools.page.payload import Payload
 from heapsmith.tools.page.series import write_series
 
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 WAVE = 4000
 """Blocks of 64 bytes that come and go in the planted trace; one in the middle of them stays."""
 PIN = WAVE // 2
@@ -172,15 +170,7 @@ def test_report_of_another_version_is_refused(tmp_path: Path, call: Callable[...
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Any]:
-    """A headless browser of the distribution, driven by Playwright."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is not installed")
-    if BROWSER is None:
-        pytest.skip("no Chromium (package chromium)")
-    with playwright.sync_playwright() as driver:
-        root = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = driver.chromium.launch(executable_path=BROWSER, args=root)
-        yield browser
-        browser.close()
+    yield from viewers.chromium()
 
 
 def opened(chromium: Any, page: Path) -> tuple[Any, list[str]]:

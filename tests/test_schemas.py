@@ -173,7 +173,7 @@ def has_server(command: list[str]) -> bool:
 
 def completions(server: Server, about: dict[str, Any], **position: int) -> list[Any]:
     """What the server proposes; it answers null for as long as it reads the schema."""
-    for _ in range(100):
+    for _ in range(3000):
         if found := server.ask("textDocument/completion", **about, position=position):
             return list(found)
         time.sleep(0.1)

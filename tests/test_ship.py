@@ -4,8 +4,10 @@ import os
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pytest
 from test_cli import Call
@@ -22,9 +24,15 @@ COMPILERS = [name for name in ("gcc", "clang") if shutil.which(name)]
 PERL = ["perl", "-e", 'my %h = map { $_ => "x" x ($_ % 500) } 1 .. 20_000; print length join "", %h']
 
 
-def rank(name: str) -> pytest.MarkDecorator:
-    """When a design's test runs: of SOME in CI, of others in the long forms."""
-    return pytest.mark.thorough if name in SOME else pytest.mark.big
+FIRST = [("default", True, "gcc"), ("default", False, "clang")]
+
+
+def forms() -> Iterator[Any]:
+    """Each design in each form under each compiler: FIRST always, SOME in `make thorough`, the others at length."""
+    for name, single, compiler in product(builtin_names(), (False, True), COMPILERS):
+        form = (name, single, compiler)
+        marks = [] if form in FIRST else [pytest.mark.thorough if name in SOME else pytest.mark.big]
+        yield pytest.param(*form, marks=marks, id=f"{name}-{'single' if single else 'folder'}-{compiler}")
 
 
 def compiled(folder: Path, compiler: str, *words: str) -> Path:
@@ -37,15 +45,11 @@ def compiled(folder: Path, compiler: str, *words: str) -> Path:
     return library
 
 
-@pytest.mark.parametrize("compiler", COMPILERS)
-@pytest.mark.parametrize("single", [False, True], ids=["folder", "single"])
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=[] if name == SOME[0] else rank(name)) for name in builtin_names()]
-)
+@pytest.mark.parametrize(("name", "single", "compiler"), list(forms()))
 def test_it_compiles_by_itself_and_is_the_models_heap(name: str, single: bool, compiler: str, tmp_path: Path) -> None:
     folder = tmp_path / "with space"
     design = load(name)
-    found = ship(design, folder, single=single)
+    found = ship(design, folder, single_of if single else folder_of)
     assert sorted(found.files) == sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
     library = compiled(folder, compiler)
     trace = random_trace(tmp_path / "t.hst", 3000, 3, max_size=200_000)
@@ -108,8 +112,8 @@ def test_a_changed_file_is_named(tmp_path: Path) -> None:
     design = load("lean")
     for single, file in ((False, "runtime/9_api/api.c"), (True, "heap.c")):
         folder = tmp_path / str(single)
-        ship(design, folder, single=single)
-        ship(design, folder, single=single, check=True)
+        ship(design, folder, single_of if single else folder_of)
+        ship(design, folder, single_of if single else folder_of, check=True)
         (folder / file).write_text("changed")
         with pytest.raises(CheckFailed, match=f"{file}: differs"):
-            ship(design, folder, single=single, check=True)
+            ship(design, folder, single_of if single else folder_of, check=True)

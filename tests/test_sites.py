@@ -1,6 +1,9 @@
 """The commands of call sites on a recorded program with a planted pin, a planted leak and a planted burst."""
 
 import json
+import re
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -205,3 +208,46 @@ def test_diff_of_a_trace_without_stacks_tells_of_sizes(call: Call, planted: Path
     assert answer.status == 0
     assert "no call stacks" in answer.err
     assert answered(call("diff", plain, planted, "--json"))["sites"] is None
+
+
+@pytest.mark.skipif(shutil.which("heaptrack") is None, reason="heaptrack is not installed")
+def test_temporary_blocks_are_those_of_heaptrack(call: Call, tmp_path: Path) -> None:
+    """The figure that heaptrack prints, of the blocks that its own file has."""
+    (tmp_path / "p.c").write_text(TEMPORARY)
+    compile_c([tmp_path / "p.c"], tmp_path / "p", flags=("-O0", "-g"))
+    whole = ["heaptrack", "-o", str(tmp_path / "whole"), str(tmp_path / "p")]
+    said = subprocess.run(whole, check=True, capture_output=True, text=True)
+    [count] = re.findall(r"temporary allocations:\s+(\d+)", said.stdout + said.stderr)
+    raw = ["heaptrack", "--raw", "-o", tmp_path / "raw", tmp_path / "p"]
+    subprocess.run(raw, check=True, capture_output=True)
+    [file] = tmp_path.glob("raw*")
+    assert call("trace", "import", file, "-o", tmp_path / "t.hst").status == 0
+    found = answered(call("sites", tmp_path / "t.hst", "--sort", "temporary", "--json"))
+    assert sum(row["temporary"] for row in found["sites"]) == int(count) == 260
+    assert [row["temporary"] for row in found["sites"][:3]] == [120, 100, 40]
+    assert re.search(r"\btemporary\b", call("sites", tmp_path / "t.hst", "--sort", "temporary").out)
+    assert not re.search(r"\btemporary\b", call("sites", tmp_path / "t.hst").out)
+
+
+TEMPORARY = """\
+#include <stdlib.h>
+void *volatile block, *volatile other;
+int main(void)
+{
+    for (int at = 0; at < 120; at++) {
+        block = malloc(40);
+        free(block);
+        block = malloc(50);
+        other = malloc(60);
+        free(block);
+        free(other);
+        if (at < 100) {
+            block = malloc(70);
+            block = realloc(block, 140);
+            if (at < 40)
+                free(block);
+        }
+    }
+}
+"""
+"""120 blocks are freed at once; 100 more get another size at once, of which 40 are freed at once."""

@@ -66,21 +66,25 @@ class Plain:
         self.count: dict[str, Counter[int]] = defaultdict(Counter)
         self.peak: tuple[int, int, int] = (0, 0, 0)
         self.at_peak: list[tuple[int, int]] = []
-        self.most: dict[int, tuple[int, int]] = {}
+        self.last = -1
+        self.most: dict[int, tuple[int, int, int]] = {}
 
     def step(self, event: int, op: int, block: int, size: int, time: int, group: int) -> None:
         if op == Op.REALLOC or op in (Op.FREE, Op.FREE_SIZED):
             old, _, since, then = self.blocks.pop(block)
             self.count["events"][old] += event - since
             self.count["ns"][old] += time - then
+            self.count["temporary"][old] += self.last == block
+            self.last = -1
         if op < Op.FREE:
+            self.last = block
             self.blocks[block] = group, size, event, time
             self.count["requests"][group] += 1
             self.count["bytes"][group] += size
         live = sum(size for _, size, _, _ in self.blocks.values())
-        own = sum(size for of, size, _, _ in self.blocks.values() if of == group)
-        if op < Op.FREE and own > self.most.get(group, (0, 0))[0]:
-            self.most[group] = own, event
+        own = [size for of, size, _, _ in self.blocks.values() if of == group]
+        if op < Op.FREE and sum(own) > self.most.get(group, (0, 0, 0))[0]:
+            self.most[group] = sum(own), event, len(own)
         if live > self.peak[1]:
             self.peak = event, live, len(self.blocks)
             self.at_peak = [one[:2] for one in self.blocks.values()]
@@ -110,7 +114,8 @@ def test_lives_are_those_of_each_block() -> None:
         assert (found[group].live_blocks, found[group].live_bytes) == (live[group], plain.count["live"][group])
         at_peak = [size for of, size in plain.at_peak if of == group]
         assert (found[group].peak_blocks, found[group].peak_bytes) == (len(at_peak), sum(at_peak))
-        assert (found[group].most_bytes, found[group].most_event) == plain.most[group]
+        assert (found[group].most_bytes, found[group].most_event, found[group].most_blocks) == plain.most[group]
+        assert found[group].temporary == plain.count["temporary"][group]
         assert events[group] == pytest.approx(plain.count["events"][group] / requests)
         assert ns[group] == pytest.approx(plain.count["ns"][group] / requests)
 

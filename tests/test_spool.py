@@ -1,6 +1,7 @@
 """The merge of spools against a plain model: random heaps, written as the recorder would, come back as they were."""
 
 import struct
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -231,6 +232,34 @@ def test_a_stream_that_goes_back_in_time_is_counted(tmp_path: Path) -> None:
     with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
         assert events_of(spool) == heap.events
         assert spool.totals.backsteps == 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_records_of_one_stamp_come_in_an_order_that_can_be(seed: int, tmp_path: Path) -> None:
+    """A clock that ticks slowly tells a free, and the birth in the same place on another thread, the same time."""
+    heap, rng = Heap(), np.random.default_rng(seed)
+    for thread in range(4):
+        heap.allocate(thread, m.MALLOC, PLACES[2] + 4096 + 16 * thread, 1, 0)
+    for turn in range(300):
+        maker, dying, other = (int(thread) for thread in rng.permutation(4)[:3])
+        heap.allocate(maker, m.MALLOC, PLACES[0], 8 + turn, 0)
+        if turn % 3 == 0:
+            heap.stamp -= 3  # the next is told the same time
+            heap.free(dying, m.FREE, PLACES[0], 0, 0)
+        elif turn % 3 == 1:
+            heap.realloc(dying, dying, PLACES[0], PLACES[1], 16)
+            heap.stamp -= 3
+            heap.free(maker, m.FREE, PLACES[1], 0, 0)
+        else:
+            heap.free(dying, m.FREE, PLACES[0], 0, 0)
+            heap.stamp -= 3
+            heap.allocate(other, m.MALLOC, PLACES[0], 7, 0)
+            heap.free(maker, m.FREE, PLACES[0], 0, 0)
+    assert (heap.foreign, heap.lost) == (0, 0)
+    with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
+        found = events_of(spool)
+        assert Counter(op for op, *_ in found) == Counter(op for op, *_ in heap.events)
+        assert (spool.totals.foreign_frees, spool.totals.lost_frees) == (0, 0)
 
 
 def test_an_interrupt_of_the_merge_comes_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

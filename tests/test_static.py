@@ -15,8 +15,6 @@ from loaded import FAST_TO_BUILD
 from test_top import Stepped
 
 from heapsmith.codegen.build import build
-from heapsmith.codegen.generate import generate
-from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
 from heapsmith.tools.top.watch import Watch
@@ -72,7 +70,7 @@ def link(out: Path, source: str, *flags: object) -> Path:
 
 
 def run(command: list[Path], **environment: str) -> tuple[int, str, str]:
-    done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False, env=environment)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False, env=environment)
     return done.returncode, done.stdout, done.stderr
 
 
@@ -159,28 +157,10 @@ def test_without_binutils_it_is_one_line(monkeypatch: pytest.MonkeyPatch, tmp_pa
 @needs_musl
 @pytest.mark.parametrize("kind", LINKS)
 def test_another_c_library_is_refused_at_link(archive: Callable[[bool], Path], kind: str, tmp_path: Path) -> None:
-    """Its pthread_atfork calls malloc, which registers handlers of fork, for ever."""
+    """An archive is of one C library: the linker names what the other one lacks."""
     words = ["musl-gcc", "-w", "-o", tmp_path / "program", tmp_path / "main.c", archive(False), *LINKS[kind]]
     (tmp_path / "main.c").write_text("#include <stdlib.h>\nint main(void) { free(malloc(1)); return 0; }\n")
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert re.search(r"heapsmith_needs_glibc.*\n?.*undefined reference to `gnu_get_libc_version'", done.stderr)
     assert not (tmp_path / "program").exists()
-
-
-@needs_musl
-def test_the_c_is_refused_by_the_compiler_of_another_c_library(tmp_path: Path) -> None:
-    generate(DESIGN, tmp_path / "emitted")
-    words = [
-        "musl-gcc",
-        "-c",
-        "-o",
-        tmp_path / "heap.o",
-        f"-I{tmp_path}/emitted",
-        f"-I{HEAP}",
-        tmp_path / "emitted" / "heap.c",
-    ]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert done.returncode != 0
-    first = next(line for line in done.stderr.splitlines() if "error:" in line)
-    assert "heapsmith needs the GNU C library (glibc)" in first

@@ -75,7 +75,7 @@ def library(design: Design) -> str:
     return preloadable(checked_library(design))
 
 
-@pytest.mark.parametrize("design", soon(COVERING, of_each_row(4)), ids=named)
+@pytest.mark.parametrize("design", soon(COVERING, of_each_row(2), of_each_row(4)), ids=named)
 def test_threads_at_random(design: Design, tmp_path: Path) -> None:
     seed = str(COVERING.index(design))
     words = [*SHORT, *grain(design), "--seed", seed, "--statistics", "1"]
@@ -183,7 +183,7 @@ def test_thread_sanitizer_sees_a_missing_order(name: str, change: Change, tmp_pa
 REMOTE_LISTS = ("owner_batch", "owner_mutex", "owner_queue", "own_superslabs")
 
 
-@pytest.mark.parametrize("kind", soon(REMOTE_LISTS, ("owner_batch", "owner_queue")))
+@pytest.mark.parametrize("kind", soon(REMOTE_LISTS, ("owner_batch",), ("owner_queue",)))
 def test_remote_lists_have_no_race(kind: str, tmp_path: Path) -> None:
     design = load(kind.replace("_", "-"))
     sanitize(design, THREAD, tmp_path, "--operations", "8000", "--threads", "4")
@@ -354,8 +354,9 @@ def check_spike(name: str, form: str, mib: int) -> None:
 @pytest.mark.parametrize(
     ("name", "form"),
     [
-        *((name, form) for name in ("default", "lean") for form in FORMS),
-        *((name, "small") for name in ("header", "owner", "region")),
+        *(("default", form) for form in FORMS),
+        *(pytest.param("lean", form, marks=pytest.mark.thorough) for form in FORMS),
+        *(pytest.param(name, "small", marks=pytest.mark.thorough) for name in ("header", "owner", "region")),
     ],
 )
 def test_after_a_spike_memory_falls_to_what_lives(name: str, form: str) -> None:

@@ -60,7 +60,7 @@ def test_debug_files_by_link(
     to = tmp_path / "lib" / str(tmp_path)[1:] if folder == "global" else tmp_path / folder
     to.mkdir(parents=True, exist_ok=True)
     shutil.move(debug, to / debug.name)
-    assert place(program, offset) == Place("leak_row", "sites_planted.c:20")
+    assert place(program, offset) == Place("leak_row", "sites_planted.c:20", file=str(PROGRAMS / "sites_planted.c"))
     with (to / debug.name).open("ab") as file:
         file.write(b"another file")
     assert place(program, offset).line is None
@@ -79,13 +79,13 @@ def test_debug_files_by_build_id(
         to = (cache if variable.startswith("DEBUG") else cache / "debuginfod_client") / build / "debuginfo"
         to.parent.mkdir(parents=True)
         shutil.copy(debug, to)
-        assert place(program, offset) == Place("leak_row", "sites_planted.c:20")
+        assert place(program, offset) == Place("leak_row", "sites_planted.c:20", file=str(PROGRAMS / "sites_planted.c"))
         to.write_bytes(b"")  # what debuginfod's client keeps of a file that no server has
         assert debug_file(str(program), build) is None
     to = tmp_path / "lib" / ".build-id" / build[:2] / f"{build[2:]}.debug"
     to.parent.mkdir(parents=True)
     shutil.copy(debug, to)
-    assert place(program, offset) == Place("leak_row", "sites_planted.c:20")
+    assert place(program, offset) == Place("leak_row", "sites_planted.c:20", file=str(PROGRAMS / "sites_planted.c"))
     shutil.copy("/bin/true", to)
     assert debug_file(str(program), build) is None
 

@@ -250,6 +250,7 @@ def test_a_program_that_a_library_cannot_serve(call: Call, tmp_path: Path) -> No
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tuning.md"
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("perl") is None, reason="needs perl")
 def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
     (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.M | re.S)

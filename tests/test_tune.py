@@ -169,16 +169,6 @@ def test_the_number_of_simulations_decides_the_result(trace: Path, tuned: Tuned)
     assert other.spent.simulations == tuned.spent.simulations
 
 
-@pytest.mark.thorough
-def test_a_resumed_search_repeats_nothing_and_goes_on(trace: Path, tuned: Tuned) -> None:
-    again = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(resume=True))
-    assert (again.spent.simulations, again.spent.glances) == (0, 0)
-    assert again.spent.stored >= tuned.spent.simulations + tuned.spent.glances
-    assert (again.design, again.front, again.worth) == (tuned.design, tuned.front, tuned.worth)
-    more = tune(trace, base=DEFAULT, name="made", asked=FEW._replace(resume=True, simulations=17))
-    assert 0 < more.spent.simulations < more.spent.stored
-
-
 def test_a_second_search_keeps_the_outcomes_of_the_first(tmp_path: Path) -> None:
     """Two searches at the same time, neither of which knows the other's outcomes."""
     source = Source(trace_of(tmp_path / "second.hst", [64] * 10))

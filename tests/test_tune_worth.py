@@ -85,7 +85,7 @@ def test_few_operations_are_evidence_of_large_gains_only(operations: int, goes: 
 
 def test_a_choice_goes_back_with_those_that_cannot_stay_without_it() -> None:
     """The front of slabs with owners needs the owners' list; no legal design has it with the base's remote frees."""
-    fields = {"remote": "owner_list", "freed_blocks": "list", "transfer_bytes": 0, "shards": None}
+    fields = {"remote": "owner_list", "freed_blocks": "list", "transfer_bytes": 0, "shards": None, "opening": None}
     design = base_with(front=front_owned_slab.Params(), **fields)
     assert design.why_not_valid() is None
     refusal = msgspec.structs.replace(design, remote=DEFAULT.remote).why_not_valid()

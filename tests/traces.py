@@ -41,7 +41,7 @@ def random_chunk(
     if cross_thread and threads > 2:
         ends[: threads // 2] = np.sort(events // 2 + rng.choice(events // 2 - threads, threads // 2, replace=False))
     columns = _fill(rng.random((events, 6)), sizes, starts, ends, live, cross_thread, realloc, aligned)
-    time_ns = np.cumsum(rng.gamma(1.5, 40.0, events).astype(np.int64))
+    time_ns = np.cumsum(rng.gamma(1.5, 60.0, events).astype(np.int64))
     return Chunk.of(*columns, time_ns - time_ns[0])
 
 

@@ -140,7 +140,7 @@ class Workshop:
 
 
 CHECK_EVERY = 64
-TIMEOUT_S = 30
+TIMEOUT_S = 120
 CPU_S = 2
 """A trace takes a fifth of a second; what goes round in circles is ended soon, and a busy machine ends nothing."""
 
@@ -241,7 +241,7 @@ BEHAVIOURS = {
     ),
     **dict.fromkeys(
         (
-            *("7_large/runs.c", "7_large/run_ages.c", "7_large/run_cache/exact.c", "7_large/run_extents.c"),
+            *("7_large/runs.c", "7_large/run_ages.c", "7_large/run_cache/newest.c", "7_large/run_extents.c"),
             "7_large/run_pages.c",
         ),
         ("malloc_trim", "memory_"),
@@ -308,7 +308,7 @@ def by_misuse(library: Path) -> str | None:
         flags = ["-O1", "-fno-builtin", "-w", f"-I{test_hardening.PROGRAMS}"]
         tool = build_tool(name, [test_hardening.PROGRAMS / f"{name}.c"], flags)
         command = ["env", f"LD_PRELOAD={preloadable(library)}", str(tool)]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=60, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
         status, said = -signal.SIGABRT, f"heapsmith: {cells['full']}: {int(done.stdout or '0', 16):#018x}\n"
         if cells["full"] == "SIGSEGV":
             status, said = -signal.SIGSEGV, ""

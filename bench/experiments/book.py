@@ -12,6 +12,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.toml_text import from_toml, read_text
 
 FILE = Path(__file__).with_name("experiments.toml")
+BASE = FILE.with_name("base.toml")
 
 Quantity = Literal[
     "cpu", "wall", "rss", "faults", "superslabs", "slabs", "system_calls", "refills", "locks", "lock_waits", "futex"
@@ -90,7 +91,7 @@ class Experiment(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_onl
 
     varies: the design field in which the arms differ; together: if they are several, why the log
     changed them together. follows: fields of the Plan that differ as a consequence. base: changes to
-    the design `default` that all arms share. figures: the log's of a profile, by quantity or `arm: quantity`. why: one
+    base.toml that all arms share. figures: the log's of a profile, by quantity or `arm: quantity`. why: one
     paragraph, if the result here is not what the log says, or what the log had and no design states.
     bench/experiments/fair.py refuses unfair arms.
     """
@@ -149,7 +150,7 @@ def book(path: Path = FILE) -> Book:
 
 def designs_of(name: str, one: Experiment) -> dict[str, Design]:
     """Return the design of each arm that is no peer; BadInput if one is invalid."""
-    base = load("default")
+    base = load(str(BASE))
     return {
         arm.name: changed(base, f"{name.lower()}-{arm.name}", {**one.base, **arm.design})
         for arm in one.arms

@@ -11,7 +11,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.experiments.book import Arm, Book, Claim, Experiment, Workload, book
+from heapsmith.bench.experiments.book import BASE, Arm, Book, Claim, Experiment, Workload, book
 from heapsmith.bench.experiments.fair import differences
 from heapsmith.bench.experiments.kept import Kept, keep, kept, stale
 from heapsmith.bench.experiments.page import change_text, conditions, filled, percent
@@ -68,7 +68,7 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Log(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first state, as changes of the design `default`, workloads of these steps alone, and the steps in order."""
+    """The first state, as changes of base.toml, workloads of these steps alone, and the steps in order."""
 
     base: dict[str, Any]
     workloads: dict[str, Workload]
@@ -83,10 +83,10 @@ def log(path: Path = FILE) -> Log:
 
 def states(of: Log) -> list[Design]:
     """Return the design before the first step, and the design behind each step; BadInput if one is not legal."""
-    fields, found = dict(of.base), [changed(load("default"), "log-begin", of.base)]
+    fields, found = dict(of.base), [changed(load(str(BASE)), "log-begin", of.base)]
     for step in of.steps:
         fields |= step.change
-        found.append(changed(load("default"), f"log-{step.name}", fields))
+        found.append(changed(load(str(BASE)), f"log-{step.name}", fields))
     return found
 
 

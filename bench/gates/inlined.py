@@ -11,6 +11,7 @@ from heapsmith.bench.programs.instructions import PAIRS, between
 from heapsmith.bench.programs.micro_programs import MICRO_FOLDER, PROGRAM_FLAGS, SHARED, STAMPS
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.generate import HEADER, contents
+from heapsmith.codegen.layers import ABOUT_PROCESSORS
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.files import scratch
@@ -33,7 +34,9 @@ def _program(header_of: Design, library: Path | None, dry: bool) -> Path:
     with scratch() as folder:
         (folder / HEADER).write_bytes(contents(header_of)[HEADER])
         words = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", "-DSTAMP=0", *link]
-        return build_tool("inlined", [SOURCE, *SHARED], words, include=[MICRO_FOLDER, STAMPS, folder])
+        return build_tool(
+            "inlined", [SOURCE, *SHARED], words, include=[MICRO_FOLDER, STAMPS, *ABOUT_PROCESSORS, folder]
+        )
 
 
 @lru_cache

@@ -3,6 +3,7 @@
 Their content depends only on sizes and on `seed`, or on the `first` number of numbered items.
 """
 
+import json
 import os
 import random
 import shutil
@@ -23,6 +24,33 @@ select count(*), max(b), sum(length(b)) from t;
 select a % 97, count(*), group_concat(a) from t where a % 13 = 0 group by 1 order by 2, 1 limit 20;
 delete from t where a % 3 = 0;
 select b from t order by b desc limit 10;
+"""
+
+DOCUMENTS = """
+create table t(a integer primary key, b text, j text);
+with recursive c(x) as (select 1 union all select x + 1 from c where x < {rows})
+  insert into t select x, hex(x * {factor} % 9973),
+    json_object('k', x, 'v', hex(x * {factor}), 'l', json_array(x, x + 1, x * 2)) from c;
+create index i on t(b);
+create index v on t(json_extract(j, '$.v'));
+create virtual table f using fts5(body);
+insert into f select b || ' word' || (a % 997) || ' ' || j from t;
+select count(*) from f where f match 'word5*';
+select sum(json_extract(j, '$.k')), count(distinct json_extract(j, '$.v')) from t;
+select length(json_group_array(j)) from t;
+delete from t where a % 3 = 0;
+vacuum;
+insert into f(f) values('optimize');
+select count(*) from t x join t y on x.b = y.b;
+"""
+
+STYLE = """\
+<xsl:stylesheet version="1.0" xmlns:xsl="http://www.w3.org/1999/XSL/Transform" xmlns:x="urn:x">
+<xsl:key name="named" match="x:item" use="x:name"/>
+<xsl:template match="/"><all><xsl:for-each select="//x:item"><xsl:sort select="x:name"/>
+<one><xsl:value-of select="x:name"/>-<xsl:value-of select="count(key('named', x:name))"/>-<xsl:value-of
+select="concat(@id, count(*))"/></one></xsl:for-each></all></xsl:template>
+</xsl:stylesheet>
 """
 
 CLASS = """
@@ -81,6 +109,35 @@ def tree(folder: Path, files: int, seed: int = 1) -> Path:
 def sql(path: Path, rows: int, seed: int = 1) -> Path:
     """A script that fills, indexes and queries a table."""
     _write(path, SQL.format(rows=rows, factor=factor(seed)))
+    return path
+
+
+def documents(path: Path, rows: int, seed: int = 1) -> Path:
+    """A script over a table of JSON with its indices, a full-text index, and a vacuum."""
+    _write(path, DOCUMENTS.format(rows=rows, factor=factor(seed)))
+    return path
+
+
+def style(path: Path) -> Path:
+    """A stylesheet that sorts and counts the items of `xml`."""
+    _write(path, STYLE)
+    return path
+
+
+def objects(path: Path, count: int, seed: int = 1) -> Path:
+    """A JSON array of objects with strings, numbers and arrays."""
+    rows = [
+        {"id": k, "name": f"n{k * factor(seed) % 499}", "tags": [str(k * j % 977) for j in range(k * seed % 7)]}
+        for k in range(count)
+    ]
+    _write(path, json.dumps(rows))
+    return path
+
+
+def graph(path: Path, nodes: int, seed: int = 1) -> Path:
+    """A directed graph in graphviz's language: two edges from each node."""
+    edges = "".join(f"n{k} -> n{(k * factor(seed) + j * 7) % nodes};\n" for k in range(nodes) for j in (1, 2))
+    _write(path, f"digraph g {{\n{edges}}}\n")
     return path
 
 

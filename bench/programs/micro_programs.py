@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.codegen.layers import RUNTIME
+from heapsmith.codegen.layers import ABOUT_PROCESSORS, RUNTIME
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
 from heapsmith.model.errors import CheckFailed
 from heapsmith.tools.common.call_times import Stamped
@@ -50,7 +50,9 @@ def program(name: str, *, dry: bool = False, stamped: bool = False, seed: int = 
     """
     form = "-dry" if dry else "-stamped" if stamped else ""
     flags = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", f"-DSTAMP={int(stamped)}", f"-DSEED={seed}"]
-    return build_tool(f"{name}{form}", [MICRO_FOLDER / f"{name}.c", *SHARED], flags, include=[STAMPS])
+    return build_tool(
+        f"{name}{form}", [MICRO_FOLDER / f"{name}.c", *SHARED], flags, include=[STAMPS, *ABOUT_PROCESSORS]
+    )
 
 
 def ceiling(name: str) -> Library:

@@ -1,11 +1,13 @@
 """Real programs with constant output: libraries must run them unchanged; traces record them."""
 
+import os
 import shutil
 import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
 from heapsmith.bench.programs import inputs
+from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.errors import CheckFailed
 from heapsmith.tools.record.record import RecordResult, record
 
@@ -17,6 +19,14 @@ print "$_ $count{$_}\n" for sort { $count{$b} <=> $count{$a} || $a cmp $b } keys
 print scalar(@{$seen{$_}}), "\n" for sort keys %seen;
 """
 SEARCH = 'rg --no-config -j4 -n "(alpha|delta) n[0-9]+7" "$0" | LC_ALL=C sort'
+
+
+GROUPS = """
+(map({id, n: .name, t: (.tags | length), s: (.tags | map(tonumber) | add)}) | group_by(.n)
+  | map({n: .[0].n, c: length})),
+(reduce .[] as $one ({}; .[$one.name] += $one.tags) | map(length))
+"""
+SERVICE_FLAGS = ("-std=c++17", "-O2", "-g", "-Wall", "-Wextra", "-pthread", "-lstdc++")
 
 
 class Program(NamedTuple):
@@ -65,6 +75,11 @@ def programs(folder: Path, *, scale: float = 1, seed: int = 1) -> list[Program]:
     ruby = ["ruby", "--disable=gems", *job("ruby_job.rb", size(4000), factor)]
     redis_load = ["python3", *job("redis_load.py", folder, 2, size(300), factor)]
     redis = ("redis-server", "redis-benchmark", "redis-cli")
+    documents = inputs.documents(folder / "documents.sql", size(20_000), seed)
+    search = ["sqlite3", "-init", os.devnull, ":memory:", f".read {documents}"]
+    style = str(inputs.style(folder / "style.xsl"))
+    objects = str(inputs.objects(folder / "objects.json", size(10_000), seed))
+    graph = str(inputs.graph(folder / "graph.dot", 20 + size(100), seed))
     return [
         Program("python", "python3", python, ("python3",), hands_over=True),
         Program("cc1", "cc1", ["gcc", "-O1", "-S", "-o", "-", c], ("gcc",)),
@@ -87,7 +102,20 @@ def programs(folder: Path, *, scale: float = 1, seed: int = 1) -> list[Program]:
         Program("gawk", "gawk", ["gawk", "-f", *job("gawk_job.awk", words)], ("gawk",)),
         Program("xmllint", "xmllint", ["xmllint", "--format", "--noent", xml], ("xmllint",)),
         Program("make", "make", ["make", "-B", "-s", "-j2", "-C", project], ("make", "gcc")),
+        Program("documents", "sqlite3", search, ("sqlite3",)),
+        Program("jq", "jq", ["jq", "-c", GROUPS, objects], ("jq",)),
+        Program("xsltproc", "xsltproc", ["xsltproc", style, xml], ("xsltproc",)),
+        Program("dot", "dot", ["dot", "-Tsvg", graph], ("dot",)),
+        Program("service", *_service(4, size(20_000), factor), ("g++",), hands_over=True),
     ]
+
+
+def _service(*arguments: int) -> tuple[str, list[str]]:
+    """The executable's name and the command of jobs/service.cc, compiled once into the cache."""
+    if shutil.which("g++") is None:
+        return "service", ["service"]
+    built = build_tool("service", [JOBS / "service.cc"], SERVICE_FLAGS)
+    return built.name, [str(built), *map(str, arguments)]
 
 
 def job(name: str, *arguments: object) -> list[str]:

@@ -10,7 +10,9 @@ import numpy as np
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.programs.programs import programs, trace_of
+from heapsmith.bench.programs.micro_programs import program
+from heapsmith.bench.programs.micro_rows import MICRO, SERVERS
+from heapsmith.bench.programs.programs import Program, programs, trace_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.toml import Reason, write_design
 from heapsmith.model.errors import BadInput
@@ -25,8 +27,16 @@ from heapsmith.model.search.pareto import Floats
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench
 
-TRAINING = ("python", "cc1", "sqlite3", "perl", "redis", "z3", "ruby", "xmllint", "gawk")
-HELD_OUT = ("lua", "php", "cc1plus", "redis-load", "node", "ripgrep", "repack", "git")
+TRAINING = (
+    *("python", "cc1", "sqlite3", "perl", "redis", "z3", "ruby", "xmllint", "gawk", "jq", "dot", "service"),
+    "realloc-large",
+)
+HELD_OUT = (
+    *("lua", "php", "cc1plus", "redis-load", "node", "ripgrep", "repack", "git", "documents", "xsltproc", "make"),
+    *("crowd", "phases"),
+)
+PATTERNS = ("realloc-large", "crowd", "phases")
+"""Rows of the benchmark among them: buffers that grow, threads that come and go, a heap of one size after the other."""
 
 SCALE = 0.25
 """The programs' inputs, in parts of the benchmark's."""
@@ -76,17 +86,24 @@ class Candidate(NamedTuple):
 def recorded(names: Sequence[str], folder: Path) -> list[Path]:
     """Return the traces of the programs, recorded where the folder lacks them, without programs that are missing."""
     found = []
-    for program in programs(folder / "inputs", scale=SCALE):
-        trace = folder / f"{program.name}.hst"
-        if program.name not in names or (not trace.exists() and program.lacks()):
+    for one in [*programs(folder / "inputs", scale=SCALE), *map(_pattern, PATTERNS)]:
+        trace = folder / f"{one.name}.hst"
+        if one.name not in names or (not trace.exists() and one.lacks()):
             continue
         if not trace.exists():
-            recording = folder / f"{program.name}.recording"
+            recording = folder / f"{one.name}.recording"
             shutil.rmtree(recording, ignore_errors=True)
-            trace_of(program, recording).rename(trace)
+            trace_of(one, recording).rename(trace)
             shutil.rmtree(recording)
         found.append(trace)
     return found
+
+
+def _pattern(name: str) -> Program:
+    """Return a row of the benchmark as a program with its training input."""
+    row = next(row for row in (*MICRO, *SERVERS) if row.name == name)
+    built = program(row.program)
+    return Program(name, built.name, [str(built), *row.training_words()], ())
 
 
 def searched(traces: Sequence[Path], base: Design, simulations: int, seed: int) -> list[Candidate]:
@@ -95,7 +112,7 @@ def searched(traces: Sequence[Path], base: Design, simulations: int, seed: int) 
     evaluator = Evaluator(bench, base, resume=True)
     with evaluator.workers:
         explorer = Explorer(evaluator, General(base), favour="balanced", huge_pages=True, seed=seed)
-        explorer.limits = np.array([SLACK] * (len(OBJECTIVES) - 1) + [np.inf])
+        explorer.limit(np.array([SLACK] * (len(OBJECTIVES) - 1) + [np.inf]))
         explorer.search(Budget(None, simulations))
     evaluator.write()
     known = list(explorer.known.values())

@@ -1,15 +1,17 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
 #include "plan.c"
 #include "1_base/definitions.c"
+#include "1_base/libc.c"
 #include "1_base/object.c"
 #include "1_base/text.c"
 #include "1_base/check.c"
 #include "1_base/counting/slow.c"
+#include "1_base/page.c"
 #include "2_system/counters.c"
 #include "2_system/lock.c"
 #include "2_system/os.c"
@@ -39,6 +41,8 @@
 #include "7_large/run_ages.c"
 #include "7_large/run_bins.c"
 #include "7_large/runs.c"
+#include "7_large/run_cache/newest.c"
+#include "8_threads/release/looks.c"
 #include "8_threads/rows.c"
 #include "8_threads/life.c"
 #include "8_threads/heaps/thread.c"

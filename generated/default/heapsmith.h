@@ -1,6 +1,6 @@
 /* malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_H
@@ -17,12 +17,12 @@ extern "C" {
 /* The calling thread's array stacks, by row: 1 + size class. All are empty and full in a thread that has no heap yet,
  * in the checked build, and where another malloc serves the program: then malloc and free are called. */
 struct hs_rows {
-    void **top[1 + 40];
-    void **end[1 + 40];
+    void **top[1 + 47];
+    void **end[1 + 47];
     uintptr_t span; /* the start of the bytes in which all small blocks lie */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_a9028336147b_e6a2a4 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_3bdd6e2a573b_ea2626 __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -35,13 +35,17 @@ static inline __attribute__((always_inline)) void hs_fence(void)
  * two; and the block is in the register that it is returned in, or there would be a third. */
 static inline void *hs_stack_popped(void ***top, void *block)
 {
+#ifdef __x86_64__
     __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+#else
+    __atomic_store_n(top, *top - 1, __ATOMIC_RELAXED);
+#endif
     return block;
 }
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_a9028336147b_e6a2a4;
+    struct hs_rows *heap = hs_heap_3bdd6e2a573b_ea2626;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -51,13 +55,17 @@ static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t byt
 /* The slot at top was filled. */
 static inline void hs_stack_pushed(void ***top)
 {
+#ifdef __x86_64__
     __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+#else
+    __atomic_store_n(top, *top + 1, __ATOMIC_RELAXED);
+#endif
 }
 
 /* What is no small block begins where a page begins, NULL too, and is free()'s: a run may serve a small request. */
 static inline __attribute__((always_inline)) void hs_push(size_t row, void *block)
 {
-    struct hs_rows *heap = hs_heap_a9028336147b_e6a2a4;
+    struct hs_rows *heap = hs_heap_3bdd6e2a573b_ea2626;
     uintptr_t place = (uintptr_t)block;
     if (__builtin_expect(place % 4096 == 0, 0) && place - heap->span >= heap->span_bytes) {
         free(block);
@@ -83,38 +91,45 @@ static inline __attribute__((always_inline)) size_t hs_row_of(size_t bytes)
          : bytes <= 96 ? 6
          : bytes <= 112 ? 7
          : bytes <= 128 ? 8
-         : bytes <= 160 ? 9
-         : bytes <= 192 ? 10
-         : bytes <= 224 ? 11
-         : bytes <= 256 ? 12
-         : bytes <= 320 ? 13
-         : bytes <= 384 ? 14
-         : bytes <= 448 ? 15
-         : bytes <= 512 ? 16
-         : bytes <= 640 ? 17
-         : bytes <= 768 ? 18
-         : bytes <= 896 ? 19
-         : bytes <= 1024 ? 20
-         : bytes <= 1280 ? 21
-         : bytes <= 1536 ? 22
-         : bytes <= 1792 ? 23
-         : bytes <= 2048 ? 24
-         : bytes <= 2560 ? 25
-         : bytes <= 3072 ? 26
-         : bytes <= 3584 ? 27
-         : bytes <= 4096 ? 28
-         : bytes <= 5120 ? 29
-         : bytes <= 6144 ? 30
-         : bytes <= 7168 ? 31
-         : bytes <= 8192 ? 32
-         : bytes <= 10240 ? 33
-         : bytes <= 12288 ? 34
-         : bytes <= 14336 ? 35
-         : bytes <= 16384 ? 36
-         : bytes <= 20480 ? 37
-         : bytes <= 24576 ? 38
-         : bytes <= 28672 ? 39
-         : bytes <= 32768 ? 40
+         : bytes <= 144 ? 9
+         : bytes <= 160 ? 10
+         : bytes <= 176 ? 11
+         : bytes <= 192 ? 12
+         : bytes <= 208 ? 13
+         : bytes <= 224 ? 14
+         : bytes <= 240 ? 15
+         : bytes <= 256 ? 16
+         : bytes <= 288 ? 17
+         : bytes <= 320 ? 18
+         : bytes <= 352 ? 19
+         : bytes <= 384 ? 20
+         : bytes <= 416 ? 21
+         : bytes <= 448 ? 22
+         : bytes <= 480 ? 23
+         : bytes <= 512 ? 24
+         : bytes <= 640 ? 25
+         : bytes <= 768 ? 26
+         : bytes <= 896 ? 27
+         : bytes <= 1024 ? 28
+         : bytes <= 1152 ? 29
+         : bytes <= 1344 ? 30
+         : bytes <= 1600 ? 31
+         : bytes <= 2048 ? 32
+         : bytes <= 2304 ? 33
+         : bytes <= 2688 ? 34
+         : bytes <= 3264 ? 35
+         : bytes <= 4096 ? 36
+         : bytes <= 4368 ? 37
+         : bytes <= 4992 ? 38
+         : bytes <= 5952 ? 39
+         : bytes <= 7232 ? 40
+         : bytes <= 8192 ? 41
+         : bytes <= 10240 ? 42
+         : bytes <= 12288 ? 43
+         : bytes <= 16384 ? 44
+         : bytes <= 20480 ? 45
+         : bytes <= 24576 ? 46
+         : bytes <= 32768 ? 47
          : 0;
 }
 
@@ -164,20 +179,36 @@ static inline void *hs_alloc_112(void) { return hs_malloc(112); }
 static inline void hs_free_112(void *block) { hs_free_sized(block, 112); }
 static inline void *hs_alloc_128(void) { return hs_malloc(128); }
 static inline void hs_free_128(void *block) { hs_free_sized(block, 128); }
+static inline void *hs_alloc_144(void) { return hs_malloc(144); }
+static inline void hs_free_144(void *block) { hs_free_sized(block, 144); }
 static inline void *hs_alloc_160(void) { return hs_malloc(160); }
 static inline void hs_free_160(void *block) { hs_free_sized(block, 160); }
+static inline void *hs_alloc_176(void) { return hs_malloc(176); }
+static inline void hs_free_176(void *block) { hs_free_sized(block, 176); }
 static inline void *hs_alloc_192(void) { return hs_malloc(192); }
 static inline void hs_free_192(void *block) { hs_free_sized(block, 192); }
+static inline void *hs_alloc_208(void) { return hs_malloc(208); }
+static inline void hs_free_208(void *block) { hs_free_sized(block, 208); }
 static inline void *hs_alloc_224(void) { return hs_malloc(224); }
 static inline void hs_free_224(void *block) { hs_free_sized(block, 224); }
+static inline void *hs_alloc_240(void) { return hs_malloc(240); }
+static inline void hs_free_240(void *block) { hs_free_sized(block, 240); }
 static inline void *hs_alloc_256(void) { return hs_malloc(256); }
 static inline void hs_free_256(void *block) { hs_free_sized(block, 256); }
+static inline void *hs_alloc_288(void) { return hs_malloc(288); }
+static inline void hs_free_288(void *block) { hs_free_sized(block, 288); }
 static inline void *hs_alloc_320(void) { return hs_malloc(320); }
 static inline void hs_free_320(void *block) { hs_free_sized(block, 320); }
+static inline void *hs_alloc_352(void) { return hs_malloc(352); }
+static inline void hs_free_352(void *block) { hs_free_sized(block, 352); }
 static inline void *hs_alloc_384(void) { return hs_malloc(384); }
 static inline void hs_free_384(void *block) { hs_free_sized(block, 384); }
+static inline void *hs_alloc_416(void) { return hs_malloc(416); }
+static inline void hs_free_416(void *block) { hs_free_sized(block, 416); }
 static inline void *hs_alloc_448(void) { return hs_malloc(448); }
 static inline void hs_free_448(void *block) { hs_free_sized(block, 448); }
+static inline void *hs_alloc_480(void) { return hs_malloc(480); }
+static inline void hs_free_480(void *block) { hs_free_sized(block, 480); }
 static inline void *hs_alloc_512(void) { return hs_malloc(512); }
 static inline void hs_free_512(void *block) { hs_free_sized(block, 512); }
 static inline void *hs_alloc_640(void) { return hs_malloc(640); }
@@ -188,44 +219,42 @@ static inline void *hs_alloc_896(void) { return hs_malloc(896); }
 static inline void hs_free_896(void *block) { hs_free_sized(block, 896); }
 static inline void *hs_alloc_1024(void) { return hs_malloc(1024); }
 static inline void hs_free_1024(void *block) { hs_free_sized(block, 1024); }
-static inline void *hs_alloc_1280(void) { return hs_malloc(1280); }
-static inline void hs_free_1280(void *block) { hs_free_sized(block, 1280); }
-static inline void *hs_alloc_1536(void) { return hs_malloc(1536); }
-static inline void hs_free_1536(void *block) { hs_free_sized(block, 1536); }
-static inline void *hs_alloc_1792(void) { return hs_malloc(1792); }
-static inline void hs_free_1792(void *block) { hs_free_sized(block, 1792); }
+static inline void *hs_alloc_1152(void) { return hs_malloc(1152); }
+static inline void hs_free_1152(void *block) { hs_free_sized(block, 1152); }
+static inline void *hs_alloc_1344(void) { return hs_malloc(1344); }
+static inline void hs_free_1344(void *block) { hs_free_sized(block, 1344); }
+static inline void *hs_alloc_1600(void) { return hs_malloc(1600); }
+static inline void hs_free_1600(void *block) { hs_free_sized(block, 1600); }
 static inline void *hs_alloc_2048(void) { return hs_malloc(2048); }
 static inline void hs_free_2048(void *block) { hs_free_sized(block, 2048); }
-static inline void *hs_alloc_2560(void) { return hs_malloc(2560); }
-static inline void hs_free_2560(void *block) { hs_free_sized(block, 2560); }
-static inline void *hs_alloc_3072(void) { return hs_malloc(3072); }
-static inline void hs_free_3072(void *block) { hs_free_sized(block, 3072); }
-static inline void *hs_alloc_3584(void) { return hs_malloc(3584); }
-static inline void hs_free_3584(void *block) { hs_free_sized(block, 3584); }
+static inline void *hs_alloc_2304(void) { return hs_malloc(2304); }
+static inline void hs_free_2304(void *block) { hs_free_sized(block, 2304); }
+static inline void *hs_alloc_2688(void) { return hs_malloc(2688); }
+static inline void hs_free_2688(void *block) { hs_free_sized(block, 2688); }
+static inline void *hs_alloc_3264(void) { return hs_malloc(3264); }
+static inline void hs_free_3264(void *block) { hs_free_sized(block, 3264); }
 static inline void *hs_alloc_4096(void) { return hs_malloc(4096); }
 static inline void hs_free_4096(void *block) { hs_free_sized(block, 4096); }
-static inline void *hs_alloc_5120(void) { return hs_malloc(5120); }
-static inline void hs_free_5120(void *block) { hs_free_sized(block, 5120); }
-static inline void *hs_alloc_6144(void) { return hs_malloc(6144); }
-static inline void hs_free_6144(void *block) { hs_free_sized(block, 6144); }
-static inline void *hs_alloc_7168(void) { return hs_malloc(7168); }
-static inline void hs_free_7168(void *block) { hs_free_sized(block, 7168); }
+static inline void *hs_alloc_4368(void) { return hs_malloc(4368); }
+static inline void hs_free_4368(void *block) { hs_free_sized(block, 4368); }
+static inline void *hs_alloc_4992(void) { return hs_malloc(4992); }
+static inline void hs_free_4992(void *block) { hs_free_sized(block, 4992); }
+static inline void *hs_alloc_5952(void) { return hs_malloc(5952); }
+static inline void hs_free_5952(void *block) { hs_free_sized(block, 5952); }
+static inline void *hs_alloc_7232(void) { return hs_malloc(7232); }
+static inline void hs_free_7232(void *block) { hs_free_sized(block, 7232); }
 static inline void *hs_alloc_8192(void) { return hs_malloc(8192); }
 static inline void hs_free_8192(void *block) { hs_free_sized(block, 8192); }
 static inline void *hs_alloc_10240(void) { return hs_malloc(10240); }
 static inline void hs_free_10240(void *block) { hs_free_sized(block, 10240); }
 static inline void *hs_alloc_12288(void) { return hs_malloc(12288); }
 static inline void hs_free_12288(void *block) { hs_free_sized(block, 12288); }
-static inline void *hs_alloc_14336(void) { return hs_malloc(14336); }
-static inline void hs_free_14336(void *block) { hs_free_sized(block, 14336); }
 static inline void *hs_alloc_16384(void) { return hs_malloc(16384); }
 static inline void hs_free_16384(void *block) { hs_free_sized(block, 16384); }
 static inline void *hs_alloc_20480(void) { return hs_malloc(20480); }
 static inline void hs_free_20480(void *block) { hs_free_sized(block, 20480); }
 static inline void *hs_alloc_24576(void) { return hs_malloc(24576); }
 static inline void hs_free_24576(void *block) { hs_free_sized(block, 24576); }
-static inline void *hs_alloc_28672(void) { return hs_malloc(28672); }
-static inline void hs_free_28672(void *block) { hs_free_sized(block, 28672); }
 static inline void *hs_alloc_32768(void) { return hs_malloc(32768); }
 static inline void hs_free_32768(void *block) { hs_free_sized(block, 32768); }
 

@@ -1,6 +1,6 @@
 /* What happens in a heap, and which policies of this design act on it.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -8,6 +8,7 @@
 #include "1_base/text.h"
 #include "3_records/heap.h"
 #include "3_records/span.h"
+#include "8_threads/release/looks.h"
 #include "2_system/populate/growing.h"
 #include "5_slab_policies/unmapping/superslabs.h"
 #include "8_threads/heaps/thread.h"
@@ -99,6 +100,7 @@ static inline void on_take_begins(struct heap *heap)
 /* A miss or a large block, where time passes. Without a lock. */
 static inline void on_slow_path(void)
 {
+    release_slow_path();
 }
 
 /* A class has a slab more. Under the lock of the pools. */

@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "8_threads/front/array_stack.h"
@@ -9,7 +9,7 @@
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_32768 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");
-_Static_assert(SLOT_32768 + 8 + 0 == SLOT_COUNT, "a heap has slots for every class");
+_Static_assert(SLOT_32768 + 4 + 0 == SLOT_COUNT, "a heap has slots for every class");
 _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_COUNT, "every small size has a class");
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
 _Static_assert((uint64_t)REGIONS * REGION_BYTES == SLAB_SPAN_BYTES, "the regions are the span");
@@ -17,15 +17,15 @@ _Static_assert(SLAB_CLASSES_BYTES == 0 || SLAB_CLASSES_BYTES >= SPAN_SLABS, "eve
 _Static_assert(BITMAP_WORDS * 64 >= 4096, "a mark for every block of a slab");
 
 /* Where the model says that these lie (model/memory/layout.py), to know the cache lines that each path touches. */
-_Static_assert(offsetof(struct heap, end) == 328, "heap.end");
-_Static_assert(offsetof(struct heap, row_of) == 672, "heap.row_of");
-_Static_assert(offsetof(struct heap, front) == 1704, "heap.front");
-_Static_assert(offsetof(struct heap, remote) == 2664, "heap.remote");
-_Static_assert(offsetof(struct heap, store) == 2688, "heap.store");
-_Static_assert(offsetof(struct heap, count) == 3328, "heap.count");
-_Static_assert(offsetof(struct heap, caches) == 9088, "heap.caches");
-_Static_assert(offsetof(struct heap, quarantine) == 9088, "heap.quarantine");
-_Static_assert(offsetof(struct heap, slot) == 9104, "heap.slot");
+_Static_assert(offsetof(struct heap, end) == 384, "heap.end");
+_Static_assert(offsetof(struct heap, row_of) == 784, "heap.row_of");
+_Static_assert(offsetof(struct heap, front) == 1816, "heap.front");
+_Static_assert(offsetof(struct heap, remote) == 2992, "heap.remote");
+_Static_assert(offsetof(struct heap, store) == 3016, "heap.store");
+_Static_assert(offsetof(struct heap, count) == 3768, "heap.count");
+_Static_assert(offsetof(struct heap, caches) == 10536, "heap.caches");
+_Static_assert(offsetof(struct heap, quarantine) == 10688, "heap.quarantine");
+_Static_assert(offsetof(struct heap, slot) == 10704, "heap.slot");
 _Static_assert(offsetof(struct slab, out) == 8, "slab.out");
 _Static_assert(offsetof(struct slab, next) == 16, "slab.next");
 _Static_assert(offsetof(struct slab, previous) == 24, "slab.previous");
@@ -57,7 +57,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "default a9028336147b";
+const char hs_design[] = "default 3bdd6e2a573b";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -108,305 +108,355 @@ const struct class_plan hs_class[CLASS_COUNT] = {
         .capacity = 128, .list_capacity = 0, .refill = 32, .flush = 64, .spill = 0, .promote = 0,
         .slot = SLOT_128, .stack = 128, .transfer = 8, .transfer_slot = 3584, .drain = stack_drain,
     },
-    /* 160: requests of 129 to 160 bytes; 409 blocks a slab, 96 bytes over */
+    /* 144: requests of 129 to 144 bytes; 455 blocks a slab, 16 bytes over */
+    [CLASS_144] = {
+        .usable = 144, .stride = 144, .first = 0, .blocks = 455, .reciprocal = 30541989661,
+        .capacity = 128, .list_capacity = 0, .refill = 28, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_144, .stack = 128, .transfer = 8, .transfer_slot = 4096, .drain = stack_drain,
+    },
+    /* 160: requests of 145 to 160 bytes; 409 blocks a slab, 96 bytes over */
     [CLASS_160] = {
         .usable = 160, .stride = 160, .first = 0, .blocks = 409, .reciprocal = 27487790695,
         .capacity = 128, .list_capacity = 0, .refill = 25, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_160, .stack = 128, .transfer = 8, .transfer_slot = 4096, .drain = stack_drain,
+        .slot = SLOT_160, .stack = 128, .transfer = 8, .transfer_slot = 4608, .drain = stack_drain,
     },
-    /* 192: requests of 161 to 192 bytes; 341 blocks a slab, 64 bytes over */
+    /* 176: requests of 161 to 176 bytes; 372 blocks a slab, 64 bytes over */
+    [CLASS_176] = {
+        .usable = 176, .stride = 176, .first = 0, .blocks = 372, .reciprocal = 24988900632,
+        .capacity = 128, .list_capacity = 0, .refill = 23, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_176, .stack = 128, .transfer = 8, .transfer_slot = 5120, .drain = stack_drain,
+    },
+    /* 192: requests of 177 to 192 bytes; 341 blocks a slab, 64 bytes over */
     [CLASS_192] = {
         .usable = 192, .stride = 192, .first = 0, .blocks = 341, .reciprocal = 22906492246,
         .capacity = 128, .list_capacity = 0, .refill = 21, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_192, .stack = 128, .transfer = 8, .transfer_slot = 4608, .drain = stack_drain,
+        .slot = SLOT_192, .stack = 128, .transfer = 8, .transfer_slot = 5632, .drain = stack_drain,
     },
-    /* 224: requests of 193 to 224 bytes; 292 blocks a slab, 128 bytes over */
+    /* 208: requests of 193 to 208 bytes; 315 blocks a slab, 16 bytes over */
+    [CLASS_208] = {
+        .usable = 208, .stride = 208, .first = 0, .blocks = 315, .reciprocal = 21144454381,
+        .capacity = 128, .list_capacity = 0, .refill = 19, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_208, .stack = 128, .transfer = 8, .transfer_slot = 6144, .drain = stack_drain,
+    },
+    /* 224: requests of 209 to 224 bytes; 292 blocks a slab, 128 bytes over */
     [CLASS_224] = {
         .usable = 224, .stride = 224, .first = 0, .blocks = 292, .reciprocal = 19634136211,
         .capacity = 128, .list_capacity = 0, .refill = 18, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_224, .stack = 128, .transfer = 8, .transfer_slot = 5120, .drain = stack_drain,
+        .slot = SLOT_224, .stack = 128, .transfer = 8, .transfer_slot = 6656, .drain = stack_drain,
     },
-    /* 256: requests of 225 to 256 bytes; 256 blocks a slab, 0 bytes over */
+    /* 240: requests of 225 to 240 bytes; 273 blocks a slab, 16 bytes over */
+    [CLASS_240] = {
+        .usable = 240, .stride = 240, .first = 0, .blocks = 273, .reciprocal = 18325193797,
+        .capacity = 128, .list_capacity = 0, .refill = 17, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_240, .stack = 128, .transfer = 8, .transfer_slot = 7168, .drain = stack_drain,
+    },
+    /* 256: requests of 241 to 256 bytes; 256 blocks a slab, 0 bytes over */
     [CLASS_256] = {
         .usable = 256, .stride = 256, .first = 0, .blocks = 256, .reciprocal = 17179869185,
         .capacity = 128, .list_capacity = 0, .refill = 16, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_256, .stack = 128, .transfer = 8, .transfer_slot = 5632, .drain = stack_drain,
+        .slot = SLOT_256, .stack = 128, .transfer = 8, .transfer_slot = 7680, .drain = stack_drain,
     },
-    /* 320: requests of 257 to 320 bytes; 204 blocks a slab, 256 bytes over */
+    /* 288: requests of 257 to 288 bytes; 227 blocks a slab, 160 bytes over */
+    [CLASS_288] = {
+        .usable = 288, .stride = 288, .first = 0, .blocks = 227, .reciprocal = 15270994831,
+        .capacity = 128, .list_capacity = 0, .refill = 14, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_288, .stack = 128, .transfer = 8, .transfer_slot = 8192, .drain = stack_drain,
+    },
+    /* 320: requests of 289 to 320 bytes; 204 blocks a slab, 256 bytes over */
     [CLASS_320] = {
         .usable = 320, .stride = 320, .first = 0, .blocks = 204, .reciprocal = 13743895348,
         .capacity = 128, .list_capacity = 0, .refill = 12, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_320, .stack = 128, .transfer = 8, .transfer_slot = 6144, .drain = stack_drain,
+        .slot = SLOT_320, .stack = 128, .transfer = 8, .transfer_slot = 8704, .drain = stack_drain,
     },
-    /* 384: requests of 321 to 384 bytes; 170 blocks a slab, 256 bytes over */
+    /* 352: requests of 321 to 352 bytes; 186 blocks a slab, 64 bytes over */
+    [CLASS_352] = {
+        .usable = 352, .stride = 352, .first = 0, .blocks = 186, .reciprocal = 12494450316,
+        .capacity = 128, .list_capacity = 0, .refill = 11, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_352, .stack = 128, .transfer = 8, .transfer_slot = 9216, .drain = stack_drain,
+    },
+    /* 384: requests of 353 to 384 bytes; 170 blocks a slab, 256 bytes over */
     [CLASS_384] = {
         .usable = 384, .stride = 384, .first = 0, .blocks = 170, .reciprocal = 11453246123,
         .capacity = 128, .list_capacity = 0, .refill = 10, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_384, .stack = 128, .transfer = 8, .transfer_slot = 6656, .drain = stack_drain,
+        .slot = SLOT_384, .stack = 128, .transfer = 8, .transfer_slot = 9728, .drain = stack_drain,
     },
-    /* 448: requests of 385 to 448 bytes; 146 blocks a slab, 128 bytes over */
+    /* 416: requests of 385 to 416 bytes; 157 blocks a slab, 224 bytes over */
+    [CLASS_416] = {
+        .usable = 416, .stride = 416, .first = 0, .blocks = 157, .reciprocal = 10572227191,
+        .capacity = 128, .list_capacity = 0, .refill = 9, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_416, .stack = 128, .transfer = 8, .transfer_slot = 10240, .drain = stack_drain,
+    },
+    /* 448: requests of 417 to 448 bytes; 146 blocks a slab, 128 bytes over */
     [CLASS_448] = {
         .usable = 448, .stride = 448, .first = 0, .blocks = 146, .reciprocal = 9817068106,
         .capacity = 128, .list_capacity = 0, .refill = 9, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_448, .stack = 128, .transfer = 8, .transfer_slot = 7168, .drain = stack_drain,
+        .slot = SLOT_448, .stack = 128, .transfer = 8, .transfer_slot = 10752, .drain = stack_drain,
     },
-    /* 512: requests of 449 to 512 bytes; 128 blocks a slab, 0 bytes over */
+    /* 480: requests of 449 to 480 bytes; 136 blocks a slab, 256 bytes over */
+    [CLASS_480] = {
+        .usable = 480, .stride = 480, .first = 0, .blocks = 136, .reciprocal = 9162596899,
+        .capacity = 128, .list_capacity = 0, .refill = 8, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_480, .stack = 128, .transfer = 8, .transfer_slot = 11264, .drain = stack_drain,
+    },
+    /* 512: requests of 481 to 512 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 128, .reciprocal = 8589934593,
         .capacity = 128, .list_capacity = 0, .refill = 8, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 128, .transfer = 8, .transfer_slot = 7680, .drain = stack_drain,
+        .slot = SLOT_512, .stack = 128, .transfer = 8, .transfer_slot = 11776, .drain = stack_drain,
     },
     /* 640: requests of 513 to 640 bytes; 102 blocks a slab, 256 bytes over */
     [CLASS_640] = {
         .usable = 640, .stride = 640, .first = 0, .blocks = 102, .reciprocal = 6871947674,
         .capacity = 128, .list_capacity = 0, .refill = 6, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_640, .stack = 128, .transfer = 8, .transfer_slot = 8192, .drain = stack_drain,
+        .slot = SLOT_640, .stack = 128, .transfer = 8, .transfer_slot = 12288, .drain = stack_drain,
     },
     /* 768: requests of 641 to 768 bytes; 85 blocks a slab, 256 bytes over */
     [CLASS_768] = {
         .usable = 768, .stride = 768, .first = 0, .blocks = 85, .reciprocal = 5726623062,
         .capacity = 128, .list_capacity = 0, .refill = 5, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_768, .stack = 128, .transfer = 8, .transfer_slot = 8704, .drain = stack_drain,
+        .slot = SLOT_768, .stack = 128, .transfer = 8, .transfer_slot = 12800, .drain = stack_drain,
     },
     /* 896: requests of 769 to 896 bytes; 73 blocks a slab, 128 bytes over */
     [CLASS_896] = {
         .usable = 896, .stride = 896, .first = 0, .blocks = 73, .reciprocal = 4908534053,
         .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_896, .stack = 128, .transfer = 8, .transfer_slot = 9216, .drain = stack_drain,
+        .slot = SLOT_896, .stack = 128, .transfer = 8, .transfer_slot = 13312, .drain = stack_drain,
     },
     /* 1024: requests of 897 to 1024 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_1024] = {
         .usable = 1024, .stride = 1024, .first = 0, .blocks = 64, .reciprocal = 4294967297,
         .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1024, .stack = 128, .transfer = 8, .transfer_slot = 9728, .drain = stack_drain,
+        .slot = SLOT_1024, .stack = 128, .transfer = 8, .transfer_slot = 13824, .drain = stack_drain,
     },
-    /* 1280: requests of 1025 to 1280 bytes; 51 blocks a slab, 256 bytes over */
-    [CLASS_1280] = {
-        .usable = 1280, .stride = 1280, .first = 0, .blocks = 51, .reciprocal = 3435973837,
-        .capacity = 128, .list_capacity = 0, .refill = 3, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1280, .stack = 128, .transfer = 8, .transfer_slot = 10240, .drain = stack_drain,
+    /* 1152: requests of 1025 to 1152 bytes; 56 blocks a slab, 1024 bytes over */
+    [CLASS_1152] = {
+        .usable = 1152, .stride = 1152, .first = 0, .blocks = 56, .reciprocal = 3817748708,
+        .capacity = 113, .list_capacity = 0, .refill = 3, .flush = 56, .spill = 0, .promote = 0,
+        .slot = SLOT_1152, .stack = 113, .transfer = 8, .transfer_slot = 14336, .drain = stack_drain,
     },
-    /* 1536: requests of 1281 to 1536 bytes; 42 blocks a slab, 1024 bytes over */
-    [CLASS_1536] = {
-        .usable = 1536, .stride = 1536, .first = 0, .blocks = 42, .reciprocal = 2863311531,
-        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1536, .stack = 128, .transfer = 8, .transfer_slot = 10752, .drain = stack_drain,
+    /* 1344: requests of 1153 to 1344 bytes; 48 blocks a slab, 1024 bytes over */
+    [CLASS_1344] = {
+        .usable = 1344, .stride = 1344, .first = 0, .blocks = 48, .reciprocal = 3272356036,
+        .capacity = 97, .list_capacity = 0, .refill = 3, .flush = 48, .spill = 0, .promote = 0,
+        .slot = SLOT_1344, .stack = 97, .transfer = 8, .transfer_slot = 14784, .drain = stack_drain,
     },
-    /* 1792: requests of 1537 to 1792 bytes; 36 blocks a slab, 1024 bytes over */
-    [CLASS_1792] = {
-        .usable = 1792, .stride = 1792, .first = 0, .blocks = 36, .reciprocal = 2454267027,
-        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_1792, .stack = 128, .transfer = 8, .transfer_slot = 11264, .drain = stack_drain,
+    /* 1600: requests of 1345 to 1600 bytes; 40 blocks a slab, 1536 bytes over */
+    [CLASS_1600] = {
+        .usable = 1600, .stride = 1600, .first = 0, .blocks = 40, .reciprocal = 2748779070,
+        .capacity = 81, .list_capacity = 0, .refill = 2, .flush = 40, .spill = 0, .promote = 0,
+        .slot = SLOT_1600, .stack = 81, .transfer = 8, .transfer_slot = 15168, .drain = stack_drain,
     },
-    /* 2048: requests of 1793 to 2048 bytes; 32 blocks a slab, 0 bytes over */
+    /* 2048: requests of 1601 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
-        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 128, .transfer = 8, .transfer_slot = 11776, .drain = stack_drain,
+        .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_2048, .stack = 64, .transfer = 8, .transfer_slot = 15488, .drain = stack_drain,
     },
-    /* 2560: requests of 2049 to 2560 bytes; 25 blocks a slab, 1536 bytes over */
-    [CLASS_2560] = {
-        .usable = 2560, .stride = 2560, .first = 0, .blocks = 25, .reciprocal = 1717986919,
-        .capacity = 102, .list_capacity = 0, .refill = 1, .flush = 51, .spill = 0, .promote = 0,
-        .slot = SLOT_2560, .stack = 102, .transfer = 8, .transfer_slot = 12288, .drain = stack_drain,
+    /* 2304: requests of 2049 to 2304 bytes; 28 blocks a slab, 1024 bytes over */
+    [CLASS_2304] = {
+        .usable = 2304, .stride = 2304, .first = 0, .blocks = 28, .reciprocal = 1908874354,
+        .capacity = 56, .list_capacity = 0, .refill = 1, .flush = 28, .spill = 0, .promote = 0,
+        .slot = SLOT_2304, .stack = 56, .transfer = 8, .transfer_slot = 15744, .drain = stack_drain,
     },
-    /* 3072: requests of 2561 to 3072 bytes; 21 blocks a slab, 1024 bytes over */
-    [CLASS_3072] = {
-        .usable = 3072, .stride = 3072, .first = 0, .blocks = 21, .reciprocal = 1431655766,
-        .capacity = 85, .list_capacity = 0, .refill = 1, .flush = 42, .spill = 0, .promote = 0,
-        .slot = SLOT_3072, .stack = 85, .transfer = 8, .transfer_slot = 12696, .drain = stack_drain,
+    /* 2688: requests of 2305 to 2688 bytes; 24 blocks a slab, 1024 bytes over */
+    [CLASS_2688] = {
+        .usable = 2688, .stride = 2688, .first = 0, .blocks = 24, .reciprocal = 1636178018,
+        .capacity = 48, .list_capacity = 0, .refill = 1, .flush = 24, .spill = 0, .promote = 0,
+        .slot = SLOT_2688, .stack = 48, .transfer = 8, .transfer_slot = 15968, .drain = stack_drain,
     },
-    /* 3584: requests of 3073 to 3584 bytes; 18 blocks a slab, 1024 bytes over */
-    [CLASS_3584] = {
-        .usable = 3584, .stride = 3584, .first = 0, .blocks = 18, .reciprocal = 1227133514,
-        .capacity = 73, .list_capacity = 0, .refill = 1, .flush = 36, .spill = 0, .promote = 0,
-        .slot = SLOT_3584, .stack = 73, .transfer = 8, .transfer_slot = 13032, .drain = stack_drain,
+    /* 3264: requests of 2689 to 3264 bytes; 20 blocks a slab, 256 bytes over */
+    [CLASS_3264] = {
+        .usable = 3264, .stride = 3264, .first = 0, .blocks = 20, .reciprocal = 1347440721,
+        .capacity = 40, .list_capacity = 0, .refill = 1, .flush = 20, .spill = 0, .promote = 0,
+        .slot = SLOT_3264, .stack = 40, .transfer = 8, .transfer_slot = 16160, .drain = stack_drain,
     },
-    /* 4096: requests of 3585 to 4096 bytes; 16 blocks a slab, 0 bytes over */
+    /* 4096: requests of 3265 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
-        .capacity = 64, .list_capacity = 0, .refill = 1, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 64, .transfer = 8, .transfer_slot = 13320, .drain = stack_drain,
+        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
+        .slot = SLOT_4096, .stack = 32, .transfer = 8, .transfer_slot = 16320, .drain = stack_drain,
     },
-    /* 5120: requests of 4097 to 5120 bytes; 12 blocks a slab, 4096 bytes over */
-    [CLASS_5120] = {
-        .usable = 5120, .stride = 5120, .first = 0, .blocks = 12, .reciprocal = 858993460,
-        .capacity = 51, .list_capacity = 0, .refill = 1, .flush = 25, .spill = 0, .promote = 0,
-        .slot = SLOT_5120, .stack = 51, .transfer = 8, .transfer_slot = 13576, .drain = stack_drain,
+    /* 4368: requests of 4097 to 4368 bytes; 15 blocks a slab, 16 bytes over */
+    [CLASS_4368] = {
+        .usable = 4368, .stride = 4368, .first = 0, .blocks = 15, .reciprocal = 1006878781,
+        .capacity = 30, .list_capacity = 0, .refill = 1, .flush = 15, .spill = 0, .promote = 0,
+        .slot = SLOT_4368, .stack = 30, .transfer = 8, .transfer_slot = 16448, .drain = stack_drain,
     },
-    /* 6144: requests of 5121 to 6144 bytes; 10 blocks a slab, 4096 bytes over */
-    [CLASS_6144] = {
-        .usable = 6144, .stride = 6144, .first = 0, .blocks = 10, .reciprocal = 715827883,
-        .capacity = 42, .list_capacity = 0, .refill = 1, .flush = 21, .spill = 0, .promote = 0,
-        .slot = SLOT_6144, .stack = 42, .transfer = 8, .transfer_slot = 13776, .drain = stack_drain,
+    /* 4992: requests of 4369 to 4992 bytes; 13 blocks a slab, 640 bytes over */
+    [CLASS_4992] = {
+        .usable = 4992, .stride = 4992, .first = 0, .blocks = 13, .reciprocal = 881018933,
+        .capacity = 26, .list_capacity = 0, .refill = 1, .flush = 13, .spill = 0, .promote = 0,
+        .slot = SLOT_4992, .stack = 26, .transfer = 8, .transfer_slot = 16568, .drain = stack_drain,
     },
-    /* 7168: requests of 6145 to 7168 bytes; 9 blocks a slab, 1024 bytes over */
-    [CLASS_7168] = {
-        .usable = 7168, .stride = 7168, .first = 0, .blocks = 9, .reciprocal = 613566757,
-        .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_7168, .stack = 36, .transfer = 8, .transfer_slot = 13944, .drain = stack_drain,
+    /* 5952: requests of 4993 to 5952 bytes; 11 blocks a slab, 64 bytes over */
+    [CLASS_5952] = {
+        .usable = 5952, .stride = 5952, .first = 0, .blocks = 11, .reciprocal = 738919105,
+        .capacity = 22, .list_capacity = 0, .refill = 1, .flush = 11, .spill = 0, .promote = 0,
+        .slot = SLOT_5952, .stack = 22, .transfer = 8, .transfer_slot = 16672, .drain = stack_drain,
     },
-    /* 8192: requests of 7169 to 8192 bytes; 8 blocks a slab, 0 bytes over */
+    /* 7232: requests of 5953 to 7232 bytes; 9 blocks a slab, 448 bytes over */
+    [CLASS_7232] = {
+        .usable = 7232, .stride = 7232, .first = 0, .blocks = 9, .reciprocal = 608136963,
+        .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
+        .slot = SLOT_7232, .stack = 18, .transfer = 8, .transfer_slot = 16760, .drain = stack_drain,
+    },
+    /* 8192: requests of 7233 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
-        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 32, .transfer = 8, .transfer_slot = 14088, .drain = stack_drain,
+        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
+        .slot = SLOT_8192, .stack = 16, .transfer = 8, .transfer_slot = 16832, .drain = stack_drain,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
-        .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 25, .transfer = 8, .transfer_slot = 14216, .drain = stack_drain,
+        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
+        .slot = SLOT_10240, .stack = 12, .transfer = 8, .transfer_slot = 16896, .drain = stack_drain,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
-        .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 21, .transfer = 8, .transfer_slot = 14312, .drain = stack_drain,
+        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
+        .slot = SLOT_12288, .stack = 10, .transfer = 8, .transfer_slot = 16944, .drain = stack_drain,
     },
-    /* 14336: requests of 12289 to 14336 bytes; 4 blocks a slab, 8192 bytes over */
-    [CLASS_14336] = {
-        .usable = 14336, .stride = 14336, .first = 0, .blocks = 4, .reciprocal = 306783379,
-        .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_14336, .stack = 18, .transfer = 8, .transfer_slot = 14392, .drain = stack_drain,
-    },
-    /* 16384: requests of 14337 to 16384 bytes; 4 blocks a slab, 0 bytes over */
+    /* 16384: requests of 12289 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
-        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 16, .transfer = 8, .transfer_slot = 14464, .drain = stack_drain,
+        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_16384, .stack = 8, .transfer = 8, .transfer_slot = 16984, .drain = stack_drain,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 3, .reciprocal = 214748365,
-        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 12, .transfer = 8, .transfer_slot = 14528, .drain = stack_drain,
+        .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
+        .slot = SLOT_20480, .stack = 6, .transfer = 8, .transfer_slot = 17016, .drain = stack_drain,
     },
     /* 24576: requests of 20481 to 24576 bytes; 2 blocks a slab, 16384 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 2, .reciprocal = 178956971,
-        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 10, .transfer = 8, .transfer_slot = 14576, .drain = stack_drain,
+        .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
+        .slot = SLOT_24576, .stack = 5, .transfer = 8, .transfer_slot = 17040, .drain = stack_drain,
     },
-    /* 28672: requests of 24577 to 28672 bytes; 2 blocks a slab, 8192 bytes over */
-    [CLASS_28672] = {
-        .usable = 28672, .stride = 28672, .first = 0, .blocks = 2, .reciprocal = 153391690,
-        .capacity = 9, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_28672, .stack = 9, .transfer = 8, .transfer_slot = 14616, .drain = stack_drain,
-    },
-    /* 32768: requests of 28673 to 32768 bytes; 2 blocks a slab, 0 bytes over */
+    /* 32768: requests of 24577 to 32768 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 2, .reciprocal = 134217729,
-        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 8, .transfer = 8, .transfer_slot = 14648, .drain = stack_drain,
+        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
+        .slot = SLOT_32768, .stack = 4, .transfer = 8, .transfer_slot = 17056, .drain = stack_drain,
     },
+};
+
+const uint32_t hs_opens_after[CLASS_COUNT] = {
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+    2, 2, 2, 2, 2, 2, 2, 2, 2, 2,
+    2, 2, 2, 2, 2, 2, 2,
 };
 
 /* By (request + SIZE_BIAS + GRAIN - 1) / GRAIN. */
 const uint8_t hs_size_class[SIZE_CLASS_COUNT] = {
-    0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 8, 9, 9, 10, 10, 11, 11, 12, 12, 12,
-    12, 13, 13, 13, 13, 14, 14, 14, 14, 15, 15, 15, 15, 16, 16, 16, 16, 16, 16, 16,
-    16, 17, 17, 17, 17, 17, 17, 17, 17, 18, 18, 18, 18, 18, 18, 18, 18, 19, 19, 19,
-    19, 19, 19, 19, 19, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20, 20,
-    20, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 21, 22, 22, 22,
-    22, 22, 22, 22, 22, 22, 22, 22, 22, 22, 22, 22, 22, 23, 23, 23, 23, 23, 23, 23,
-    23, 23, 23, 23, 23, 23, 23, 23, 23, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24,
-    24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24, 24,
-    24, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25,
-    25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 25, 26, 26, 26, 26, 26, 26, 26,
-    26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26, 26,
-    26, 26, 26, 26, 26, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27,
-    27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 27, 28, 28, 28,
-    28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28,
-    28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28,
-    28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28, 28,
-    28, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29,
-    29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29,
-    29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29, 29,
+    0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 16, 17,
+    17, 18, 18, 19, 19, 20, 20, 21, 21, 22, 22, 23, 23, 24, 24, 24, 24, 24, 24, 24,
+    24, 25, 25, 25, 25, 25, 25, 25, 25, 26, 26, 26, 26, 26, 26, 26, 26, 27, 27, 27,
+    27, 27, 27, 27, 27, 28, 28, 28, 28, 28, 28, 28, 28, 29, 29, 29, 29, 29, 29, 29,
     29, 29, 29, 29, 29, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30,
-    30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30,
-    30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30, 30,
-    30, 30, 30, 30, 30, 30, 30, 30, 30, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31,
-    31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31,
-    31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31,
-    31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 32, 32, 32, 32, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
-    32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
-    32, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33,
-    33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33,
-    33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33,
-    33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33,
-    33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33,
-    33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33,
+    30, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31, 31,
+    31, 31, 31, 31, 31, 31, 31, 31, 31, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32, 32,
+    32, 32, 32, 32, 32, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33, 33,
     33, 33, 33, 33, 33, 33, 33, 33, 33, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34,
     34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34,
-    34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34,
-    34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34,
-    34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34,
-    34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34,
-    34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 34, 35, 35, 35,
+    34, 34, 34, 34, 34, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35,
     35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35,
-    35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35,
-    35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35,
-    35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35,
-    35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35,
-    35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35,
-    35, 35, 35, 35, 35, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36,
-    36, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
+    35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 35, 36, 36, 36,
+    36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 36, 37, 37, 37, 37, 37, 37,
     37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37,
-    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
-    38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
+    37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 37, 38, 38, 38, 38, 38, 38, 38,
     38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
     38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38,
     38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 38, 39, 39, 39, 39, 39, 39, 39,
     39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
     39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
     39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39,
-    39, 39, 39, 39, 39, 39, 39, 39, 39,
+    39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 39, 40, 40, 40, 40, 40, 40, 40,
+    40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40,
+    40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40,
+    40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 40, 41, 41, 41, 41, 41, 41, 41,
+    41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41,
+    41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41,
+    41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41,
+    41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41,
+    41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41,
+    41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41, 41,
+    41, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
+    42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
+    42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
+    42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
+    42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
+    42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42, 42,
+    42, 42, 42, 42, 42, 42, 42, 42, 42, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43, 43,
+    43, 43, 43, 43, 43, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44, 44,
+    44, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45,
+    45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 45, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46, 46,
+    46, 46, 46, 46, 46, 46, 46, 46, 46,
 };
 
 /* Of a thread without a heap every front is both empty and full: pop and push leave the hit path. */
@@ -422,37 +472,44 @@ struct heap hs_no_heap = {
         [1 + CLASS_96] = nothing + 1,
         [1 + CLASS_112] = nothing + 1,
         [1 + CLASS_128] = nothing + 1,
+        [1 + CLASS_144] = nothing + 1,
         [1 + CLASS_160] = nothing + 1,
+        [1 + CLASS_176] = nothing + 1,
         [1 + CLASS_192] = nothing + 1,
+        [1 + CLASS_208] = nothing + 1,
         [1 + CLASS_224] = nothing + 1,
+        [1 + CLASS_240] = nothing + 1,
         [1 + CLASS_256] = nothing + 1,
+        [1 + CLASS_288] = nothing + 1,
         [1 + CLASS_320] = nothing + 1,
+        [1 + CLASS_352] = nothing + 1,
         [1 + CLASS_384] = nothing + 1,
+        [1 + CLASS_416] = nothing + 1,
         [1 + CLASS_448] = nothing + 1,
+        [1 + CLASS_480] = nothing + 1,
         [1 + CLASS_512] = nothing + 1,
         [1 + CLASS_640] = nothing + 1,
         [1 + CLASS_768] = nothing + 1,
         [1 + CLASS_896] = nothing + 1,
         [1 + CLASS_1024] = nothing + 1,
-        [1 + CLASS_1280] = nothing + 1,
-        [1 + CLASS_1536] = nothing + 1,
-        [1 + CLASS_1792] = nothing + 1,
+        [1 + CLASS_1152] = nothing + 1,
+        [1 + CLASS_1344] = nothing + 1,
+        [1 + CLASS_1600] = nothing + 1,
         [1 + CLASS_2048] = nothing + 1,
-        [1 + CLASS_2560] = nothing + 1,
-        [1 + CLASS_3072] = nothing + 1,
-        [1 + CLASS_3584] = nothing + 1,
+        [1 + CLASS_2304] = nothing + 1,
+        [1 + CLASS_2688] = nothing + 1,
+        [1 + CLASS_3264] = nothing + 1,
         [1 + CLASS_4096] = nothing + 1,
-        [1 + CLASS_5120] = nothing + 1,
-        [1 + CLASS_6144] = nothing + 1,
-        [1 + CLASS_7168] = nothing + 1,
+        [1 + CLASS_4368] = nothing + 1,
+        [1 + CLASS_4992] = nothing + 1,
+        [1 + CLASS_5952] = nothing + 1,
+        [1 + CLASS_7232] = nothing + 1,
         [1 + CLASS_8192] = nothing + 1,
         [1 + CLASS_10240] = nothing + 1,
         [1 + CLASS_12288] = nothing + 1,
-        [1 + CLASS_14336] = nothing + 1,
         [1 + CLASS_16384] = nothing + 1,
         [1 + CLASS_20480] = nothing + 1,
         [1 + CLASS_24576] = nothing + 1,
-        [1 + CLASS_28672] = nothing + 1,
         [1 + CLASS_32768] = nothing + 1,
     },
     .end = {
@@ -465,37 +522,44 @@ struct heap hs_no_heap = {
         [1 + CLASS_96] = nothing + 1,
         [1 + CLASS_112] = nothing + 1,
         [1 + CLASS_128] = nothing + 1,
+        [1 + CLASS_144] = nothing + 1,
         [1 + CLASS_160] = nothing + 1,
+        [1 + CLASS_176] = nothing + 1,
         [1 + CLASS_192] = nothing + 1,
+        [1 + CLASS_208] = nothing + 1,
         [1 + CLASS_224] = nothing + 1,
+        [1 + CLASS_240] = nothing + 1,
         [1 + CLASS_256] = nothing + 1,
+        [1 + CLASS_288] = nothing + 1,
         [1 + CLASS_320] = nothing + 1,
+        [1 + CLASS_352] = nothing + 1,
         [1 + CLASS_384] = nothing + 1,
+        [1 + CLASS_416] = nothing + 1,
         [1 + CLASS_448] = nothing + 1,
+        [1 + CLASS_480] = nothing + 1,
         [1 + CLASS_512] = nothing + 1,
         [1 + CLASS_640] = nothing + 1,
         [1 + CLASS_768] = nothing + 1,
         [1 + CLASS_896] = nothing + 1,
         [1 + CLASS_1024] = nothing + 1,
-        [1 + CLASS_1280] = nothing + 1,
-        [1 + CLASS_1536] = nothing + 1,
-        [1 + CLASS_1792] = nothing + 1,
+        [1 + CLASS_1152] = nothing + 1,
+        [1 + CLASS_1344] = nothing + 1,
+        [1 + CLASS_1600] = nothing + 1,
         [1 + CLASS_2048] = nothing + 1,
-        [1 + CLASS_2560] = nothing + 1,
-        [1 + CLASS_3072] = nothing + 1,
-        [1 + CLASS_3584] = nothing + 1,
+        [1 + CLASS_2304] = nothing + 1,
+        [1 + CLASS_2688] = nothing + 1,
+        [1 + CLASS_3264] = nothing + 1,
         [1 + CLASS_4096] = nothing + 1,
-        [1 + CLASS_5120] = nothing + 1,
-        [1 + CLASS_6144] = nothing + 1,
-        [1 + CLASS_7168] = nothing + 1,
+        [1 + CLASS_4368] = nothing + 1,
+        [1 + CLASS_4992] = nothing + 1,
+        [1 + CLASS_5952] = nothing + 1,
+        [1 + CLASS_7232] = nothing + 1,
         [1 + CLASS_8192] = nothing + 1,
         [1 + CLASS_10240] = nothing + 1,
         [1 + CLASS_12288] = nothing + 1,
-        [1 + CLASS_14336] = nothing + 1,
         [1 + CLASS_16384] = nothing + 1,
         [1 + CLASS_20480] = nothing + 1,
         [1 + CLASS_24576] = nothing + 1,
-        [1 + CLASS_28672] = nothing + 1,
         [1 + CLASS_32768] = nothing + 1,
     },
     .front = {
@@ -507,38 +571,45 @@ struct heap hs_no_heap = {
         [CLASS_96] = { .held = 128 + 1 },
         [CLASS_112] = { .held = 128 + 1 },
         [CLASS_128] = { .held = 128 + 1 },
+        [CLASS_144] = { .held = 128 + 1 },
         [CLASS_160] = { .held = 128 + 1 },
+        [CLASS_176] = { .held = 128 + 1 },
         [CLASS_192] = { .held = 128 + 1 },
+        [CLASS_208] = { .held = 128 + 1 },
         [CLASS_224] = { .held = 128 + 1 },
+        [CLASS_240] = { .held = 128 + 1 },
         [CLASS_256] = { .held = 128 + 1 },
+        [CLASS_288] = { .held = 128 + 1 },
         [CLASS_320] = { .held = 128 + 1 },
+        [CLASS_352] = { .held = 128 + 1 },
         [CLASS_384] = { .held = 128 + 1 },
+        [CLASS_416] = { .held = 128 + 1 },
         [CLASS_448] = { .held = 128 + 1 },
+        [CLASS_480] = { .held = 128 + 1 },
         [CLASS_512] = { .held = 128 + 1 },
         [CLASS_640] = { .held = 128 + 1 },
         [CLASS_768] = { .held = 128 + 1 },
         [CLASS_896] = { .held = 128 + 1 },
         [CLASS_1024] = { .held = 128 + 1 },
-        [CLASS_1280] = { .held = 128 + 1 },
-        [CLASS_1536] = { .held = 128 + 1 },
-        [CLASS_1792] = { .held = 128 + 1 },
-        [CLASS_2048] = { .held = 128 + 1 },
-        [CLASS_2560] = { .held = 102 + 1 },
-        [CLASS_3072] = { .held = 85 + 1 },
-        [CLASS_3584] = { .held = 73 + 1 },
-        [CLASS_4096] = { .held = 64 + 1 },
-        [CLASS_5120] = { .held = 51 + 1 },
-        [CLASS_6144] = { .held = 42 + 1 },
-        [CLASS_7168] = { .held = 36 + 1 },
-        [CLASS_8192] = { .held = 32 + 1 },
-        [CLASS_10240] = { .held = 25 + 1 },
-        [CLASS_12288] = { .held = 21 + 1 },
-        [CLASS_14336] = { .held = 18 + 1 },
-        [CLASS_16384] = { .held = 16 + 1 },
-        [CLASS_20480] = { .held = 12 + 1 },
-        [CLASS_24576] = { .held = 10 + 1 },
-        [CLASS_28672] = { .held = 9 + 1 },
-        [CLASS_32768] = { .held = 8 + 1 },
+        [CLASS_1152] = { .held = 113 + 1 },
+        [CLASS_1344] = { .held = 97 + 1 },
+        [CLASS_1600] = { .held = 81 + 1 },
+        [CLASS_2048] = { .held = 64 + 1 },
+        [CLASS_2304] = { .held = 56 + 1 },
+        [CLASS_2688] = { .held = 48 + 1 },
+        [CLASS_3264] = { .held = 40 + 1 },
+        [CLASS_4096] = { .held = 32 + 1 },
+        [CLASS_4368] = { .held = 30 + 1 },
+        [CLASS_4992] = { .held = 26 + 1 },
+        [CLASS_5952] = { .held = 22 + 1 },
+        [CLASS_7232] = { .held = 18 + 1 },
+        [CLASS_8192] = { .held = 16 + 1 },
+        [CLASS_10240] = { .held = 12 + 1 },
+        [CLASS_12288] = { .held = 10 + 1 },
+        [CLASS_16384] = { .held = 8 + 1 },
+        [CLASS_20480] = { .held = 6 + 1 },
+        [CLASS_24576] = { .held = 5 + 1 },
+        [CLASS_32768] = { .held = 4 + 1 },
     },
 };
 
@@ -547,7 +618,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_a9028336147b_e6a2a4 __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_3bdd6e2a573b_ea2626 __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

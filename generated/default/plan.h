@@ -1,13 +1,15 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
 
+#include "1_base/page.h"
+
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
-    CLASS_COUNT = 40,
+    CLASS_COUNT = 47,
     GRAIN = 16,
     SIZE_BIAS = 0,
     SIZE_CLASS_COUNT = 2049,
@@ -21,7 +23,7 @@ enum {
 
 /* Slabs and superslabs. */
 enum {
-    PAGE_BYTES = 4096,
+    LEAST_PAGE_BYTES = 4096, /* of any system */
     SLAB_BYTES = 65536,
     SLAB_SHIFT = 16,
     SUPERSLAB_BYTES = 2097152, /* 32 slabs */
@@ -37,13 +39,16 @@ enum {
 
 /* Pages back to the OS. */
 enum {
-    SLAB_BUDGET_BYTES = 4194304,
-    RUN_BUDGET_BYTES = 1048576,
+    SLAB_BUDGET_BYTES = 1048576,
+    RUN_BUDGET_BYTES = 524288,
     MOST_BUDGET_BYTES = 268435456, /* budgets grow up to here as pages that went back are needed again */
     SHARE_PERCENT = 12, /* of a shrunk heap's bytes in use may wait in a queue; 0: no bound */
     SHRUNK = 2, /* times those bytes are less than they have been at most */
-    SHARE_SLAB_BYTES = 4194304, /* of empty slabs may wait whatever the share is */
-    SHARE_RUN_BYTES = 7340032, /* and of free runs */
+    SHARE_SLAB_BYTES = 1048576, /* of empty slabs may wait whatever the share is */
+    SHARE_RUN_BYTES = 2097152, /* and of free runs */
+    SHARE_WAIT_BYTES = 33554432, /* are freed in a heap that has shrunk before the bound holds */
+    SHARE_MISS_BYTES = 131072, /* for which a miss counts */
+    SHARE_DRAWN_BYTES = 2097152, /* that a miss takes away if some of what waited was taken */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
@@ -66,15 +71,15 @@ enum {
     REGIONS = 1, /* of the slab span: one per class, or one for all */
     REGION_BYTES = 274877906944,
     REGION_SHIFT = 38,
-    SLAB_CLASSES_BYTES = 4194304, /* of whole pages */
+    SLAB_CLASSES_BYTES = 4194304, /* of whole pages, whatever their size */
     CLASS_MAP_BYTES = 1, /* of these, for each slab */
     LIVE_MAP = 0, /* 1: a byte per GRAIN bytes of the slab span */
-    RUN_SPAN_PAGES = 67108864,
-    RUN_STEP_PAGES = 1024, /* made accessible together, if the system grants them */
+    RUN_SPAN_BYTES = 274877906944,
+    RUN_STEP_BYTES = 4194304, /* made accessible together, if the system grants them */
 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 3716 };
+enum { SLOT_COUNT = 4319 };
 
 /* Locks by number: whose begin where, and how many there are. */
 enum {
@@ -84,15 +89,22 @@ enum {
 
 /* Numbers of the policies. */
 enum {
-    POPULATE_MOST = 16,
+    POPULATE_MOST_BYTES = 65536,
     POPULATE_SHARE = 32,
     RECORD_ALIGNMENT = 0,
     UNMAP_FROM = 2,
     SHARDS = 16,
-    TRANSFER_SLOTS = 14680,
+    RUN_CACHE_BYTES = 4194304,
+    RUN_CACHE_SHARE_PERCENT = 2,
+    RUN_CACHE_SLACK_PERCENT = 12,
+    RUN_CACHE_SLOTS = 16,
+    RUN_CACHE_FLOOR_BYTES = 1048576,
+    RUN_CACHE_LEAST_BYTES = 65536,
+    RUN_CACHE_AFTER = 512,
+    TRANSFER_SLOTS = 17072,
     TRANSFER_IDLE = 16,
-    THP_SLABS_FROM_BYTES = 16777216,
-    THP_RUNS_FROM_BYTES = 67108864,
+    THP_SLABS_FROM_BYTES = 134217728,
+    THP_RUNS_FROM_BYTES = 134217728,
     THP_BLOCK_BYTES = 4096,
 };
 
@@ -108,17 +120,18 @@ enum {
 #define HUGE_CACHE_ROW "7_large/huge_cache/off.h"
 #define LEARNER_CAPACITY "3_records/learner/stated.h"
 #define LOOKUP_ROW "3_records/lookup/heap_table.h"
+#define OPENING_ROW "8_threads/opening/later.h"
 #define OWNERSHIP_ROW "5_slab_policies/ownership/slab.h"
 #define POOL_LISTS "5_slab_policies/pool/locked.h"
 #define POOL_SUPERSLABS "5_slab_policies/pool/in_turn.h"
 #define POPULATE_ROW "2_system/populate/growing.h"
 #define PREWARM_ROW "8_threads/prewarm/off.h"
 #define PREWARM_SPARING "2_system/prewarm/sparing.h"
-#define RELEASE_CLOCK "5_slab_policies/release/no_clock.h"
+#define RELEASE_CLOCK "5_slab_policies/release/share_clock.h"
 #define RELEASE_LIMIT "5_slab_policies/release/no_limit.h"
 #define REMOTE_DRAINS "5_slab_policies/remote/drains_whole.h"
 #define ROUNDING_ROW "6_slabs/rounding/off.h"
-#define RUN_CACHE_ROW "7_large/run_cache/off.h"
+#define RUN_CACHE_ROW "7_large/run_cache/newest.h"
 #define SEGREGATION_ROW "3_records/segregation/off.h"
 #define SHARDS_BY "5_slab_policies/shards/by_class.h"
 #define SHARDS_HEAP "5_slab_policies/shards/no_shard.h"
@@ -140,38 +153,45 @@ enum {
     CLASS_96 = 5,
     CLASS_112 = 6,
     CLASS_128 = 7,
-    CLASS_160 = 8,
-    CLASS_192 = 9,
-    CLASS_224 = 10,
-    CLASS_256 = 11,
-    CLASS_320 = 12,
-    CLASS_384 = 13,
-    CLASS_448 = 14,
-    CLASS_512 = 15,
-    CLASS_640 = 16,
-    CLASS_768 = 17,
-    CLASS_896 = 18,
-    CLASS_1024 = 19,
-    CLASS_1280 = 20,
-    CLASS_1536 = 21,
-    CLASS_1792 = 22,
-    CLASS_2048 = 23,
-    CLASS_2560 = 24,
-    CLASS_3072 = 25,
-    CLASS_3584 = 26,
-    CLASS_4096 = 27,
-    CLASS_5120 = 28,
-    CLASS_6144 = 29,
-    CLASS_7168 = 30,
-    CLASS_8192 = 31,
-    CLASS_10240 = 32,
-    CLASS_12288 = 33,
-    CLASS_14336 = 34,
-    CLASS_16384 = 35,
-    CLASS_20480 = 36,
-    CLASS_24576 = 37,
-    CLASS_28672 = 38,
-    CLASS_32768 = 39,
+    CLASS_144 = 8,
+    CLASS_160 = 9,
+    CLASS_176 = 10,
+    CLASS_192 = 11,
+    CLASS_208 = 12,
+    CLASS_224 = 13,
+    CLASS_240 = 14,
+    CLASS_256 = 15,
+    CLASS_288 = 16,
+    CLASS_320 = 17,
+    CLASS_352 = 18,
+    CLASS_384 = 19,
+    CLASS_416 = 20,
+    CLASS_448 = 21,
+    CLASS_480 = 22,
+    CLASS_512 = 23,
+    CLASS_640 = 24,
+    CLASS_768 = 25,
+    CLASS_896 = 26,
+    CLASS_1024 = 27,
+    CLASS_1152 = 28,
+    CLASS_1344 = 29,
+    CLASS_1600 = 30,
+    CLASS_2048 = 31,
+    CLASS_2304 = 32,
+    CLASS_2688 = 33,
+    CLASS_3264 = 34,
+    CLASS_4096 = 35,
+    CLASS_4368 = 36,
+    CLASS_4992 = 37,
+    CLASS_5952 = 38,
+    CLASS_7232 = 39,
+    CLASS_8192 = 40,
+    CLASS_10240 = 41,
+    CLASS_12288 = 42,
+    CLASS_16384 = 43,
+    CLASS_20480 = 44,
+    CLASS_24576 = 45,
+    CLASS_32768 = 46,
 };
 
 enum {
@@ -183,36 +203,43 @@ enum {
     SLOT_96 = 646,
     SLOT_112 = 775,
     SLOT_128 = 904,
-    SLOT_160 = 1033,
-    SLOT_192 = 1162,
-    SLOT_224 = 1291,
-    SLOT_256 = 1420,
-    SLOT_320 = 1549,
-    SLOT_384 = 1678,
-    SLOT_448 = 1807,
-    SLOT_512 = 1936,
-    SLOT_640 = 2065,
-    SLOT_768 = 2194,
-    SLOT_896 = 2323,
-    SLOT_1024 = 2452,
-    SLOT_1280 = 2581,
-    SLOT_1536 = 2710,
-    SLOT_1792 = 2839,
-    SLOT_2048 = 2968,
-    SLOT_2560 = 3097,
-    SLOT_3072 = 3200,
-    SLOT_3584 = 3286,
-    SLOT_4096 = 3360,
-    SLOT_5120 = 3425,
-    SLOT_6144 = 3477,
-    SLOT_7168 = 3520,
-    SLOT_8192 = 3557,
-    SLOT_10240 = 3590,
-    SLOT_12288 = 3616,
-    SLOT_14336 = 3638,
-    SLOT_16384 = 3657,
-    SLOT_20480 = 3674,
-    SLOT_24576 = 3687,
-    SLOT_28672 = 3698,
-    SLOT_32768 = 3708,
+    SLOT_144 = 1033,
+    SLOT_160 = 1162,
+    SLOT_176 = 1291,
+    SLOT_192 = 1420,
+    SLOT_208 = 1549,
+    SLOT_224 = 1678,
+    SLOT_240 = 1807,
+    SLOT_256 = 1936,
+    SLOT_288 = 2065,
+    SLOT_320 = 2194,
+    SLOT_352 = 2323,
+    SLOT_384 = 2452,
+    SLOT_416 = 2581,
+    SLOT_448 = 2710,
+    SLOT_480 = 2839,
+    SLOT_512 = 2968,
+    SLOT_640 = 3097,
+    SLOT_768 = 3226,
+    SLOT_896 = 3355,
+    SLOT_1024 = 3484,
+    SLOT_1152 = 3613,
+    SLOT_1344 = 3727,
+    SLOT_1600 = 3825,
+    SLOT_2048 = 3907,
+    SLOT_2304 = 3972,
+    SLOT_2688 = 4029,
+    SLOT_3264 = 4078,
+    SLOT_4096 = 4119,
+    SLOT_4368 = 4152,
+    SLOT_4992 = 4183,
+    SLOT_5952 = 4210,
+    SLOT_7232 = 4233,
+    SLOT_8192 = 4252,
+    SLOT_10240 = 4269,
+    SLOT_12288 = 4282,
+    SLOT_16384 = 4293,
+    SLOT_20480 = 4302,
+    SLOT_24576 = 4309,
+    SLOT_32768 = 4315,
 };

@@ -1,13 +1,18 @@
 /* What the policies of this design keep in a heap.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash a9028336147b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
 
 struct heap_rooms {
+    uint8_t missed[CLASS_COUNT]; /* by class, of a stack that is closed */
 };
 
 /* Behind the counters, where only slow paths of the heap's own thread come. */
 struct heap_caches {
+    uint32_t cached_runs, cached_pages; /* of the run cache: the thread's alone */
+    uint32_t cached_most, share_looks; /* pages that it may have by its last look; looks */
+    uint64_t run_hits; /* any thread may read it */
+    uint64_t cached_run[RUN_CACHE_SLOTS]; /* first page, pages << 32; oldest first */
 };

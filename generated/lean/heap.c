@@ -1,15 +1,17 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash ab107df8e104.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash d9836a62ef80.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
 #include "plan.c"
 #include "1_base/definitions.c"
+#include "1_base/libc.c"
 #include "1_base/object.c"
 #include "1_base/text.c"
 #include "1_base/check.c"
 #include "1_base/counting/slow.c"
+#include "1_base/page.c"
 #include "2_system/counters.c"
 #include "2_system/lock.c"
 #include "2_system/os.c"

@@ -1,9 +1,11 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash ab107df8e104.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash d9836a62ef80.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #pragma once
+
+#include "1_base/page.h"
 
 /* Sizes: a request of n bytes is of class hs_size_class[(n + SIZE_BIAS + GRAIN - 1) / GRAIN] while n <= SMALL_LIMIT. */
 enum {
@@ -21,7 +23,7 @@ enum {
 
 /* Slabs and superslabs. */
 enum {
-    PAGE_BYTES = 4096,
+    LEAST_PAGE_BYTES = 4096, /* of any system */
     SLAB_BYTES = 4096,
     SLAB_SHIFT = 12,
     SUPERSLAB_BYTES = 262144, /* 64 slabs */
@@ -44,6 +46,9 @@ enum {
     SHRUNK = 2, /* times those bytes are less than they have been at most */
     SHARE_SLAB_BYTES = 0, /* of empty slabs may wait whatever the share is */
     SHARE_RUN_BYTES = 0, /* and of free runs */
+    SHARE_WAIT_BYTES = 0, /* are freed in a heap that has shrunk before the bound holds */
+    SHARE_MISS_BYTES = 8192, /* for which a miss counts */
+    SHARE_DRAWN_BYTES = 131072, /* that a miss takes away if some of what waited was taken */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
@@ -66,11 +71,11 @@ enum {
     REGIONS = 1, /* of the slab span: one per class, or one for all */
     REGION_BYTES = 68719476736,
     REGION_SHIFT = 36,
-    SLAB_CLASSES_BYTES = 16777216, /* of whole pages */
+    SLAB_CLASSES_BYTES = 16777216, /* of whole pages, whatever their size */
     CLASS_MAP_BYTES = 1, /* of these, for each slab */
     LIVE_MAP = 0, /* 1: a byte per GRAIN bytes of the slab span */
-    RUN_SPAN_PAGES = 67108864,
-    RUN_STEP_PAGES = 1024, /* made accessible together, if the system grants them */
+    RUN_SPAN_BYTES = 274877906944,
+    RUN_STEP_BYTES = 4194304, /* made accessible together, if the system grants them */
 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
@@ -98,6 +103,7 @@ enum {
 #define HUGE_CACHE_ROW "7_large/huge_cache/off.h"
 #define LEARNER_CAPACITY "3_records/learner/stated.h"
 #define LOOKUP_ROW "3_records/lookup/heap_table.h"
+#define OPENING_ROW "8_threads/opening/off.h"
 #define OWNERSHIP_ROW "5_slab_policies/ownership/slab.h"
 #define POOL_LISTS "5_slab_policies/pool/locked.h"
 #define POOL_SUPERSLABS "5_slab_policies/pool/in_turn.h"

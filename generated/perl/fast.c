@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free for array stacks.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 3e5b4e155245.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
@@ -28,14 +28,22 @@
  * two; and the block is in the register that it is returned in, or there would be a third. */
 static inline void *hs_stack_popped(void ***top, void *block)
 {
+#ifdef __x86_64__
     __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+#else
+    __atomic_store_n(top, *top - 1, __ATOMIC_RELAXED);
+#endif
     return block;
 }
 
 /* The slot at top was filled. */
 static inline void hs_stack_pushed(void ***top)
 {
+#ifdef __x86_64__
     __asm__("addq $8, %0" : "+m"(*top) : : "cc");
+#else
+    __atomic_store_n(top, *top + 1, __ATOMIC_RELAXED);
+#endif
 }
 
 /* malloc pops the stack in the row of the class, and free pushes it. The processor would have to guess a jump to a

@@ -1,15 +1,17 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash 61b15a1c41d3.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 3e5b4e155245.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
 #include "plan.c"
 #include "1_base/definitions.c"
+#include "1_base/libc.c"
 #include "1_base/object.c"
 #include "1_base/text.c"
 #include "1_base/check.c"
 #include "1_base/counting/slow.c"
+#include "1_base/page.c"
 #include "2_system/counters.c"
 #include "2_system/lock.c"
 #include "2_system/os.c"

@@ -53,6 +53,25 @@ class _Late:
         return dispatcher
 
 
+class _Told:
+    """Who is told that something is compiled, until it was told."""
+
+    say: Callable[[str], None] | None = None
+
+
+def announce(say: Callable[[str], None]) -> None:
+    """Have a person told, once, if this process must compile what an earlier one has not: that takes a while."""
+    _Told.say = say
+
+
+def _tell() -> None:
+    from multiprocessing import parent_process
+
+    say, _Told.say = _Told.say, None
+    if say is not None and parent_process() is None:  # a worker's parent has told it
+        say("heapsmith: compiling the model, once for each version: half a minute")
+
+
 def keep_on_disk(dispatcher: Any) -> None:
     """Keep what a dispatcher compiles in NUMBA_CACHE_DIR, if set, or in `cache_dir()/numba`.
 
@@ -97,6 +116,7 @@ def _cache_class() -> Any:
         def load_overload(self, signature: Any, context: Any) -> Any:
             found = self._loaded(signature, context)
             if found is None and self._turn is None:
+                _tell()
                 self._turn = _turn(Path(self._cache_path), self._impl.filename_base)
                 found = self._loaded(signature, context)
                 if found is not None:

@@ -160,6 +160,12 @@ def specialised(entry: Kernel, **constants: int) -> Kernel:
     return cast(Kernel, _copy(plain, constants, {}))
 
 
+def used(entry: Kernel, constants: Mapping[str, int]) -> dict[str, int]:
+    """Return those of the constants whose names are used by kernels that `entry` reaches."""
+    names = {name for function in _reach(entry, {}) for name in _globals_of(function)}
+    return {name: value for name, value in constants.items() if name in names}
+
+
 def _specialisable(entry: types.FunctionType, constants: Mapping[str, int]) -> Iterable[types.FunctionType]:
     """Return the kernels that `entry` reaches; ValueError if none uses a name of `constants`."""
     reached = _reach(entry, {})

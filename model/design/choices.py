@@ -6,16 +6,19 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Union
 import msgspec
 
 from heapsmith.model import policy
+from heapsmith.model.design.spelled import forms
 from heapsmith.model.policy.front.common import FrontPlan
 
 SPELLER_OF = {row.Params: row for field in policy.TABLES for row in policy.choosable(field) if hasattr(row, "Params")}
 """The module of each struct of a policy's numbers: its row, or what spells such rows."""
 
+_ROW_OF = {params: row for params, row in SPELLER_OF.items() if not hasattr(row, "SPELLS")}
+
 
 def _choice_of(field: str) -> Any:
     """Return the type of a field that names a policy: the words of rows, and the Params of rows."""
     rows = policy.choosable(field)
-    words = tuple(row.NAME for row in rows if not hasattr(row, "Params") or getattr(row, "IS_WORD", False))
+    words = tuple(row.NAME for row in rows if row.NAME in forms(field)[0])
     params = tuple(row.Params for row in rows if hasattr(row, "Params"))
     return Union[(Literal[words], *params) if words else params]  # noqa: UP007 - from a table
 
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
     Counting: TypeAlias = str
     Crash: TypeAlias = str
     Learner: TypeAlias = msgspec.Struct
+    Opening: TypeAlias = msgspec.Struct
     HugeCache: TypeAlias = msgspec.Struct
     SlabRecord: TypeAlias = msgspec.Struct
     Pool: TypeAlias = str
@@ -55,8 +59,9 @@ else:
 
 def row_of(params: msgspec.Struct) -> ModuleType:
     """Return the row that serves where a design has these Params."""
-    speller = SPELLER_OF[type(params)]
-    row: ModuleType = speller.row_of(params) if hasattr(speller, "SPELLS") else speller
+    row = _ROW_OF.get(type(params))
+    if row is None:
+        row = SPELLER_OF[type(params)].row_of(params)
     return row
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 from typing import Annotated, Any, Literal
@@ -24,6 +25,7 @@ from heapsmith.model.design.choices import (
     Heaps,
     HugeCache,
     Learner,
+    Opening,
     Ownership,
     Pool,
     Populate,
@@ -43,6 +45,7 @@ from heapsmith.model.design.choices import (
 )
 from heapsmith.model.design.error_words import hint, in_words
 from heapsmith.model.design.legal import why_not_legal
+from heapsmith.model.design.spelled import spelled
 from heapsmith.model.errors import BadInput, Refusal
 from heapsmith.model.policy.front.common import FrontPlan
 from heapsmith.model.toml_text import from_toml, read_text
@@ -93,6 +96,20 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     run_cache_bytes: Annotated[
         int, _doc("freed runs that each heap keeps: a multiple of 4096, at most 1073741824; 0: no cache")
     ] = 262_144
+    run_cache_share_percent: Annotated[
+        int,
+        _doc(
+            "share of the committed bytes that freed runs in the caches of all heaps may be, or a MiB if that is more; "
+            "0: no such bound"
+        ),
+    ] = 0
+    run_cache_after: Annotated[
+        int,
+        _doc("how often a heap's run cache fails to serve a request or to keep a freed run before it keeps any"),
+    ] = 0
+    run_cache_slack_percent: Annotated[
+        int, _doc("how much longer than a request a run from a cache may be: at most 100; 0: of its pages exactly")
+    ] = 0
     transfer_bytes: Annotated[
         int,
         _doc(
@@ -175,6 +192,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Learner | None,
         _doc("capacities that follow each thread's misses and flushes: fewer of them, for more memory or for less"),
     ] = None
+    opening: Annotated[
+        Opening | None, _doc("misses before an array stack keeps blocks: threads that use a class once hold none of it")
+    ] = None
     segregation: Annotated[
         Segregation | None,
         _doc("which calls get blocks from slabs of their own: less memory where one size lives long and short"),
@@ -207,8 +227,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         """Forget choices that a design has without stating them, so that equal designs have equal hashes."""
-        for field, name in policy.UNSTATED.items():
-            if getattr(self, field) == name:
+        for field, values in policy.UNSTATED.items():
+            if getattr(self, field) in values:
                 msgspec.structs.force_setattr(self, field, None)
 
     def why_not_valid(self) -> Refusal | None:
@@ -218,11 +238,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     def row(self, field: str) -> ModuleType:
         """Return the row of the policy that a field names (model/policy)."""
         chosen = getattr(self, field)
-        if chosen is None:
-            return policy.default(field)
-        if isinstance(chosen, int):
-            return policy.row_of_number(field, chosen)
-        return policy.row(field, chosen) if isinstance(chosen, str) else row_of(chosen)
+        return row_of(chosen) if isinstance(chosen, msgspec.Struct) else _row(field, chosen)
 
     def region_bytes(self) -> int:
         """Return the address range of a class's region: a power of two that fits for all."""
@@ -247,6 +263,14 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         return hashlib.sha256(msgspec.json.encode(stated(content))).hexdigest()[:12]
 
 
+@cache
+def _row(field: str, chosen: str | int | None) -> ModuleType:
+    """Return the row of a choice that has no numbers of its own: a search asks a million times."""
+    if chosen is None:
+        return policy.default(field)
+    return policy.row_of_number(field, chosen) if isinstance(chosen, int) else policy.row(field, chosen)
+
+
 def ask_sites(designs: Iterable[Design]) -> bool:
     """Return whether one of the designs asks for the call sites of a trace."""
     return any(design.segregation is not None for design in designs)
@@ -267,7 +291,7 @@ def _in_words(error: str) -> str:
 
 def parse(text: str, source: str) -> Design:
     """Return the design of a TOML text; BadInput names `source`, field and expectation."""
-    return _legal(from_toml(text, source, Design, _in_words), source)
+    return made(from_toml(text, source, dict[str, Any], str), source)
 
 
 def _legal(design: Design, source: str) -> Design:
@@ -285,7 +309,7 @@ def changed(base: Design, name: str, fields: Mapping[str, Any]) -> Design:
 def made(content: Mapping[str, Any], source: str) -> Design:
     """Return the design of these fields; BadInput names `source`, field and expectation."""
     try:
-        design = msgspec.convert(content, Design)
+        design = msgspec.convert(spelled(content), Design)
     except msgspec.ValidationError as error:
         raise BadInput(f"{source}: {_in_words(str(error))}") from None
     return _legal(design, source)

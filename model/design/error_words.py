@@ -19,6 +19,8 @@ def in_words(error: str, structs: Structs) -> str:
     field = path.rstrip("`").lstrip(".")
     if found := re.search(r"Invalid (?:enum )?value '([^']*)'", what):
         known = _policy_names(field) or _words_of(field)
+        if found[1] in known:
+            return f"{field}: '{found[1]}' has no numbers; expected it alone"
         return f"{field}: unknown policy '{found[1]}'{hint(found[1], known)}"
     if found := re.search(r"unknown field `([^`]*)`", what):
         return f"{field or 'design'}: unknown field '{found[1]}'{hint(found[1], _field_names(field, structs))}"
@@ -38,7 +40,7 @@ def hint(wrong: str, known: Sequence[str]) -> str:
 def _policy_names(field: str) -> list[str]:
     table = "front" if field.endswith("front.kind") else field.removesuffix(".kind")
     rows = policy.choosable(table) if table in policy.NAMED else ()
-    return [row.NAME for row in rows if hasattr(row, "Params") or not field.endswith(".kind")]
+    return [row.NAME for row in rows]
 
 
 def _words_of(field: str) -> list[str]:

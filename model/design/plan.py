@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 
 from heapsmith.model import constants, policy
-from heapsmith.model.constants import NEVER, PAGE
+from heapsmith.model.constants import LEAST_PAGE, MOST_PAGE, NEVER, PAGE
 from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, ClassPlan, class_plans, size_classes_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import header_bytes, tail_bytes
 from heapsmith.model.memory.layout import WORD, Layout, layout_of
 from heapsmith.model.policy.emitted import BEHIND_COUNTS, Field
 
-RUN_STEP_PAGES = 1024
-"""Pages of the run span that are made accessible together, if the system permits."""
+RUN_STEP_BYTES = 1 << 22
+"""Bytes of the run span that are made accessible together, if the system permits."""
 FROM_DESIGN = ("grain", "slab_bytes", "superslab_bytes", "run_span_bytes", "huge_bytes")
 MAX_DIRECT_LIMIT = 1024
 """The largest request with an entry in a heap's own table, a byte for each size."""
@@ -59,11 +59,13 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     record_counts_at: int
     head_slabs: int
     reciprocal_shift: int = RECIPROCAL_SHIFT
-    page_bytes: int = PAGE
+    page_bytes: int
+    least_page_bytes: int = LEAST_PAGE
     huge_page_bytes: int = constants.HUGE_PAGE
     run_span_bytes: int
     run_span_pages: int
-    run_step_pages: int = RUN_STEP_PAGES
+    run_step_bytes: int = RUN_STEP_BYTES
+    run_step_pages: int
     run_bins: int = constants.RUN_BINS
     run_best_of: int = constants.RUN_BEST_OF
     huge_bytes: int
@@ -73,6 +75,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     share_percent: int
     share_slab_bytes: int
     share_run_bytes: int
+    share_wait_bytes: int
+    share_miss_bytes: int
+    share_drawn_bytes: int
     remap_bytes: int
     room_share: int = constants.ROOM_SHARE
     hardening: str
@@ -144,8 +149,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return size_classes_of(self.sized, step, self.bias) if step else []
 
 
-def make_plan(design: Design) -> Plan:
-    """Return the plan of a valid design."""
+def make_plan(design: Design, page_bytes: int = PAGE) -> Plan:
+    """Return the plan of a valid design on a system whose pages have this length (`fitted` for one of other pages)."""
     header, tail = header_bytes(design), tail_bytes(design)
     bias = header + tail
     classes = class_plans(design, header, tail, _first_slot(design))
@@ -178,7 +183,9 @@ def make_plan(design: Design) -> Plan:
         slab_shift=design.slab_bytes.bit_length() - 1,
         slabs_per_superslab=design.superslab_bytes // design.slab_bytes,
         bitmap_words=max(row.bitmap_words for row in classes),
-        run_span_pages=design.run_span_bytes // PAGE,
+        page_bytes=page_bytes,
+        run_span_pages=design.run_span_bytes // page_bytes,
+        run_step_pages=RUN_STEP_BYTES // page_bytes,
         hardening=design.row("hardening").NAME,
         dispatch=dispatch,
         inline_alloc=inlines,
@@ -272,7 +279,7 @@ def _slab_span(design: Design) -> dict[str, Any]:
         "region_slabs": region // design.slab_bytes,
         "region_superslabs": region // design.superslab_bytes,
         "class_map_bytes": map_bytes,
-        "slab_classes_bytes": -(-span_slabs * map_bytes // PAGE) * PAGE if classifier.CLASS_MAP else 0,
+        "slab_classes_bytes": -(-span_slabs * map_bytes // MOST_PAGE) * MOST_PAGE if classifier.CLASS_MAP else 0,
     }
 
 
@@ -286,8 +293,10 @@ def _options(design: Design) -> dict[str, Any]:
     has_guards = has_guards and not hasattr(design.row("thp"), "WHOLE")
     quarantine = getattr(design.hardening, "quarantine", 0)
     budgets = ["slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"]
-    budgets += ["share_percent", "share_slab_bytes", "share_run_bytes"]
+    budgets += ["share_percent", "share_slab_bytes", "share_run_bytes", "share_wait_bytes"]
     return {name: getattr(design.release, name, 0) for name in budgets} | {
+        "share_miss_bytes": constants.SHARE_MISS_SLABS * design.slab_bytes,
+        "share_drawn_bytes": constants.SHARE_DRAWN_SLABS * design.slab_bytes,
         "remap_bytes": NEVER if design.remap_bytes is None or hardening.LIVE_MAP else design.remap_bytes,
         "release_lazily": int(getattr(design.release, "advice", "dontneed") == "free"),
         "guard_slabs": int(has_guards),

@@ -8,7 +8,7 @@ import numpy as np
 
 from heapsmith.model import policy
 from heapsmith.model.compile.kernel import Ints, Records
-from heapsmith.model.constants import HUGE_KEPT_MAPPINGS, PAGE, RUN_BINS
+from heapsmith.model.constants import HUGE_KEPT_MAPPINGS, RUN_BINS
 from heapsmith.model.design.plan import Plan, heap_fields
 from heapsmith.model.heap import records
 from heapsmith.model.memory import layout
@@ -80,7 +80,20 @@ def rows_of(plan: Plan) -> list[ModuleType]:
 
 
 def needs(plan: Plan) -> Needs:
-    """Return the sums of what the rows of a design need."""
+    """Return the sums of what the rows of a design need; those of the plan that was asked for last are known."""
+    if _Latest.plan is not plan:
+        _Latest.plan, _Latest.needs = plan, _needs(plan)
+    return _Latest.needs
+
+
+class _Latest:
+    """Each simulator asks for its plan's several times."""
+
+    plan: Plan | None = None
+    needs = Needs()
+
+
+def _needs(plan: Plan) -> Needs:
     found = [row.needs(plan) for row in rows_of(plan) if hasattr(row, "needs")]
     return Needs(*(sum(column) for column in zip(Needs(), *found, strict=True)))
 
@@ -88,7 +101,7 @@ def needs(plan: Plan) -> Needs:
 def commit_step(plan: Plan) -> int:
     """Return the bytes by which committed memory rises: a page, or a batch that is populated."""
     row = plan.design.row("populate")
-    return PAGE * (row.batch_pages(plan.design) if hasattr(row, "batch_pages") else 1)
+    return max(plan.page_bytes, row.batch_bytes(plan.design) if hasattr(row, "batch_bytes") else 0)
 
 
 def class_records(plan: Plan) -> Records:

@@ -6,21 +6,19 @@ from collections.abc import Iterator
 import numpy as np
 
 from heapsmith.model.compile.kernel import Records
-from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
-from heapsmith.model.heap.arrays import commit_step
 from heapsmith.model.heap.idle import in_slots, levels_below, stretch_blocks, stretches
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
+from heapsmith.model.memory.page_size import plain
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.age import AGES
 from heapsmith.model.parts.equations import equal, fifo
-from heapsmith.model.parts.extents import huge_end
 from heapsmith.model.parts.front_questions import capacity_of, pool_of
 from heapsmith.model.parts.fronts import quarantine_base
 from heapsmith.model.parts.large import large_bytes
-from heapsmith.model.parts.runs import bin_of
-from heapsmith.model.parts.slab_questions import huge_runs_from, store_to
+from heapsmith.model.parts.runs import bin_of, committed_end
+from heapsmith.model.parts.slab_questions import store_to
 from heapsmith.model.parts.store import is_available
 from heapsmith.model.policy.choice.common import chain
 
@@ -169,7 +167,7 @@ def _check_blocks(state: State, plan: Plan) -> None:
     held = sum(
         int(state.classes[handle & layout.CLASS_MASK]["stride"])
         if handle < RUN_CODE
-        else large_bytes(state, handle, asked)
+        else plain(large_bytes, plan.page_bytes)(state, handle, asked)
         for handle, asked in live
     )
     found = tuple(int(state.scalars[0][name]) for name in ("live_blocks", "live_bytes", "live_block_bytes"))
@@ -204,7 +202,7 @@ def _check_runs(state: State, plan: Plan, cached: set[int]) -> int:
         live.discard(page)
         page, after_free = page + pages, is_free
     equal("page after the last run, live runs beyond", (page, live), (top, set()))
-    dirty = {run: int(state.pages[run]["dirty"]) * PAGE for run in free if state.pages[run]["dirty"] > 0}
+    dirty = {run: int(state.pages[run]["dirty"]) * plan.page_bytes for run in free if state.pages[run]["dirty"] > 0}
     _check_age_queue(state, plan, "run", state.pages, dirty)
     for place, head in enumerate(state.bins):
         run = int(head)
@@ -236,10 +234,7 @@ def slabs_ahead(state: State, plan: Plan) -> int:
 
 def committed_pages(state: State, plan: Plan) -> int:
     """Return the committed pages of the run span, if none went back: up to a huge page's or a batch's end."""
-    if state.top > huge_runs_from(state):
-        return huge_end(state.top)
-    step = commit_step(plan) // PAGE
-    return -(-state.top // step) * step
+    return int(plain(committed_end, plan.page_bytes)(state, state.top))
 
 
 def _check_committed(state: State, plan: Plan, given_back: int) -> None:
@@ -252,8 +247,8 @@ def _check_committed(state: State, plan: Plan, given_back: int) -> None:
     slabs += slabs_ahead(state, plan)
     pages = committed_pages(state, plan) - given_back
     live = [(int(handle), int(asked)) for handle, asked in state.blocks if handle >= HUGE_CODE]
-    huge = sum(large_bytes(state, handle, asked) for handle, asked in live)
-    equal("committed", state.committed, slabs + (pages + state.kept_pages) * PAGE + huge)
+    huge = sum(plain(large_bytes, plan.page_bytes)(state, handle, asked) for handle, asked in live)
+    equal("committed", state.committed, slabs + (pages + state.kept_pages) * plan.page_bytes + huge)
     waiting = state.kept[: state.kept_mappings]["pages"]
     equal("pages of mappings that wait", int(waiting.sum()), state.kept_pages)
     equal("committed <= committed_peak", state.committed <= state.committed_peak, True)

@@ -7,7 +7,6 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, Records
-from heapsmith.model.constants import PAGE
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.check import committed_pages, slabs_ahead
 from heapsmith.model.heap.simulator import Simulator
@@ -96,10 +95,11 @@ def _live(state: State) -> dict[str, int]:
     blocks = blocks[blocks["handle"] >= RUN_CODE]
     count = np.bincount(small["handle"] & layout.CLASS_MASK, minlength=len(state.classes))
     runs = blocks[blocks["handle"] < HUGE_CODE]
-    run_bytes = state.pages["run"][runs["handle"] - RUN_CODE] * PAGE
+    page = int(state.page_bytes)
+    run_bytes = state.pages["run"][runs["handle"] - RUN_CODE] * page
     huge = blocks[blocks["handle"] >= HUGE_CODE]
     least = np.where((huge["asked"] == 0) & (state.live_map == 1), 0, 1)
-    huge_bytes = np.maximum(least, -(-huge["asked"] // PAGE)) * PAGE
+    huge_bytes = np.maximum(least, -(-huge["asked"] // page)) * page
     asked = [int(part["asked"].sum()) for part in (small, runs, huge)]
     usable, strides = int(count @ state.classes["usable"]), int(count @ state.classes["stride"])
     run_tails = len(runs) * state.tail_bytes
@@ -173,8 +173,8 @@ def _large(state: State, plan: Plan) -> dict[str, int]:
     return {
         "run_caches": plan.design.row("run_cache_bytes").held_bytes(state),
         "free_runs": int(state.aged_run_bytes),
-        "pages_ahead": (committed_pages(state, plan) - int(state.top)) * PAGE,
-        "huge_cache": int(state.kept_pages) * PAGE,
+        "pages_ahead": (committed_pages(state, plan) - int(state.top)) * plan.page_bytes,
+        "huge_cache": int(state.kept_pages) * plan.page_bytes,
     }
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from heapsmith.model import policy
 from heapsmith.model.compile import kernel
 from heapsmith.model.compile.kernel import Bytes, Ints, Numbers, Records
-from heapsmith.model.constants import PAGE, USED_UP
+from heapsmith.model.constants import USED_UP
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap import arrays, check, records
@@ -26,6 +26,7 @@ from heapsmith.model.heap.events import (
 )
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.listener import Listener
+from heapsmith.model.memory.page_size import page_constants
 from heapsmith.model.parts import counters
 from heapsmith.model.parts.charge import CHARGE
 from heapsmith.model.parts.committed import time_since
@@ -165,6 +166,9 @@ class Simulator:
         meter: Meter | None = None,
     ) -> None:
         self.plan = plan
+        if listener and listener.hardware.page_bytes != plan.page_bytes:
+            of = f"has pages of {listener.hardware.page_bytes} bytes, not of {plan.page_bytes}"
+            raise BadInput(f"machine {listener.hardware.name}: {of}")
         self.listener = listener
         self.kernel_ns = 0
         self._cores = listener.hardware.cores if listener else cores
@@ -180,7 +184,7 @@ class Simulator:
         self._group_of: Bytes = np.zeros(1, np.uint8)
         self._per_event = arrays.slabs_per_event(plan), arrays.pages_per_event(plan)
         self.state = arrays.fresh_state(plan, application)
-        constants = listener.constants() if listener else {}
+        constants = (listener.constants() if listener else {}) | page_constants(plan.page_bytes)
         self._run: Any = _loop(compiled, rare or meter is not None or has_rare_choices(plan), constants)
         if meter:
             self._charge_by(meter)
@@ -234,7 +238,7 @@ class Simulator:
             passed, self._until = (first - self._until if self.state.events else 0), last
             self.state.time_shift = max(0, (last - first).bit_length() + MOST_PAGES.bit_length() - 62)
             self._elapsed += passed
-            self._committed_sum += int(self.state.committed) // PAGE * passed
+            self._committed_sum += int(self.state.committed) // self.plan.page_bytes * passed
             if self.listener:
                 self.listener.elapse(passed)
 
@@ -244,7 +248,8 @@ class Simulator:
         if events:
             passed = time_since(self.state, events - 1 + int(self.state.timeless))
             self._elapsed += passed << shift
-            self._committed_sum += int(self.state.committed) // PAGE * passed - int(self.state.committed_sum) << shift
+            pages = int(self.state.committed) // self.plan.page_bytes
+            self._committed_sum += pages * passed - int(self.state.committed_sum) << shift
         self.state.committed_sum = 0
         if self.listener:
             self.listener.settle(shift)
@@ -299,10 +304,10 @@ class Simulator:
             state.live_bytes,
             state.live_block_bytes,
             state.failed_runs,
-            state.top * PAGE,
+            state.top * self.plan.page_bytes,
             _peak(*(getattr(state, field) for field in records.PEAKS[0])),
             _peak(*(getattr(state, field) for field in records.PEAKS[1])),
-            PAGE * self._committed_sum / self._elapsed if self._elapsed else float(state.committed),
+            self.plan.page_bytes * self._committed_sum / self._elapsed if self._elapsed else float(state.committed),
             state.timeline[: state.samples].tolist(),
             {name: getattr(state, name) for name in counters.WORK},
         )

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import msgspec
 
+from heapsmith.model.constants import PAGE, PAGE_SIZES
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.memory.numa_nodes import SYSTEM as NODES
 from heapsmith.model.memory.numa_nodes import numbers_in, system_nodes, why_no_nodes
@@ -55,7 +56,7 @@ class TlbLevel(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Tlb(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The data TLB of a core."""
 
-    small: Annotated[TlbLevel, _doc("first level, pages of 4 KiB")] = TlbLevel(96, 6)
+    small: Annotated[TlbLevel, _doc("first level, pages of page_bytes")] = TlbLevel(96, 6)
     huge: Annotated[TlbLevel, _doc("first level, pages of 2 MiB")] = TlbLevel(32, 4)
     second: Annotated[TlbLevel, _doc("second level, pages of both sizes")] = TlbLevel(2048, 16)
 
@@ -68,6 +69,7 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     llc: Annotated[Level, _doc("last-level cache, shared by all cores")]
     l2: Annotated[Level | None, _doc("second-level cache of a core, if it has one")] = None
     line_bytes: Annotated[int, _doc("a power of two, 16 to 4096")] = 64
+    page_bytes: Annotated[int, _doc("pages of the system: 4096, 16384 or 65536")] = PAGE
     cores: Annotated[int, _doc("number of cores, 1 to 62; threads are dealt to them in turn")] = 32
     nodes: Annotated[
         tuple[str, ...], _doc("processors of each node of memory, as 0-7,16-23; empty: one node has them all")
@@ -92,11 +94,17 @@ class Hardware(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         """Return why this is no valid machine, with the field's path, or None."""
         if not _is_power(self.line_bytes) or not 16 <= self.line_bytes <= 4096:
             return f"line_bytes: {self.line_bytes}; expected a power of two, 16 to 4096"
+        if self.page_bytes not in PAGE_SIZES:
+            return f"page_bytes: {self.page_bytes}; expected 4096, 16384 or 65536"
         if not 1 <= self.cores <= MAX_CORES:
             return f"cores: {self.cores}; expected 1 to {MAX_CORES}"
         if reason := why_no_nodes(self.nodes, self.cores):
             return f"nodes: {reason}"
         return self._why_not_caches() or self._why_not_tlbs() or self._why_not_numbers()
+
+    def other_pages(self) -> int | None:
+        """Return the length of its pages if it is not that of x86-64's."""
+        return None if self.page_bytes == PAGE else self.page_bytes
 
     def costs_alone(self) -> dict[str, float]:
         """Return the costs of an operation by itself: one that no other overlaps."""

@@ -1,6 +1,7 @@
 """The listener: creates, grows and reads the array that the kernels of touches.py fill."""
 
 import functools
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -8,16 +9,21 @@ import numpy as np
 from heapsmith.model.compile import kernel
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.compile.vectors import FEW
-from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import branches, cache, cold_paths, distances, resident
 from heapsmith.model.memory import listener_words as words
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.lru_sets import row_of
+from heapsmith.model.memory.page_size import page_constants
 from heapsmith.model.memory.touches import CACHES, DISTANCES, LOG
 
 LOG_ENTRIES = 1 << 16
 
 _compiled = functools.cache(kernel.compiled)
+
+
+def _for_pages(entry: Any, page_bytes: int) -> Any:
+    """Return the compiled twin of a kernel for pages of this length."""
+    return _compiled(entry, **kernel.used(entry, page_constants(page_bytes)))
 
 
 class Touches(msgspec.Struct, frozen=True):
@@ -81,7 +87,7 @@ class Listener:
     def constants(self) -> dict[str, int]:
         """Return the constants of the kernels that take the array."""
         wide = self.sink == CACHES and max(level.ways for level in self.hardware.levels()) > FEW
-        return {"SINK": self.sink, "WIDE": int(wide)}
+        return {"SINK": self.sink, "WIDE": int(wide)} | page_constants(self.hardware.page_bytes)
 
     def counts(self) -> Touches:
         """Return all counts of sink CACHES."""
@@ -93,7 +99,7 @@ class Listener:
         """Let time pass behind the last event, in nanoseconds."""
         if self.sink == CACHES:
             self._elapsed += passed
-            self._resident_sum += int(self.array[words.RESIDENT_BYTES]) // PAGE * passed
+            self._resident_sum += int(self.array[words.RESIDENT_BYTES]) // self.hardware.page_bytes * passed
 
     def settle(self, shift: int = 0) -> None:
         """Empty the words that sum time, and resident pages by time, in units of 2^shift ns, before they overflow."""
@@ -103,16 +109,19 @@ class Listener:
 
     def _resident_average(self) -> float:
         self.settle()
-        return PAGE * self._resident_sum / self._elapsed if self._elapsed else float(self.array[words.RESIDENT_BYTES])
+        if not self._elapsed:
+            return float(self.array[words.RESIDENT_BYTES])
+        return self.hardware.page_bytes * self._resident_sum / self._elapsed
 
     def resident_between(self, begin: int, end: int) -> int:
         """Return the resident bytes of the whole pages in [begin, end), of sink CACHES."""
-        return int(_compiled(resident.resident_between)(self.array, begin // PAGE, end // PAGE))
+        page = self.hardware.page_bytes
+        return int(_for_pages(resident.resident_between, page)(self.array, begin // page, end // page))
 
     def resident_each(self, begin: Ints, size: Ints) -> Ints:
         """Return the resident bytes of the whole pages in [begin, begin + size) for each of many, of sink CACHES."""
-        found = np.zeros(len(begin), np.int64)
-        _compiled(resident.resident_each)(self.array, begin // PAGE, (begin + size) // PAGE, found)
+        found, page = np.zeros(len(begin), np.int64), self.hardware.page_bytes
+        _for_pages(resident.resident_each, page)(self.array, begin // page, (begin + size) // page, found)
         return found
 
     def log(self) -> list[tuple[int, int]]:

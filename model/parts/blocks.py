@@ -1,7 +1,7 @@
 """Blocks: which class serves a size, and what a handle tells of its block; docs/machine.md 1 and 2."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import LEAST_PAGE, PAGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE, block_at
 from heapsmith.model.memory.state import State
@@ -15,7 +15,7 @@ def class_for(state: State, size: int, align: int) -> int:
         return -1
     cls = int(state.lookup[(size + state.bias + state.grain - 1) >> state.grain_shift])
     if align > state.grain:
-        if align > PAGE:
+        if align > LEAST_PAGE:
             return -1
         bias = state.bias
         least = ((size + bias + align - 1) & -align) - bias

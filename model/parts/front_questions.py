@@ -112,7 +112,7 @@ def size_lines(state: State, size: int) -> None:
     raise NotImplementedError
 
 
-# Learner, rounding, counting: what a front may hold, borrow and count.
+# Learner, opening, rounding, counting: what a front may hold, borrow and count.
 
 
 @question("learner", "capacity", hit=True)
@@ -125,6 +125,18 @@ def capacity_of(state: State, front: int, cls: int) -> int:
 def capacity_lines(state: State, front: int, cls: int) -> None:
     """Touch the capacity of level 0."""
     touch(state.listener, class_at(cls) + CLASS_CAPACITY, 0)
+
+
+@question("opening", "is_closed")
+def is_closed(state: State, front: int, cls: int) -> bool:
+    """Return whether the front keeps no block yet: a free goes to the store."""
+    return False
+
+
+@question("opening", "stays_closed")
+def stays_closed(state: State, front: int, cls: int) -> bool:
+    """Count a miss of a front; return whether it keeps no block yet, so that the miss brings one."""
+    return False
 
 
 @question("rounding", "lends")

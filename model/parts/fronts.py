@@ -31,6 +31,7 @@ from heapsmith.model.parts.front_questions import (
     look_lines,
     opens,
     stays,
+    stays_closed,
 )
 from heapsmith.model.parts.lines import alloc_lines, free_lines
 from heapsmith.model.parts.moments import (
@@ -91,27 +92,58 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
     block = front_promote(state, front, cls)
     if block >= 0:
         return block
-    taken = take_batch(state, heap, cls)
-    borrowed = 0
-    if taken == 0:
-        borrowed = lends(state, heap, cls)
-        taken = borrowed
-    if taken == 0:
-        if lacks(state, heap, cls):
-            drain_remote(state, heap, -2 - cls)
-        taken = take(state, heap, cls)
-    if taken == 0:
-        any_class(state)
-        state.failed_refills += 1
-        return NO_BLOCK
-    if borrowed == 0:
-        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL, 1)
-        touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL + layout.WORD, 1)
-    front_fill_lines(state, front, cls, taken)
-    front_fill(state, front, cls, 1, taken)
+    if stays_closed(state, front, cls):
+        if taken_or_lent(state, heap, cls, 1) == 0:
+            return NO_BLOCK
+    else:
+        taken = take_batch(state, heap, cls)
+        if taken > 0:
+            refill_count_lines(state, heap, cls)
+        else:
+            taken = taken_or_lent(state, heap, cls, int(state.classes[cls]["refill_batch"]))
+        if taken == 0:
+            return NO_BLOCK
+        front_fill_lines(state, front, cls, taken)
+        front_fill(state, front, cls, 1, taken)
     block = int(state.moved[0])
     front_missed(state, heap, cls)
     return block
+
+
+@kernel
+def taken_or_lent(state: State, heap: int, cls: int, want: int) -> int:
+    """Bring a block that another front lends, or `want` of the store, to `moved`; return how many (0: full span)."""
+    taken = lends(state, heap, cls)
+    if taken > 0:
+        return taken
+    if lacks(state, heap, cls):
+        drain_remote(state, heap, -2 - cls)
+    taken = take(state, heap, cls, want)
+    if taken > 0:
+        refill_count_lines(state, heap, cls)
+    else:
+        any_class(state)
+        state.failed_refills += 1
+    return taken
+
+
+@kernel
+def refill_count_lines(state: State, heap: int, cls: int) -> None:
+    """Touch the two counts of a refill."""
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL, 1)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_REFILL + layout.WORD, 1)
+
+
+@kernel
+def give_alone(state: State, heap: int, cls: int, block: int) -> int:
+    """Give a block to the store for a front that keeps none; return 1."""
+    takes(state.listener, FLUSH)
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)
+    state.classes[cls]["direct"] += 1
+    state.moved[0] = block
+    lock_whole(state)
+    give_batch(state, heap, state.moved, 0, 1)
+    return 1
 
 
 @hit_path
@@ -160,7 +192,11 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     """Free a block into the heap's front; return how many a flush gave to transfer cache or store."""
     cls = block & layout.CLASS_MASK
     front = heap * state.class_count + cls
-    free_lines(state, heap, front, cls, block)
+    closed = free_lines(state, heap, front, cls, block)
+    if closed:
+        if state.classes[cls]["by_row"] == 0:
+            branch(state.listener, FREE_SERVED, 0)
+        return give_alone(state, heap, cls, block)
     flushed = front_push(state, front, cls, block)
     if state.classes[cls]["by_row"] == 0:
         branch(state.listener, FREE_SERVED, int(flushed == 0))

@@ -50,7 +50,7 @@ def allocate_huge(state: State, pages: int) -> int:
     ordinal = state.huge_map
     state.huge_map = ordinal + 1
     commit_huge(state, pages)
-    state.memory_calls += state.live_map
+    state.memory_calls += state.live_map * int(pages > 0)  # a block of no pages has nothing to open between its guards
     advise_huge(state, HUGE_CODE + ordinal, pages)
     return ordinal
 
@@ -122,9 +122,9 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
     state.clean = 0
     first = cached_run(state, heap, pages) if heap >= 0 else NO_RUN
     if first < 0:
-        first = allocate_run(state, pages)
+        first = allocate_run(state, heap, pages)
     if first >= 0:
-        large_tail_lines(state, layout.RUNS + first * PAGE, pages, size, 1)
+        large_tail_lines(state, layout.RUNS + first * PAGE, int(state.pages[first]["run"]), size, 1)
         return RUN_CODE + first
     if size > state.small_limit:
         return huge_block(state, size, 1)

@@ -1,7 +1,7 @@
 """The cache lines and branches of malloc and free on their way to a front; fronts have their own."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import LEAST_PAGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.branches import (
     ALIGNED_CLASSES,
@@ -20,6 +20,7 @@ from heapsmith.model.parts.front_questions import (
     front_overflow_lines,
     front_pop_lines,
     front_push_lines,
+    is_closed,
     size_lines,
 )
 from heapsmith.model.parts.stacks import open_lines, row_pop_lines, stack_push_lines
@@ -60,28 +61,32 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 
 
 @hit_path
-def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> None:
+def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> bool:
     """Touch what a free into a front touches, and an overflow before the store takes its blocks.
 
-    Follow its branches too.
+    Follow its branches too. Return whether the front keeps no block yet.
     """
     capacity = capacity_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
     held = int(state.fronts[front]["held"]) if capacity > 0 else 0
     serves = held < capacity and state.fronts[front]["closed_at"] == 0
+    closed = capacity > 0 and not serves and is_closed(state, front, cls)
     if state.by_row == 1:
-        stack_push_lines(state, front, held, capacity)
+        stack_push_lines(state, front, held, held if closed else capacity)
         branch(state.listener, FREE_BY_ROW, int(serves))
         if serves:
-            return
+            return False
     if state.by_table == 1:
         branch(state.listener, CLASS_OF_FREE, cls)
         touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
     if capacity > 0 and not serves:
         touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        if closed:
+            return True
         open_lines(state, front, cls)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
         front_overflow_lines(state, heap, front, cls)
+    return False
 
 
 @kernel
@@ -92,7 +97,7 @@ def aligned_lines(state: State, cls: int, size: int, align: int) -> int:
     """
     bias = state.bias
     least = ((size + bias + align - 1) & -align) - bias
-    if least > state.small_limit or align > PAGE or (size == 0 and state.live_map == 1):
+    if least > state.small_limit or align > LEAST_PAGE or (size == 0 and state.live_map == 1):
         return size
     size_lines(state, least)
     last = cls if cls >= 0 else state.size_classes - 1

@@ -26,6 +26,7 @@ from heapsmith.model.parts.slab_questions import (
     release_goes,
     release_grown,
     run_stamp,
+    spills_run,
     stamp_run,
 )
 
@@ -224,11 +225,29 @@ def grow_run(state: State, first: int, end: int) -> bool:
 
 
 @kernel
-def allocate_run(state: State, pages: int) -> int:
-    """Return the first page of a run of `pages`; NO_RUN if the run span is full."""
+def find_or_spill(state: State, heap: int, pages: int) -> int:
+    """Return a free run for `pages`, or NO_RUN; before that the cache of the heap (-1: none) has no run any more."""
+    first = find_run(state, pages)
+    if first < 0 and heap >= 0 and spills_runs(state, heap):
+        first = find_run(state, pages)
+    return first
+
+
+@kernel
+def spills_runs(state: State, heap: int) -> bool:
+    """Free all runs of the heap's cache; return whether there were any."""
+    spills = False
+    while spills_run(state, heap):
+        spills = True
+    return spills
+
+
+@kernel
+def allocate_run(state: State, heap: int, pages: int) -> int:
+    """Return the first page of a run of `pages` for a thread of `heap` (-1: none); NO_RUN if the run span is full."""
     touch(state.listener, layout.LARGE_LOCK, 1)
     state.locks_run_take += 1
-    first = find_run(state, pages)
+    first = find_or_spill(state, heap, pages)
     reused = first >= 0
     if reused:
         split_run(state, first, pages)

@@ -69,7 +69,7 @@ def is_short(state: State) -> bool:
 
 @question("run_cache_bytes", "cached_run")
 def cached_run(state: State, heap: int, pages: int) -> int:
-    """Take a run of exactly `pages` pages out of the heap's cache; -1 if there is none."""
+    """Take a run of `pages` pages, or a few more, out of the heap's cache; -1: none, and it has its share."""
     return -1
 
 

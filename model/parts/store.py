@@ -35,8 +35,8 @@ from heapsmith.model.parts.slabs import acquire, retire
 
 
 @kernel
-def take(state: State, heap: int, cls: int) -> int:
-    """Take a refill from the heap's store into `moved`; return how many (fewer: full span).
+def take(state: State, heap: int, cls: int, want: int) -> int:
+    """Take a refill of `want` blocks from the heap's store into `moved`; return how many (fewer: full span).
 
     A front that has fresh blocks one behind the other gets them instead, where the slab has no freed block that serves.
     """
@@ -45,7 +45,7 @@ def take(state: State, heap: int, cls: int) -> int:
     lock_store(state, store_of(state, heap, cls))
     locks = uncounted(state)
     state.stage = OWN
-    taken = take_blocks(state, heap, cls, int(state.classes[cls]["refill_batch"]), most)
+    taken = take_blocks(state, heap, cls, want, most)
     count_take(state, locks)
     state.classes[cls]["refill"] += 1
     state.classes[cls]["refilled"] += taken

@@ -41,6 +41,7 @@ import importlib
 from collections.abc import Iterable, Mapping
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 from heapsmith.model.compile.dispatch import bind, is_rare
 from heapsmith.model.policy import (
@@ -60,6 +61,7 @@ from heapsmith.model.policy import (
     huge_cache,
     learner,
     lookup,
+    opening,
     ownership,
     pool,
     populate,
@@ -96,6 +98,7 @@ TABLES: dict[str, Table] = {
     "freed_blocks": freed_blocks.ROWS,
     "counting": counting.ROWS,
     "learner": learner.ROWS,
+    "opening": opening.ROWS,
     "huge_cache": huge_cache.ROWS,
     "slab_record": slab_record.ROWS,
     "pool": pool.ROWS,
@@ -194,13 +197,17 @@ def default(field: str) -> ModuleType:
     return next(row for row in TABLES[field] if getattr(row, "DEFAULT", False))
 
 
-UNSTATED: dict[str, str] = {field: default(field).NAME for field in TABLES if hasattr(default(field), "OFF")}
-"""By field, the name of the row that a design has without stating it."""
+UNSTATED: dict[str, tuple[Any, ...]] = {
+    field: (row.NAME, *([row.Params()] if hasattr(row, "Params") else []))
+    for field, row in ((field, default(field)) for field in TABLES)
+    if hasattr(row, "OFF")
+}
+"""By field, the row that a design has without stating it: its name, and its numbers where it has some."""
 
 
 def is_off(field: str, value: object) -> bool:
     """Say whether the value is WITHOUT, or the name of the row that a design has without stating it."""
-    return field in UNSTATED and value in (WITHOUT, UNSTATED[field])
+    return field in UNSTATED and value in (WITHOUT, *UNSTATED[field])
 
 
 def _fields(array: str) -> dict[str, int]:

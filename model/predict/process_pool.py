@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
+from multiprocessing.process import BaseProcess
 from typing import Any, Literal, TypeVar
 
 from heapsmith.model.errors import Missing
@@ -24,7 +25,7 @@ class Pool:
     def __init__(
         self, count: int, method: Literal["fork", "spawn"], begin: Callable[..., None] | None = None, *given: Any
     ) -> None:
-        self._others = set(multiprocessing.active_children())
+        self._own: set[BaseProcess] = set()
         context = multiprocessing.get_context(method)
         self._pool = ProcessPoolExecutor(count, context, _begin, (begin, given))
         self._closed = False
@@ -55,16 +56,18 @@ class Pool:
         if self._closed:
             return
         self._closed = True
-        for process in set(multiprocessing.active_children()) - self._others:
+        for process in self._own:
             process.terminate()
         self._pool.shutdown(cancel_futures=True)
 
     def _submitted(self, function: Callable[..., Found], tasks: Iterable[tuple[Any, ...]]) -> list[Future[Found]]:
         """Submit all tasks. Processes begin here: no interrupt may meet one that does not ignore it yet."""
         before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+        others = set(multiprocessing.active_children())
         try:
             return [self._pool.submit(function, *task) for task in tasks]
         finally:
+            self._own |= set(multiprocessing.active_children()) - others
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 

@@ -7,7 +7,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from heapsmith.model.design.design import Design, ask_sites
-from heapsmith.model.design.plan import Plan, make_plan
+from heapsmith.model.design.fitted import plan_for
+from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.simulator import Counters, Simulator, Statistics, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM, Application
 from heapsmith.model.memory.hardware import Hardware
@@ -98,16 +99,17 @@ def simulate(
     *,
     hardware: Hardware | None = None,
     application: Application = PROGRAM,
+    page_bytes: int | None = None,
     progress: Progress | None = None,
     stage: str = "simulating",
 ) -> SimulationTable:
     """Feed the trace to every design by chunks; memory does not grow with the trace's length.
 
     `hardware`: also simulate its caches, TLBs and pages for the touches of heap and `application`,
-    and price them if the hardware has costs. `progress` is called after each chunk, with `stage`.
-    Raises BadInput if the trace is damaged.
+    and price them if the hardware has costs. `page_bytes`: as of `plan_for`.
+    `progress` is called after each chunk, with `stage`. Raises BadInput if the trace is damaged.
     """
-    plans = [make_plan(design) for design in designs]
+    plans = [plan_for(design, page_bytes) for design in designs]
     rare = any(map(has_rare_choices, plans))
     simulators = [warmed_up(plan, hardware, application, rare) for plan in plans]
     with TraceReader(trace, sited=ask_sites(designs)) as reader:

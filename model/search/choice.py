@@ -34,6 +34,10 @@ SLACK = 1.01
 TIME_SLACK, RUN_SLACK = 1.05, 0.002
 """The time may be up to TIME_SLACK where the difference is at most this part of the program's run."""
 
+FAVOURED_SLACK = 1.05
+"""The most of what a favour does not want, in parts of the base's without a limit: bytes for `time`, time for `memory`.
+"""
+
 WORST = 1.2
 """Ratios from here on are of no interest: the corner from which volumes are measured."""
 
@@ -56,18 +60,21 @@ class Limits(msgspec.Struct, frozen=True):
     p999_ns: float | None = None
     follows_p999: bool = False
 
-    def ratios(self, base: Sequence[Outcome], weights: Sequence[float]) -> Floats:
-        """Return the largest allowed mean ratio of each of OBJECTIVES, with SLACK where there is no limit.
+    def ratios(self, base: Sequence[Outcome], weights: Sequence[float], favour: Favour = "balanced") -> Floats:
+        """Return the largest allowed mean ratio of each of OBJECTIVES, with slack where there is no limit.
 
         Bytes bound each trace (`allow_bytes`); no mean is larger than that of the bounds. A limit of the
         peak that is above the slack is the average's too.
         """
-        time = self.time if self.time is not None else _time_slack(base, weights)
-        peak = self.rss if self.rss is not None else SLACK
+        slack = FAVOURED_SLACK if favour == "time" else SLACK
+        time = self.time
+        if time is None:
+            time = max(_time_slack(base, weights), FAVOURED_SLACK if favour == "memory" else SLACK)
+        peak = self.rss if self.rss is not None else slack
         if self.rss_bytes is not None:
             bounds = [ratios([0.0, self.rss_bytes], [0.0, one.figures()[1]]) for one in base]
             peak = float(combined(bounds, weights)[1])
-        return np.array([time, peak, max(SLACK, peak), np.inf])
+        return np.array([time, peak, max(slack, peak), np.inf])
 
     def allow_bytes(self, outcomes: Sequence[Outcome]) -> bool:
         """Say whether the bytes at the peak of each trace are within `rss_bytes`."""
@@ -133,6 +140,17 @@ def weights_of(favour: Favour, base: Sequence[Outcome], weights: Sequence[float]
         parts = [1.0 if share is None else min(1.0, share / IN_FULL) for share in shares]
         found[0] *= np.average(parts, weights=weights)
     return np.asarray(found / found.sum())
+
+
+def wanted(favour: Favour, outcomes: Sequence[Outcome], base: Sequence[Outcome], weights: Sequence[float]) -> float:
+    """Return what a favour wants least of, in parts of the base's: time, or peak and average bytes together; else 0."""
+    if favour == "balanced":
+        return 0.0
+    rows = [(one.predicted(), known.predicted()) for one, known in zip(outcomes, base, strict=True)]
+    parts = [sum(one[1:3]) / max(1.0, sum(known[1:3])) for one, known in rows]
+    if favour == "time":
+        parts = [one[0] / max(1e-9, known[0]) for one, known in rows]
+    return float(np.average(parts, weights=weights))
 
 
 def scores(points: Floats, weights: Floats) -> Floats:

@@ -164,7 +164,7 @@ def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> I
     best = found
 
     def is_good(one: Known) -> bool:
-        return judge.allowed(one) and may_replace(one, best, judge)
+        return may_replace(one, best, judge) and judge.allowed(one)
 
     for turn in range(ROUNDS):
         weighed = Weighed([], [])

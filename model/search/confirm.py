@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
@@ -139,8 +140,8 @@ def _finalists(found: Known, explorer: Explorer) -> dict[str, tuple[str, Known]]
     for fields, other in put_back(found.design, explorer.base):
         if without := explorer.known.get(other.hash()):
             named.setdefault(other.hash(), (f"without {' and '.join(fields)}", without))
-    front = sorted((one for one in explorer.front() if explorer.allowed(one)), key=explorer.score)
-    for number, one in enumerate(front, 1):
+    front = filter(explorer.allowed, sorted(explorer.front(), key=explorer.score))
+    for number, one in enumerate(islice(front, FINALISTS), 1):
         named.setdefault(one.design.hash(), (f"number {number} of the front", one))
     return named
 

@@ -1,11 +1,13 @@
 """Evaluation: designs to ratios of the objectives to the base, by workers, each design once."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 import msgspec
 
 from heapsmith.model.design.design import Design
+from heapsmith.model.files import JSON_FAULTS
 from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search.outcome import Glance, Outcome, combined, ratios
@@ -55,6 +57,19 @@ class Evaluator:
         """Return the ledgers of each design, which must have been priced, on each trace."""
         return self._all(designs, "bytes", stage)
 
+    def earlier(self, *, timed: bool) -> Iterator[Design]:
+        """Yield the designs that earlier searches priced on each trace; timed: and whose p99.9 they know.
+
+        Only a search that resumes knows of them.
+        """
+        needed = ["outcomes", "designs", *(["p999_ns"] if timed else [])]
+        held = [getattr(store.held, name) for store in self._stores for name in needed]
+        for name, coded in self._stores[0].held.designs.items():
+            with suppress(*JSON_FAULTS):
+                if all(name in one for one in held):
+                    design = msgspec.json.decode(coded, type=Design)
+                    yield msgspec.structs.replace(design, name=self.base.name, about="")
+
     def ratios(self, outcomes: Sequence[Outcome | Glance], base: Sequence[Outcome | Glance]) -> Floats:
         """Return the ratios of OBJECTIVES on all traces together."""
         rows = [ratios(_figures(one), _figures(known)) for one, known in zip(outcomes, base, strict=True)]
@@ -81,6 +96,9 @@ class Evaluator:
         # Each result counts at once: an interrupt loses none that is there.
         for done, ((name, number), result) in enumerate(zip(tasks, results, strict=True), 1):
             held[number][name] = result
+            if kind == "outcome":
+                coded = msgspec.Raw(msgspec.json.encode(tasks[name, number].design))
+                self._stores[number].held.designs[name] = coded
             setattr(self.spent, _SPENT[kind], getattr(self.spent, _SPENT[kind]) + 1)
             if self._progress:
                 self._progress(stage, done, len(tasks))

@@ -1,20 +1,32 @@
 """The search over policies: single choices away from the front's designs, guessed first, then priced."""
 
 import random
-import time
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
-from typing import NamedTuple
 
 import numpy as np
 
 from heapsmith.model.design.design import Design
-from heapsmith.model.search.choice import NO_LIMITS, ROUNDING, WORST, Favour, Limits, chosen, scores, weights_of
+from heapsmith.model.search.choice import (
+    NO_LIMITS,
+    ROUNDING,
+    WEIGHTS,
+    WORST,
+    Favour,
+    Limits,
+    chosen,
+    scores,
+    wanted,
+    weights_of,
+)
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
+from heapsmith.model.search.known import Budget as Budget
+from heapsmith.model.search.known import Known as Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
+from heapsmith.model.search.picks import FAVOURITES, TURNS, picked
 from heapsmith.model.search.space import (
     crossed,
     drawn,
@@ -35,11 +47,6 @@ get fewer, so that the first prices come soon.
 """
 LOOKED_EVENTS = 96_000_000
 """The most events of these looks together."""
-
-FAVOURITES, PLAIN = 2, 5
-"""Of these, the first have the best guessed score, those up to PLAIN add most volume by the guess, and
-the others add most if the guess is wrong in their favour.
-"""
 
 HOPE = 1.5
 """By how many standard deviations."""
@@ -62,33 +69,13 @@ APART = 8
 """Of this many simulations, one is of a design with which threads share fewer lines, to begin with."""
 
 
-class Known(NamedTuple):
-    """A design that has been priced: its outcome on each trace, and its ratios to the base."""
-
-    design: Design
-    outcomes: list[Outcome]
-    ratios: Floats
-
-
-class Budget(NamedTuple):
-    """When the search ends: at this time, or after this number of simulations, whichever is given."""
-
-    until: float | None
-    simulations: int | None
-
-    def left(self, spent: int, batch: int) -> int:
-        """Return how many simulations are left, at most `batch`."""
-        if self.until is not None and time.monotonic() >= self.until:
-            return 0
-        return batch if self.simulations is None else max(0, min(batch, self.simulations - spent))
-
-
 class Explorer:
     """The designs of a search.
 
     known: those that were priced, by hash; the base is the first. p999_ns: of all known designs
-    on each trace, where p99.9 is an objective of the front. weights: those of the score. limits: the
-    largest ratios that the choice may have. reference: the ratios from which volumes are measured. batch: designs that
+    on each trace, where p99.9 is an objective of the front. favour: by whose weights and limits (the largest
+    ratios that the choice may have) designs are judged; what is priced does not depend on it. allows: further
+    judges of what is allowed. reference: the ratios from which volumes are measured. batch: designs that
     are priced together. operations: of all traces. timed: further traces, which the search does not
     see, have time stamps.
     """
@@ -105,9 +92,10 @@ class Explorer:
         batch: int = BATCH,
         asked: Limits = NO_LIMITS,
     ) -> None:
-        self._evaluator, self._exact, self._asked, self.batch = evaluator, exact, asked, batch
+        self._evaluator, self._exact, self.asked, self.batch = evaluator, exact, asked, batch
         self._draw = random.Random(seed)
         self.known: dict[str, Known] = {}
+        self._given = 0  # of them, those that earlier searches priced
         self.p999_ns: dict[str, list[float]] = {}
         self._waiting: dict[str, Design] = {}  # looked at, not priced
         self._glances: dict[str, Floats] = {}
@@ -126,10 +114,46 @@ class Explorer:
         self._base_glance = evaluator.glanced([self.base], "the base")[0]
         self._base_outcomes = evaluator.priced([self.base], "the base")[0]
         self._take([self.base], [self._base_outcomes], "the base")
-        self.weights = weights_of(favour, self._base_outcomes, [source.weight for source in self.sources])
+        self.favour, self._turn = favour, 0
+        self.allows: list[Callable[[Known], bool]] = []
+        self._of_trace = [source.weight for source in self.sources]
+        self._weights = {one: weights_of(one, self._base_outcomes, self._of_trace) for one in WEIGHTS}
         self._screen([self.base])
         self.reference = np.full(len(OBJECTIVES), WORST)
-        self.limits = np.full(len(OBJECTIVES), np.inf)
+        self._most = {one: np.full(len(OBJECTIVES), np.inf) for one in WEIGHTS}
+
+    @property
+    def weights(self) -> Floats:
+        """The weights of the score."""
+        return self._weights[self.favour]
+
+    @property
+    def limits(self) -> Floats:
+        """The largest ratios that the choice may have."""
+        return self._most[self.favour]
+
+    def limit(self, most: Floats | None = None) -> None:
+        """Set the limits: those that were asked for, by favour, or the same for all."""
+        asked, base = self.asked, self._base_outcomes
+        self._most = {
+            one: asked.ratios(base, self._of_trace, one) if most is None else np.asarray(most) for one in WEIGHTS
+        }
+
+    def no_more_than(self, found: Known, favour: Favour) -> Callable[[Known], bool]:
+        """Return what allows designs that take no more of what this favour wants least of."""
+
+        def of(one: Known) -> float:
+            return wanted(favour, one.outcomes, self._base_outcomes, self._of_trace)
+
+        most = of(found) + ROUNDING
+        return lambda one: of(one) <= most
+
+    def take_up(self, earlier: Iterable[Design], max_classes: int) -> None:
+        """Know the designs that earlier searches priced, where this one may answer with them; no budget counts them."""
+        designs = [one for one in earlier if self._usable(one) and self._starts.reach(one, max_classes)]
+        before = len(self.known)
+        self.price(designs, "earlier searches")
+        self._given = len(self.known) - before
 
     def search(self, budget: Budget) -> None:
         """Look for better designs until the budget is spent or nothing better is to be expected."""
@@ -138,13 +162,13 @@ class Explorer:
         bench = self._evaluator.bench
         apart = list(filter(self._usable, self._starts.threads_apart(bench)))
         share = self.batch if budget.simulations is None else min(self.batch, budget.simulations // APART)
-        if apart := apart[: budget.left(len(self.known), share)]:
+        if apart := apart[: budget.left(self.met(), share)]:
             self._screen(apart)
             self.price(apart, "threads apart")
         still = 0
         # The first batch is free: a busy machine may spend the time before it.
         while still < STILL_ROUNDS:
-            count = budget.left(len(self.known), self.batch) or self.batch * (len(self.known) == 1)
+            count = budget.left(self.met(), self.batch) or self.batch * (self.met() == 1)
             if not count:
                 return
             gain = self._price(count)
@@ -157,6 +181,10 @@ class Explorer:
             still = 0 if near or gain >= STILL else still + 1
             self._screen([*random, *near])
             self._evaluator.write()
+
+    def met(self) -> int:
+        """Return how many designs this search has come to and priced."""
+        return len(self.known) - self._given
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
         """Yield the designs that were not looked at and that every trace can be simulated with."""
@@ -172,7 +200,7 @@ class Explorer:
         """Return the designs that no other dominates."""
         every = list(self.known.values())
         points = np.array([one.ratios for one in every])
-        if self._asked.follows_p999:
+        if self.asked.follows_p999:
             points = np.column_stack([points, [max(self.p999_ns[name]) for name in self.known]])
         return [every[index] for index in nondominated(points)]
 
@@ -186,9 +214,29 @@ class Explorer:
         return [self.known[design.hash()] for design in designs]
 
     def allowed(self, one: Known) -> bool:
-        """Say whether a known design is within all limits: of means over the traces, and of each trace."""
-        within = bool((one.ratios <= self.limits + ROUNDING).all()) and self._asked.allow_bytes(one.outcomes)
-        return within and self._asked.allow_p999(self.p999_ns.get(one.design.hash(), []))
+        """Say whether a known design is within all limits: of means, of each trace, and further ones."""
+        within = bool((one.ratios <= self.limits + ROUNDING).all()) and self.asked.allow_bytes(one.outcomes)
+        within = within and self.asked.allow_p999(self.p999_ns.get(one.design.hash(), []))
+        return within and all(allows(one) for allows in self.allows)
+
+    def near(self, found: Known) -> dict[str, Design]:
+        """Return all designs one choice away, by hash, with which every trace can be simulated."""
+        design = found.design
+        every = [*neighbours(design, self._exact.busy(design), **self._free), *self._reshaped(design)]
+        return {one.hash(): one for one in filter(self._usable, every)}
+
+    def promising(self, near: dict[str, Design], count: int) -> list[Design]:
+        """Return up to `count` designs that were not priced, those of the best guessed score first."""
+        if not count:
+            return []
+        self._screen(near.values())
+        names = [name for name in near if name not in self.known]
+        if not names:
+            return []
+        glances = np.array([self._glances[name] for name in names])
+        points = self._guess()([self._features[name] for name in names], glances)
+        order = np.argsort(self._merit(points, self.favour), kind="stable")[:count].tolist()
+        return [near[names[index]] for index in order]
 
     def _children(self, parents: Sequence[Known]) -> Iterator[Design]:
         """Return the designs a choice away from the parents, and mixtures of the front's, in any order."""
@@ -238,14 +286,15 @@ class Explorer:
         names = [name for name in self._expanded if name in self.known]
         points = np.array([self.known[name].ratios for name in names])
         front = [names[index] for index in nondominated(points)] if names else []
-        for name in sorted(front, key=lambda name: self.score(self.known[name]))[:2]:
+        weights = self._weights[self._on_turn()]
+        for name in sorted(front, key=lambda name: float(scores(self.known[name].ratios[None], weights)[0]))[:2]:
             design = self.known[name].design
             near = [one for one, parent in self._parent.items() if parent == name and one in self._glances]
             if len(near) < GOOD:
                 continue
             glances = np.array([self._glances[one] for one in near])
             guessed = self._guess()([self._features[one] for one in near], glances)
-            order = np.argsort(scores(guessed, self.weights), kind="stable")[:GOOD].tolist()
+            order = np.argsort(scores(guessed, weights), kind="stable")[:GOOD].tolist()
             good = [self._looked[near[index]] for index in order]
             for _ in range(JOINED // 2):
                 some = self._draw.sample(good, self._draw.randint(2, MOST_JOINED))
@@ -256,16 +305,21 @@ class Explorer:
         """Return the score of a known design."""
         return float(scores(one.ratios[None], self.weights)[0])
 
+    def _on_turn(self) -> Favour:
+        return TURNS[self._turn % len(TURNS)]
+
     def _parents(self) -> list[Known]:
-        """Return the next designs to vary: the best by score, and the one that adds most volume."""
+        """Return the next designs to vary: the best by the score on turn, and the one that adds most volume."""
+        weights, most = self._weights[self._on_turn()], self._most[self._on_turn()]
+        self._turn += 1
         inside = [one for one in self.front() if (one.ratios < self.reference).all()]
         front = [one for one in inside if one.design.hash() not in self._expanded]
         if not front:
             return []
         points = np.array([one.ratios for one in front])
-        quick = [self._asked.allow_p999(self.p999_ns.get(one.design.hash(), [])) for one in front]
-        best = chosen(np.where(np.array(quick)[:, None], points, np.inf), self.limits, self.weights)
-        best = int(np.argmin(scores(points, self.weights))) if best is None else best
+        quick = [self.asked.allow_p999(self.p999_ns.get(one.design.hash(), [])) for one in front]
+        best = chosen(np.where(np.array(quick)[:, None], points, np.inf), most, weights)
+        best = int(np.argmin(scores(points, weights))) if best is None else best
         volume = Volume(points.min(axis=0), self.reference, 1)
         volume.cover(np.array([one.ratios for one in inside if one.design.hash() in self._expanded]))
         volume.cover(points[[best]])
@@ -288,7 +342,7 @@ class Explorer:
                 self._waiting[name] = design
 
     def _take(self, designs: Sequence[Design], outcomes: Sequence[list[Outcome]], stage: str) -> None:
-        if self._asked.follows_p999:
+        if self.asked.follows_p999:
             timed = self._evaluator.p999_ns(designs, stage)
             self.p999_ns |= zip((design.hash() for design in designs), timed, strict=True)
         for design, found in zip(designs, outcomes, strict=True):
@@ -308,37 +362,25 @@ class Explorer:
         best = np.minimum(np.vstack([hoped, front]).min(axis=0), self.reference - 1e-9)
         volume = Volume(best, self.reference, len(self.known))
         volume.cover(front)
-        picked: list[int] = []
-        merit = self._merit(points) + self._late(known[0])
-        gained = 0.0
-        for _ in range(min(count, len(names))):
-            gains = volume.gains(hoped if len(picked) >= PLAIN else points)
-            if len(picked) < FAVOURITES:
-                gains = -merit
-            gains[picked] = -np.inf
-            top = float(gains.max())
-            # Where no guess adds volume, the best scores are the next to learn from.
-            ties = np.flatnonzero(gains >= top)
-            index = int(ties[np.argmin(merit[ties])])
-            gained = max(gained, top) if FAVOURITES <= len(picked) < PLAIN else gained
-            picked.append(index)
-            volume.cover(points[[index]])
-        self.price([self._waiting[names[index]] for index in picked], "pricing designs")
+        late = self._late(known[0])
+        merits = [self._merit(points, favour) + late for favour in FAVOURITES]
+        some, gained = picked(count, points, hoped, merits, volume)
+        self.price([self._waiting[names[index]] for index in some], "pricing designs")
         return gained
 
-    def _merit(self, points: Floats) -> Floats:
-        """Return the scores; those beyond the limits come behind all others."""
-        return scores(points, self.weights) + (points > self.limits).any(axis=1)
+    def _merit(self, points: Floats, favour: Favour) -> Floats:
+        """Return the scores by a favour; those beyond its limits come behind all others."""
+        return scores(points, self._weights[favour]) + (points > self._most[favour]).any(axis=1)
 
     def _late(self, features: Sequence[Features]) -> Floats:
         """Return 1 for designs whose p99.9 is guessed beyond its limit, by the choices of those timed; else 0."""
-        if self._asked.p999_ns is None:
+        if self.asked.p999_ns is None:
             return np.zeros(len(features))
         names = [name for name in self.p999_ns if name in self._features]
         known = np.array([[max(1.0, *self.p999_ns[name])] for name in names])
         guess = Guess([self._features[name] for name in names], np.ones((len(names), 1)), known)
         guessed = guess(features, np.ones((len(features), 1)))
-        return np.asarray((guessed[:, 0] > self._asked.p999_ns).astype(np.float64))
+        return np.asarray((guessed[:, 0] > self.asked.p999_ns).astype(np.float64))
 
     def _guess(self) -> Guess:
         names = [name for name in self.known if name in self._glances]

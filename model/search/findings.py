@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.design.design import Design
+from heapsmith.model.memory import Part
 from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.search.choice import WORST, Favour, Limits, chosen, scores, weights_of
 from heapsmith.model.search.explore import Explorer, Known
@@ -25,6 +26,7 @@ class OnTrace(msgspec.Struct, frozen=True):
     ratios: of OBJECTIVES to the base. regret: how much worse the choice's score is than that of the
     best known design for this trace alone, 0.02 for 2 %; None for a trace that was held out. p999_ns:
     of the base and of the choice, where asked for. ledgers: the same two; None if Ctrl-C came first.
+    births: what the program is taken to write of a new block (Application).
     """
 
     trace: str
@@ -36,6 +38,7 @@ class OnTrace(msgspec.Struct, frozen=True):
     regret: float | None
     p999_ns: tuple[float, float] | None = None
     ledgers: tuple[Ledgers, Ledgers] | None = None
+    births: Part = "all"
 
 
 class Member(msgspec.Struct, frozen=True):
@@ -71,7 +74,7 @@ def on_traces(
             if limits.allow_p999(explorer.p999_ns.get(one.design.hash(), [])[index : index + 1])
         ]
         points = np.array(known).reshape(-1, len(OBJECTIVES))
-        most = limits.ratios([base.outcomes[index]], [1.0])
+        most = limits.ratios([base.outcomes[index]], [1.0], favour)
         weights = weights_of(favour, [base.outcomes[index]], [1.0])
         alone = chosen(points, most, weights)
         here = ratios(found.outcomes[index].figures(), base.outcomes[index].figures())
@@ -87,6 +90,7 @@ def on_traces(
             regret=regret,
             p999_ns=both(explorer.p999_ns, *pair, index),
             ledgers=both(held_bytes, *pair, index),
+            births=source.application.births,
         )
 
 

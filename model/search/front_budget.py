@@ -20,6 +20,10 @@ CAPACITIES = [*range(1, 64), *range(64, 128, 2), *range(128, 256, 4), *range(256
 """The capacities that compete for the budget: all up to 64 blocks, then 32 per doubling."""
 
 
+LEAST_ROOM = 32
+"""The least room of a front that its trace does not overflow."""
+
+
 class Option(NamedTuple):
     """A size of a class's front: room for `blocks` (0: no front), the most `bytes` of its idle
     blocks in the trace over all heaps, and an estimate of the slow operations (refills, flushes,
@@ -73,9 +77,30 @@ def resized(front: Front, blocks: int, stride: int) -> Front:
     return msgspec.structs.replace(roomy, **{name: getattr(plan, name) for name in fields})
 
 
-@lru_cache(4096)
+def _uncut(front: Front, option: Option, curve: Curve, stride: int) -> Front:
+    """Return the front with room for the option's blocks; for LEAST_ROOM where the trace never overflows these.
+
+    Another input may hold more. What the trace never fills costs it nothing: refills stay as small.
+    """
+    made = resized(front, option.blocks, stride)
+    fields = made.__struct_fields__
+    has_one_level = "capacity" in fields and "list_capacity" not in fields
+    if not (has_one_level and 0 < option.blocks < LEAST_ROOM) or curve.overflows[option.blocks]:
+        return made
+    kept = {"refill": made.refill} if "refill" in fields else {}  # type: ignore[attr-defined]
+    return msgspec.structs.replace(resized(front, LEAST_ROOM, stride), **kept)
+
+
 def _sizes(front: Front, stride: int) -> NDArray[np.int64]:
     """Return the sizes that this front can have: a column of blocks, refill and flush for each."""
+    fields = front.__struct_fields__
+    if "capacity" not in fields or "list_capacity" in fields or hasattr(SPELLER_OF[type(front)], "with_room"):
+        return _sizes_of(front, stride)
+    return _sizes_of(_roomy(front, 1, stride), stride)  # whatever room the front has now
+
+
+@lru_cache(4096)
+def _sizes_of(front: Front, stride: int) -> NDArray[np.int64]:
     plans = [derive_front(_roomy(front, blocks, stride), stride) for blocks in CAPACITIES]
     columns: list[tuple[int, int, int]] = []
     for plan in plans:
@@ -149,7 +174,6 @@ def allot(curves: Sequence[Curve], plan: Plan, budget_bytes: int, known: Known |
         if chosen[cls] is here and there.bytes - here.bytes <= budget_bytes:
             budget_bytes -= there.bytes - here.bytes
             chosen[cls] = there
-    return {
-        cls: Share(resized(fronts[cls], option.blocks, plan.classes[cls].stride), option, known[cls, fronts[cls]][0])
-        for cls, option in chosen.items()
-    }
+    options_of = {cls: known[cls, fronts[cls]][0] for cls in chosen}
+    fronts = {cls: _uncut(fronts[cls], one, curves[cls], plan.classes[cls].stride) for cls, one in chosen.items()}
+    return {cls: Share(fronts[cls], one, options_of[cls]) for cls, one in chosen.items()}

@@ -14,7 +14,7 @@ from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.search import MOST_CLASSES, size_classes
 from heapsmith.model.search.draft import largest_block
 from heapsmith.model.search.size_classes import PRICE_UNIT, UNREACHED
-from heapsmith.model.search.workload import Observed, observe, read_baseline
+from heapsmith.model.search.workload import Observed, Workload, observe, read_baseline
 
 WORTH = 0.02
 """Tuning again may pay if new size classes alone save this share of the committed peak."""
@@ -74,22 +74,27 @@ def guard(design: Design, baseline: Path, traces: Sequence[Path], limits: Limits
     now = observed.workload
     if len(before.sizes) != len(now.sizes) or len(before.lifetimes) != len(now.lifetimes):
         raise BadInput(f"{baseline}: sizes or lifetimes are not as many as the design's: write the baseline anew")
-    verdicts = [
+    judged = verdicts(before, now, limits)
+    return Guarded(
+        design=design.name,
+        baseline=str(baseline),
+        traces=[str(path) for path in traces],
+        ok=all(one.ok for one in judged),
+        verdicts=judged,
+        grown=_changes(make_plan(design), before.sizes, now.sizes),
+        retuning=retuning(design, observed),
+    )
+
+
+def verdicts(before: Workload, now: Workload, limits: Limits) -> list[Verdict]:
+    """Judge what recordings ask of a design by what it was made for."""
+    return [
         _rise("waste", before.waste(), now.waste(), limits.waste_rise),
         _rise("slow operations per million", before.slow_per_million(), now.slow_per_million(), limits.slow_rise),
         _shift("size shift", before.sizes, now.sizes, limits.size_shift),
         _shift("lifetime shift", before.lifetimes, now.lifetimes, limits.lifetime_shift),
         Verdict("hit rate", before.hit_rate(), now.hit_rate(), None, True),
     ]
-    return Guarded(
-        design=design.name,
-        baseline=str(baseline),
-        traces=[str(path) for path in traces],
-        ok=all(one.ok for one in verdicts),
-        verdicts=verdicts,
-        grown=_changes(make_plan(design), before.sizes, now.sizes),
-        retuning=_retuning(make_plan(design), observed),
-    )
 
 
 def _rise(figure: str, before: float, now: float, most: float) -> Verdict:
@@ -124,8 +129,9 @@ def _changes(plan: Plan, before: Sequence[int], now: Sequence[int]) -> list[str]
     return found
 
 
-def _retuning(plan: Plan, observed: Observed) -> Retuning:
+def retuning(design: Design, observed: Observed) -> Retuning:
     """Compare the design's classes with the best for the blocks live at the peaks."""
+    plan = make_plan(design)
     entries = largest_block(plan.design) // plan.grain
     live: Ints = np.zeros(entries + 1, np.int64)
     for one in observed.histograms:

@@ -26,8 +26,10 @@ class Guess:
         matrix = self._matrix(features)
         self._centre = matrix.mean(axis=0)
         matrix = matrix - self._centre
-        self._inverse = np.linalg.inv(matrix.T @ matrix + RIDGE * np.eye(matrix.shape[1]))
-        self._weights = self._inverse @ (matrix.T @ (errors - self._mean))
+        # Features outnumber designs: the inverse is that of the designs (Woodbury's identity).
+        self._rows = matrix
+        self._inverse = np.linalg.inv(matrix @ matrix.T + RIDGE * np.eye(len(matrix)))
+        self._weights = matrix.T @ (self._inverse @ (errors - self._mean))
         self._spread = errors.std(axis=0)
 
     def __call__(self, features: Sequence[Features], glanced: Floats, hope: float = 0.0) -> Floats:
@@ -39,7 +41,9 @@ class Guess:
         known = self._matrix(features)
         new = np.array([sum(value for name, value in one.items() if name not in self._names) for one in features])
         known = known - self._centre
-        doubt = np.sqrt(np.einsum("ij,jk,ik->i", known, self._inverse, known) + new / RIDGE)
+        shared = known @ self._rows.T
+        explained = np.einsum("ij,jk,ik->i", shared, self._inverse, shared)
+        doubt = np.sqrt(np.maximum((known**2).sum(axis=1) - explained, 0) / RIDGE + new / RIDGE)
         logs = np.log(glanced) + self._mean + known @ self._weights
         return np.asarray(np.exp(logs - hope * doubt[:, None] * self._spread))
 

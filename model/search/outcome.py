@@ -69,11 +69,15 @@ class Outcome(msgspec.Struct, frozen=True):
         return time, *(size + self.huge_ahead for size in sizes)
 
     def run_share(self) -> float | None:
-        """Return the allocator's share of the run's processor time, without waits; None of a trace without times."""
+        """Return the allocator's share of the run's processor time, without waits.
+
+        None of a trace without times, and where more time is predicted than the run took: then it is no share of it.
+        """
         if self.run_ns == 0:
             return None
         ns = (self.allocator_ns_per_op - self.lock_wait_ns_per_op) * self.operations
-        return ns / max(self.run_ns, LEAST_OPERATION_NS * self.operations)
+        share = ns / max(self.run_ns, LEAST_OPERATION_NS * self.operations)
+        return share if share <= 1 else None
 
 
 class Glance(NamedTuple):

@@ -21,12 +21,16 @@ MOST_FILES = 64
 
 
 class Stored(msgspec.Struct):
-    """The outcomes, glances, p99.9 (nanoseconds) and ledgers of a trace by the design's hash."""
+    """The outcomes, glances, p99.9 (nanoseconds) and ledgers of a trace by the design's hash.
+
+    designs: those with outcomes, as JSON, which only a search that goes on from them reads.
+    """
 
     outcomes: dict[str, Outcome] = msgspec.field(default_factory=dict)
     glances: dict[str, Glance] = msgspec.field(default_factory=dict)
     p999_ns: dict[str, float] = msgspec.field(default_factory=dict)
     ledgers: dict[str, Ledgers] = msgspec.field(default_factory=dict)
+    designs: dict[str, msgspec.Raw] = msgspec.field(default_factory=dict)
 
     def count(self) -> int:
         """Return how many results there are."""
@@ -38,11 +42,14 @@ class Stored(msgspec.Struct):
 
 
 class Store:
-    """The file of a source under some hardware, for some cores (see Bench). resume: begin with what it holds."""
+    """The file of a source, with what its program touches, on some hardware with some cores (see Bench).
+
+    resume: begin with what it holds.
+    """
 
     def __init__(self, source: Source, hardware: Hardware, cores: int | None = None, *, resume: bool) -> None:
         of_waits = cores if source.footer.threads > 1 else None
-        machine = hashlib.sha256(msgspec.json.encode((hardware, of_waits))).hexdigest()[:8]
+        machine = hashlib.sha256(msgspec.json.encode((hardware, of_waits, source.application))).hexdigest()[:8]
         self._path: Path | None = None
         with suppress(Missing):
             self._path = (

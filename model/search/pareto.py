@@ -16,7 +16,7 @@ def nondominated(points: Floats) -> list[int]:
     """Return the indexes of the points that no other dominates; of equal points the first."""
     kept: list[int] = []
     for index in np.lexsort(points.T[::-1]).tolist():
-        if not any(bool((points[other] <= points[index]).all()) for other in kept):
+        if not (points[kept] <= points[index]).all(axis=1).any():
             kept.append(index)
     return sorted(kept)
 
@@ -47,17 +47,24 @@ class Volume:
 
     def __init__(self, best: Floats, reference: Floats, seed: int) -> None:
         places = np.random.default_rng(seed).random((SAMPLES, len(reference)))
-        self._places = best + places * (reference - best)
+        self._places = np.ascontiguousarray((best + places * (reference - best)).T)
 
     def cover(self, points: Floats) -> None:
         """Take the places that these points dominate out of what is left to gain."""
         for point in points:
-            self._places = self._places[~(self._places >= point).all(axis=1)]
+            self._places = self._places[:, ~self._behind(point)]
 
     def gains(self, points: Floats) -> Floats:
         """Return for each point the share of all places that it alone would newly dominate."""
-        found = [(self._places >= point).all(axis=1).sum() for point in points]
+        found = [np.count_nonzero(self._behind(point)) for point in points]
         return np.array(found, np.float64) / SAMPLES
+
+    def _behind(self, point: Floats) -> npt.NDArray[np.bool_]:
+        """Say of each place whether the point dominates it: a row of `_places` is an objective."""
+        behind = self._places[0] >= point[0]
+        for row, least in zip(self._places[1:], point[1:], strict=True):
+            behind &= row >= least
+        return np.asarray(behind)
 
 
 def spread(points: Floats, reference: Floats, count: int) -> Sequence[int]:

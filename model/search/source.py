@@ -37,12 +37,13 @@ class Source:
     threads than processors, and tells those of its events. others: as Lives; 0 if its samples do not
     tell which part of its life a thread ran. run_ns: the processor time of all threads, or the time
     from the first event to the last where the samples do not tell. work: the time of a simulation
-    with caches, in events that touch few lines. sited: the chunks have the call sites of the trace.
+    with caches, in events that touch few lines. touched: the bytes that the program touches of new
+    blocks, if it writes all that the samples allow. sited: the chunks have the call sites of the trace.
     Raises BadInput if the trace is damaged, cannot be read or has no allocation.
     """
 
     def __init__(self, path: Path, weight: float = 1.0, *, sited: bool = False) -> None:
-        self.path, self.weight, self._sited = path, weight, sited
+        self.path, self.weight, self.sited = path, weight, sited
         self.application = program_of(path)
         with TraceReader(path, sited=sited) as reader:
             self.footer = reader.footer
@@ -50,7 +51,7 @@ class Source:
             kept: list[Chunk] = []
             begin, self.operations, first, last = 0, 0, 0, 0
             asked: set[int] = set()
-            touched = 0.0
+            self.touched = 0.0
             moves, lives = Moves(self.footer.threads), Lives(self.footer.threads)
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
@@ -61,14 +62,14 @@ class Source:
                 begin += len(chunk.op)
                 moves.feed(chunk)
                 asked |= _ranges(chunk.size)
-                touched += self._touched_bytes(chunk)
+                self.touched += self._touched_bytes(chunk)
                 last = int(chunk.time_ns[-1]) if len(chunk.op) else last
         if not self.operations:
             raise BadInput(f"{path}: no allocation to tune for")
         samples = self.footer.samples
         seen = _ranges(np.array([row.bytes for row in samples.touched if row.pages] if samples else [0]))
         self.tells_touched = samples is not None and asked <= seen
-        self.work = self.events + touched / WORK_BYTES
+        self.work = self.events + self.touched / WORK_BYTES
         self._kept = kept
         self.tells_time = last > 0
         shares = np.array(samples.shares() if samples else [], np.float64)
@@ -81,7 +82,7 @@ class Source:
         if self._kept:
             yield from self._kept
             return
-        with TraceReader(self.path, sited=self._sited) as reader:
+        with TraceReader(self.path, sited=self.sited) as reader:
             yield from reader
 
     def _touched_bytes(self, chunk: Chunk) -> float:

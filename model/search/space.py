@@ -97,7 +97,12 @@ def free_numbers(*, huge_pages: bool) -> list[str]:
 
 def is_priced(design: Design) -> bool:
     """Return whether the price knows the worth of all that the design chooses."""
-    return not any(hasattr(design.row(field), "UNPRICED") for field in policy.TABLES)
+    return not unpriced_fields(design)
+
+
+def unpriced_fields(design: Design) -> set[str]:
+    """Return the fields of whose rows the price does not know the worth."""
+    return {field for field in policy.TABLES if hasattr(design.row(field), "UNPRICED")}
 
 
 def is_followed(design: Design) -> bool:

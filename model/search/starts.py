@@ -8,7 +8,7 @@ import msgspec
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.search.draft import with_sizes
 from heapsmith.model.search.exact import BUDGETS, Exact
-from heapsmith.model.search.space import is_priced, kept_fields, paged
+from heapsmith.model.search.space import is_priced, kept_fields, paged, unpriced_fields
 from heapsmith.model.search.workers import Bench
 
 RUN_CACHES = (0, 65_536, 262_144)
@@ -46,6 +46,13 @@ class Starts:
         """Yield the built-in designs with the base's values of what the search may not change, where they are legal."""
         offered = (one for one in map(load, builtin_names()) if is_priced(one))
         return filter(None, map(self._as_base, offered))
+
+    def reach(self, design: Design, max_classes: int) -> bool:
+        """Say whether a design differs from the base only in what the search may change, within its bounds."""
+        kept = kept_fields(**self._free) | {"grain"} | unpriced_fields(design)
+        most = max(max_classes, len(self._base.sizes)), self._base.sizes[-1]
+        same = all(getattr(design, name) == getattr(self._base, name) for name in kept)
+        return same and len(design.sizes) <= most[0] and design.sizes[-1] <= most[1]
 
     def _as_base(self, design: Design) -> Design | None:
         """Return a design with the base's values of what the search may not change, or None."""

@@ -3,33 +3,36 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import MAX_CLASSES
 from heapsmith.model.design.toml import Reason
 from heapsmith.model.errors import BadInput, CheckFailed, printable
+from heapsmith.model.files import scratch
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import MOST_CLASSES, reasons
-from heapsmith.model.search.choice import WEIGHTS, Favour, Limits, scores
-from heapsmith.model.search.choice_worth import Worth, simplest
+from heapsmith.model.search.births import learn
+from heapsmith.model.search.choice import WEIGHTS, Favour, Limits
+from heapsmith.model.search.choice_worth import Worth
 from heapsmith.model.search.confirm import Confirmed, Finalist, Replays, confirm
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
 from heapsmith.model.search.findings import Member, OnTrace, both, members, named, on_traces
 from heapsmith.model.search.outcome import Outcome, ratios
-from heapsmith.model.search.segregate import NOT_TRIED, Segregated, segregated
+from heapsmith.model.search.segregate import NOT_TRIED, Segregated, Tried, segregated
+from heapsmith.model.search.settle import Near, between, choice, settled
 from heapsmith.model.search.source import Source, sources_for
+from heapsmith.model.search.unseen import Binding, Refused, unseen
 from heapsmith.model.search.workers import Bench, Hire, Runner, Workers
 
 SECONDS = 20.0
@@ -37,8 +40,13 @@ SECONDS = 20.0
 
 LEAST_SECONDS, MOST_SECONDS = 6.0, 120.0
 
-SEARCH_SHARE = 0.8
-"""The search's share of the time; the rest is for what each choice is worth."""
+SEARCH_SHARE, NEAR_SHARE = 0.6, 0.5
+"""The search's share of the time, and of the rest that of the designs one choice away from the best; what is left is
+for what each choice is worth.
+"""
+
+FIRST, NEAR_PART = 24, 4
+"""The first simulations, and the part of the others that is for designs one choice away from the best: a fourth."""
 
 REPLAY_SHARE, LEAST_REPLAY_SECONDS = 0.5, 10.0
 """The time for replays beyond that, in parts of it, and the least where no budget is given."""
@@ -89,6 +97,8 @@ class Tuned(msgspec.Struct, frozen=True):
     be better by so little. weights: those of the score, by name of OBJECTIVES. finalists: the designs
     that were replayed to confirm the choice; why_not_replayed: why none was. interrupted: Ctrl-C ended
     the search. cores: those on which waits for locks were counted. segregated: what came of trying it, where it was.
+    near: how many designs are one choice away from the best, and were simulated: if all, none of them is better.
+    unseen: what else binds the choice: traces held out, halves of the traces, a tiny run. refused: by these.
     """
 
     design: Design
@@ -108,6 +118,9 @@ class Tuned(msgspec.Struct, frozen=True):
     cores: int | None
     interrupted: bool
     segregated: Segregated | None
+    near: Near
+    unseen: list[str]
+    refused: list[Refused]
 
 
 def tune(
@@ -121,32 +134,29 @@ def tune(
     hire: Hire | None = None,
     progress: Progress | None = None,
 ) -> Tuned:
-    """Return the design of least time and memory for a trace, or for several with weights.
+    """Return the design of least time and memory for traces, predicted on `hardware` (default: the built-in machine).
 
-    Time and resident bytes are predicted, on `hardware` (default: the built-in machine), and the time is confirmed by
-    `asked.replays`. `hire` says who simulates (default: `asked.jobs` processes here). With `asked.simulations`
-    and without replays the result depends only on the other arguments. Raises BadInput for arguments out of range,
-    hardware without costs, and a trace that is damaged, has no allocation, or lacks the times that the base needs.
+    `hire` says who simulates (default: `asked.jobs` processes here). With `asked.simulations` and without replays the
+    result depends only on the other arguments. Raises BadInput for bad arguments, hardware without costs, bad traces.
     """
     check_arguments(base, asked, name)
     bench_of = partial(Bench, hardware=priced(hardware or load_hardware()), cores=asked.cores)
     sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
     known_as, base = base.name, msgspec.structs.replace(base, name=name)
+    learn(bench_of, [*sources, *held], base)
     hire = hire or partial(Workers, jobs=asked.jobs)
     evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
     evaluator = evaluator_of(bench_of(sources))
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
-    with evaluator.workers:
-        begin, explorer = time.monotonic(), _explorer(evaluator, exact, asked, held)
-        until = _until(begin, asked, sources)
+    with scratch() as folder, evaluator.workers:
+        bound = [*unseen(sources, held, folder, base)]
+        until = _until(time.monotonic(), asked, sources)
+        explorer = _explorer(evaluator, exact, asked, held)
         with _patience(asked, evaluator.workers) as searching:
-            explorer.search(Budget(_share(begin, until), asked.simulations))
-        confirmed, tried = Confirmed(_choice(explorer, asked), [], [], None), NOT_TRIED
-        with _patience(asked, evaluator.workers) as weighing:
-            for step in _settled(confirmed.found, explorer, asked, until, interrupted=searching.interrupted):
-                confirmed = step
-            found, tried = segregated(confirmed.found, explorer, evaluator_of(bench_of(held)))
-            confirmed = confirmed._replace(found=found)
+            explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
+        binding = Binding(evaluator_of(bench_of([one.source for one in bound])), bound, asked.limits, asked.favour)
+        held_out, stages = evaluator_of(bench_of(held)), [searching]
+        confirmed, tried, near = _answer(explorer, binding, asked, until, held_out, stages, evaluator.workers)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
         evaluator.write()
     design = _titled(confirmed.found.design, sources, base, known_as)
@@ -167,9 +177,35 @@ def tune(
         spent=evaluator.spent,
         seed=asked.seed,
         cores=asked.cores,
-        interrupted=searching.interrupted or weighing.interrupted or ended,
+        interrupted=ended or any(stage.interrupted for stage in stages),
         segregated=tried.segregated,
+        near=near,
+        unseen=binding.names,
+        refused=binding.said(),
     )
+
+
+def _answer(
+    explorer: Explorer,
+    binding: Binding,
+    asked: Asked,
+    until: float | None,
+    held_out: Evaluator,
+    stages: "list[_Stage]",
+    workers: Runner,
+) -> tuple[Confirmed, Tried, Near]:
+    """Return the choice, what came of groups of call sites, and what is next to it; add this stage to those so far."""
+    confirmed, tried, near = Confirmed(choice(explorer, None), [], [], None), NOT_TRIED, Near()
+    explorer.allows = [binding]
+    with binding.workers, _patience(asked, workers, binding.workers) as weighing:
+        stages.append(weighing)
+        for step in _settled(explorer, binding, asked, until, interrupted=stages[0].interrupted):
+            confirmed, near = step
+        explorer.allows.remove(binding)  # not all of its traces have call sites
+        found, tried = segregated(confirmed.found, explorer, held_out)
+        confirmed = confirmed._replace(found=found)
+    explorer.favour = asked.favour
+    return confirmed, tried, near
 
 
 def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[Source]) -> Explorer:
@@ -191,9 +227,8 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[S
         asked=msgspec.structs.replace(asked.limits, follows_p999=asked.timed()),
         timed=all(one.tells_time for one in held),
     )
-    known = explorer.known[evaluator.base.hash()].outcomes
-    weights = [one.weight for one in sources]
-    explorer.limits = asked.limits.ratios(known, weights)
+    explorer.limit()
+    explorer.take_up(evaluator.earlier(timed=asked.timed()) if asked.resume else (), asked.max_classes)
     return explorer
 
 
@@ -204,7 +239,7 @@ class _Stage:
 
 
 @contextmanager
-def _patience(asked: Asked, workers: Runner | None = None) -> Iterator[_Stage]:
+def _patience(asked: Asked, *workers: Runner) -> Iterator[_Stage]:
     """Let Ctrl-C end only this stage, and what its workers do, if the caller is patient."""
     stage = _Stage()
     try:
@@ -213,24 +248,32 @@ def _patience(asked: Asked, workers: Runner | None = None) -> Iterator[_Stage]:
         if not asked.patient:
             raise
         stage.interrupted = True
-        if workers:
-            workers.stop()
+        for one in workers:
+            one.stop()
 
 
 def _settled(
-    choice: Known, explorer: Explorer, asked: Asked, until: float | None, *, interrupted: bool
-) -> Iterator[Confirmed]:
-    """Yield the choice as it becomes simpler, and then as replays confirm it, with what its choices are worth."""
+    explorer: Explorer, binding: Binding, asked: Asked, until: float | None, *, interrupted: bool
+) -> Iterator[tuple[Confirmed, Near]]:
+    """Yield the choice as it becomes better, simpler, and then as replays confirm it, with what its choices are worth.
+
+    A favour begins with the balanced choice, and takes no more than this of what it wants least of.
+    """
     until = time.monotonic() if interrupted else until
-    found, worth = choice, list[Worth]()
-    for found, worth in simplest(choice, explorer.base, explorer, until):
-        yield Confirmed(found, worth, [], None)
+    for favour in dict.fromkeys(("balanced", asked.favour)):
+        explorer.favour = binding.favour = favour
+        with suppress(*([CheckFailed] if favour != asked.favour else [])):  # limits may leave nothing to `balanced`
+            for step in settled(explorer, binding, _near_budget(asked, explorer, until), until):
+                yield Confirmed(step.found, step.worth, [], None), step.near
+            explorer.allows = [*explorer.allows, explorer.no_more_than(step.found, asked.favour)]
     if asked.replays is None or interrupted:
-        yield Confirmed(found, worth, [], "the search was interrupted" if interrupted else None)
+        why_not = "the search was interrupted" if interrupted and asked.replays else None
+        yield Confirmed(step.found, step.worth, [], why_not), step.near
         return
     seconds = REPLAY_SHARE * _seconds(asked, explorer.sources)
     seconds = max(LEAST_REPLAY_SECONDS, seconds) if asked.seconds is None else seconds
-    yield from confirm(found, worth, explorer, asked.replays, seconds)
+    for confirmed in confirm(step.found, step.worth, explorer, asked.replays, seconds):
+        yield confirmed, step.near
 
 
 def _reasons(
@@ -284,9 +327,17 @@ def _seconds(asked: Asked, sources: Sequence[Source]) -> float:
     return usual if asked.seconds is None else asked.seconds
 
 
-def _share(begin: float, until: float | None) -> float | None:
-    """Return when the search has had its share of the time."""
-    return None if until is None else begin + SEARCH_SHARE * (until - begin)
+def _first(simulations: int | None) -> int | None:
+    """Return how many simulations the search has before it looks at what is next to the best."""
+    return None if simulations is None else simulations - max(0, simulations - FIRST) // NEAR_PART
+
+
+def _near_budget(asked: Asked, explorer: Explorer, until: float | None) -> Budget:
+    """Return the budget for what is next to the best: what the search has left, but no less than its part."""
+    simulations, met = asked.simulations, explorer.met()
+    if simulations is not None:
+        simulations = max(simulations, met + simulations - (_first(simulations) or 0))
+    return Budget(between(until, NEAR_SHARE), simulations)
 
 
 def _titled(design: Design, sources: Sequence[Source], base: Design, known_as: str) -> Design:
@@ -296,21 +347,6 @@ def _titled(design: Design, sources: Sequence[Source], base: Design, known_as: s
     names = [printable(source.path.name) for source in sources]
     about = f"Tuned for {names[0]}{f' and {len(names) - 1} more' if names[1:] else ''} from {known_as}"
     return msgspec.structs.replace(design, about=about)
-
-
-def _choice(explorer: Explorer, asked: Asked) -> Known:
-    """Return the design of the least score within the limits; CheckFailed if none is within them."""
-    every = list(explorer.known.values())
-    within = [one for one in every if explorer.allowed(one)]
-    if not within:
-        least = np.min(np.array([one.ratios for one in every])[:, :2], axis=0)
-        late = [max(one) for one in explorer.p999_ns.values()] if asked.limits.p999_ns is not None else []
-        raise CheckFailed(
-            f"no design within the limits: of {len(every)} simulated designs the fastest takes {least[0]:.3f}x of the "
-            f"base's time, and the leanest {least[1]:.3f}x of its peak"
-            + (f"; the least p99.9 is {min(late):.0f} ns" if late else "")
-        )
-    return within[int(np.argmin(scores(np.array([one.ratios for one in within]), explorer.weights)))]
 
 
 def _held_bytes(evaluator: Evaluator, design: Design, asked: Asked) -> dict[str, list[Ledgers]]:
@@ -345,4 +381,5 @@ def _held_out(evaluator: Evaluator, design: Design, asked: Asked) -> Iterator[On
     for index, (source, before, after) in enumerate(zip(held, befores, afters, strict=True)):
         here = named(ratios(after.figures(), before.figures()))
         late_and_bytes = both(timed, base, design, index), both(held_bytes, base, design, index)
-        yield OnTrace(source.path.name, source.weight, True, before, after, here, None, *late_and_bytes)
+        births = source.application.births
+        yield OnTrace(source.path.name, source.weight, True, before, after, here, None, *late_and_bytes, births=births)

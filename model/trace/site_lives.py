@@ -24,13 +24,17 @@ GROUP = record_type(
     "live_blocks",
     "live_bytes",
     "most_bytes",  # the most live bytes of this group at one time
+    "most_blocks",  # live then
     "most_event",  # the first event that reached them
     "peak_blocks",  # live when all live bytes were most
     "peak_bytes",
     "lived_events",  # of all lives that ended
+    "temporary",  # lives that the next event of a block ended
 )
 
-NOW = record_type("events", "bytes", "blocks", "peak_bytes", "peak_blocks", "peak_event", "peak_in_chunk", "time_ns")
+NOW = record_type(
+    "events", "bytes", "blocks", "peak_bytes", "peak_blocks", "peak_event", "peak_in_chunk", "time_ns", "next_of"
+)
 
 GROUP_OF, BYTES, EVENT, TIME = range(4)
 """Rows of `of_block`: of each block number the group and size of its last request, and when that was."""
@@ -67,15 +71,19 @@ def _follow(
             now.bytes -= of_block[1, b]
             now.blocks -= 1
             of_block[0, b] = -1
+            groups[old].temporary += now.next_of == b + 1
+            now.next_of = 0
         if o < 4:
             new = group[i]
             of_block[0, b], of_block[1, b], of_block[2, b], of_block[3, b] = new, size[i], event, time_ns[i]
             groups[new].requests += 1
             groups[new].bytes += size[i]
             groups[new].live_blocks += 1
+            now.next_of = b + 1
             groups[new].live_bytes += size[i]
             if groups[new].live_bytes > groups[new].most_bytes:
                 groups[new].most_bytes, groups[new].most_event = groups[new].live_bytes, event
+                groups[new].most_blocks = groups[new].live_blocks
             now.bytes += size[i]
             now.blocks += 1
             if now.bytes > now.peak_bytes:
@@ -98,7 +106,7 @@ class Step(NamedTuple):
 
 
 class SiteLives:
-    """The blocks of the chunks so far by group: 32 bytes per block number, 80 per group.
+    """The blocks of the chunks so far by group: 32 bytes per block number, 96 per group.
 
     group_of_site: the group of each site; site 0 is unknown. of_block: rows GROUP_OF, BYTES, EVENT
     and TIME; a dead block has NO_GROUP. A block belongs to the group of its last request: a realloc

@@ -26,7 +26,7 @@ void heapsmith_clock(uint64_t to[2])
 uint32_t heapsmith_processor(void)
 {
     unsigned int place;
-    __builtin_ia32_rdtscp(&place);
+    arch_stamp(&place);
     return place & PLACE_PROCESSOR;
 }
 

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/auxv.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -11,7 +12,7 @@
 #include "digits.h"
 
 enum {
-    PAGE_BYTES = 4096,
+    PAGE_BYTES = 4096,       /* what samples count, whatever the length of the system's pages */
     PART_PAGES = 1024,       /* that one call of mincore tells */
     ALL_BLOCKS = 1024,       /* large blocks of a thread that are all sampled */
     SOME_BLOCKS = 16,        /* of the blocks after those, each 16th is sampled */
@@ -20,13 +21,20 @@ enum {
 
 static __thread uint32_t large_blocks;
 
+static uint64_t system_page(void)
+{
+    return getauxval(AT_PAGESZ);
+}
+
+/* Of the system's pages. */
 static uint64_t touched_pages(uintptr_t first, uint64_t pages)
 {
+    const uint64_t page_bytes = system_page();
     unsigned char told[PART_PAGES];
     uint64_t touched = 0;
     for (uint64_t at = 0; at < pages; at += PART_PAGES) {
         uint64_t part = pages - at < PART_PAGES ? pages - at : PART_PAGES;
-        if (syscall(SYS_mincore, first + at * PAGE_BYTES, part * PAGE_BYTES, told) != 0)
+        if (syscall(SYS_mincore, first + at * page_bytes, part * page_bytes, told) != 0)
             return touched; /* another malloc's: not mapped as a whole */
         for (uint64_t page = 0; page < part; page++)
             touched += told[page] & 1;
@@ -45,7 +53,7 @@ static uint64_t resident_pages(void)
     text[length > 0 ? length : 0] = '\0';
     const char *at = text;
     read_number(&at, 10);
-    return read_number(&at, 10);
+    return read_number(&at, 10) * (system_page() / PAGE_BYTES);
 }
 
 static void sample_resident(struct writer *w)
@@ -64,9 +72,10 @@ void sample_large(struct writer *w, const void *block, size_t bytes)
     if (++large_blocks > ALL_BLOCKS && large_blocks % SOME_BLOCKS != 0)
         return;
     int saved_errno = errno;
-    uintptr_t first = ((uintptr_t)block + PAGE_BYTES - 1) & -(uintptr_t)PAGE_BYTES;
-    uint64_t pages = ((uintptr_t)block + bytes - first) / PAGE_BYTES;
-    put_record(w, SPOOL_TOUCHED, stamp_now(), pages << 32 | touched_pages(first, pages));
+    const uint64_t page_bytes = system_page(), each = page_bytes / PAGE_BYTES;
+    uintptr_t first = ((uintptr_t)block + page_bytes - 1) & -(uintptr_t)page_bytes, end = (uintptr_t)block + bytes;
+    uint64_t pages = end > first ? (end - first) / page_bytes : 0;
+    put_record(w, SPOOL_TOUCHED, stamp_now(), pages * each << 32 | touched_pages(first, pages) * each);
     sample_resident(w);
     errno = saved_errno;
 }

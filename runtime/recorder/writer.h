@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 
+#include "1_base/arch/arch.h"
 #include "image.h"
 
 /* One per thread; only its thread touches it. A call may begin while `cursor < limit`. */
@@ -15,10 +16,10 @@ struct writer {
     struct sites *sites; /* what the stream's threads remember of their stacks (sites.h) */
     uint32_t ended;    /* this thread has announced its end */
     uint32_t patience; /* events to drop before the spool is tried again */
-    uint32_t place;    /* the processor of the last record, as rdtscp tells it; NOWHERE: there was none */
+    uint32_t place;    /* the processor of the last record, as arch_stamp tells it; NOWHERE: there was none */
 };
 
-/* No processor: Linux puts a processor's number into the low 12 bits of what rdtscp tells, its node above. */
+/* No processor: a processor's number is in the low 12 bits of what arch_stamp tells, its node above. */
 static const uint32_t NOWHERE = UINT32_MAX;
 enum { PLACE_PROCESSOR = 0xfff };
 
@@ -27,15 +28,14 @@ extern __thread struct writer writer;
 /* Slow path of begin_call, for a busy writer: true when it has room. */
 bool make_room(struct writer *w);
 
-/* rdtscp waits for every earlier instruction and load (Intel SDM vol. 2B, RDTSCP), so a stamp taken after malloc is not
- * early, and one taken before free is not earlier than the load that brought the address here; stores that follow it
- * are seen by others only after it. Hence free's stamp < stamp of the malloc that gets the block next, and malloc's
- * stamp < stamp of the block's free, on any cores whose TSCs agree. Plain rdtsc may run a cache miss early and proves
- * neither. */
+/* It waits for every earlier instruction and load, so a stamp taken after malloc is not early, and one taken before free is
+ * not earlier than the load that brought the address here; stores that follow it are seen by others only after it. Hence
+ * free's stamp < stamp of the malloc that gets the block next, and malloc's stamp < stamp of the block's free, on any cores
+ * whose clocks agree. */
 static inline uint64_t stamp_now(void)
 {
     unsigned int place;
-    return __builtin_ia32_rdtscp(&place);
+    return arch_stamp(&place);
 }
 
 static inline void end_call(struct writer *w)
@@ -78,7 +78,7 @@ void put_move(struct writer *w, uint32_t place, uint64_t stamp);
 static inline uint64_t stamp_event(struct writer *w)
 {
     unsigned int place;
-    uint64_t stamp = __builtin_ia32_rdtscp(&place);
+    uint64_t stamp = arch_stamp(&place);
     if (__builtin_expect(place != w->place, 0))
         put_move(w, place, stamp);
     return stamp;

@@ -1,5 +1,6 @@
 /* --bytes: what glibc's bytes are for at the trace's peak of live bytes, by mallinfo2(3) and malloc_usable_size(3). */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>
 
@@ -7,10 +8,16 @@
 
 enum { HEADER_BYTES = 8 }; /* of a block, in front of it */
 
+struct figures bytes_figures(void)
+{
+    struct figures (*ask)(void) = (struct figures (*)(void))dlsym(RTLD_DEFAULT, "mallinfo2");
+    return ask != NULL ? ask() : (struct figures){0};
+}
+
 struct bytes bytes_count(const struct block *table, uint64_t slots)
 {
-    struct mallinfo2 info = mallinfo2();
-    struct bytes found = {.known = true, .top = info.keepcost, .bins = info.fordblks - info.keepcost};
+    struct figures info = bytes_figures();
+    struct bytes found = {.known = info.arena + info.hblkhd > 0, .top = info.keepcost, .bins = info.fordblks - info.keepcost};
     uint64_t blocks = 0;
     for (uint64_t slot = 0; slot < slots; slot++) {
         if (table[slot].address == NULL)

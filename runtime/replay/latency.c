@@ -9,11 +9,11 @@ enum { TRIALS = 4096, FEW = TRIALS / 100, MOST_TICKS = 512 };
 struct stamp latency_calibrate(void)
 {
     static uint32_t seen[MOST_TICKS];
-    for (uint64_t trial = 0, before = latency_now(); trial < TRIALS; trial++) {
-        uint64_t now = latency_now();
+    for (uint64_t trial = 0, before = arch_clock(); trial < TRIALS; trial++) {
+        uint64_t now = arch_clock();
         if (now - before < MOST_TICKS)
             seen[now - before]++;
-        before = latency_now();
+        before = arch_clock();
     }
     struct stamp found = {0, 1};
     uint64_t sum = 0, trials = 0, last = MOST_TICKS, step = MOST_TICKS;

@@ -1,10 +1,12 @@
 /* The time of each operation, in a histogram of bounded size: --latency.
  *
- * A stamp is the processor's time-stamp counter, read before and behind each operation. An operation takes from the stamp before it to the stamp behind it, less what the stamps themselves take.
+ * A stamp is the processors' clock, read before and behind each operation. An operation takes from the stamp before it to the stamp behind it, less what the stamps themselves take.
  * Buckets are as in HdrHistogram (hdrhistogram.org): exact up to 128 ticks, then 64 for each doubling, so a quantile is
  * off by 1/128 at most. Some processors' counters go in steps (26 ticks, 10 ns, on an EPYC of 2.6 GHz): there a quantile lies
  * evenly within the step that holds it. Numbers are in ticks until they are reported. */
 #pragma once
+
+#include "1_base/arch/arch.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,15 +21,6 @@ struct latency {
     uint64_t count[LATENCY_BUCKETS];
 };
 
-/* What comes before has ended when the counter is read, and what comes behind has not begun. */
-static inline uint64_t latency_now(void)
-{
-    __builtin_ia32_lfence();
-    uint64_t now = __builtin_ia32_rdtsc();
-    __builtin_ia32_lfence();
-    return now;
-}
-
 static inline unsigned latency_bucket(uint64_t ticks)
 {
     if (ticks < 2 * LATENCY_STEPS)
@@ -39,7 +32,7 @@ static inline unsigned latency_bucket(uint64_t ticks)
 /* An operation has ended. */
 static inline void latency_add(struct latency *l)
 {
-    uint64_t now = latency_now(), ticks = now - l->stamp;
+    uint64_t now = arch_clock(), ticks = now - l->stamp;
     l->count[latency_bucket(ticks)]++;
     l->sum += ticks;
     if (__builtin_expect(ticks > l->worst, 0))

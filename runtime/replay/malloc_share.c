@@ -21,6 +21,8 @@
 #include <ucontext.h>
 #include <unistd.h>
 
+#include "1_base/arch/arch.h"
+
 enum { PERIOD_NS = 1000000 }; /* the kernel looks at CPU timers at its own ticks, which may be further apart */
 
 static uintptr_t text_begin = UINTPTR_MAX, text_end; /* of the malloc library: all of its executable segments */
@@ -28,7 +30,7 @@ static _Atomic uint64_t samples, inside;
 
 static void take_sample(int number, siginfo_t *info, void *context)
 {
-    uintptr_t at = (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    uintptr_t at = (uintptr_t)CONTEXT_INSTRUCTION((const ucontext_t *)context);
     (void)number, (void)info;
     atomic_fetch_add_explicit(&samples, 1, memory_order_relaxed);
     if (at >= text_begin && at < text_end)

@@ -9,7 +9,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <malloc.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -268,7 +267,7 @@ static const char *parse(int argc, char **argv, struct replay *r)
         else if (strcmp(argv[i], "--unsampled") == 0)
             r->unsampled = true;
         else if (strcmp(argv[i], "--started") == 0)
-            mallinfo2();
+            bytes_figures();
         else if (path == NULL && argv[i][0] != '-')
             path = argv[i];
         else
@@ -291,13 +290,13 @@ int main(int argc, char **argv)
     r.rss_peak_live_bytes = start;
     uint64_t files = rss_file_bytes(), peak = 0;
     bool noted = r.script.resident && !r.unsampled && note_peak();
-    uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = latency_now();
+    uint64_t begun_ns = clock_ns(CLOCK_MONOTONIC), begun = arch_clock();
     waits_watch(&r, r.stall_ms);
     struct spent sum = measure(&r);
     watchdog_stop();
     if (noted && (peak = noted_peak_bytes(files)) > r.rss_peak_bytes)
         r.rss_peak_bytes = peak;
-    double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(latency_now() - begun);
+    double tick_ns = (double)(clock_ns(CLOCK_MONOTONIC) - begun_ns) / (double)(arch_clock() - begun);
     sum.cpu_ns -= (uint64_t)((double)spins(&r) * spin_ticks() * tick_ns);
     report(&r, sum, start, rss_anon_bytes(), tick_ns);
     return 0;

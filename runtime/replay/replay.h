@@ -106,6 +106,14 @@ double spin_ticks(void);
 /* Anonymous resident bytes of this process: file mappings, such as the script, are not among them. */
 uint64_t rss_anon_bytes(void);
 
+/* struct mallinfo2 of glibc, which has it since 2.33. */
+struct figures {
+    size_t arena, ordblks, smblks, hblks, hblkhd, usmblks, fsmblks, uordblks, fordblks, keepcost;
+};
+
+/* What malloc's mallinfo2(3) says, which starts the heap; zeros without it. */
+struct figures bytes_figures(void);
+
 /* The bytes of glibc, whose live blocks these slots have, while no other thread allocates. */
 struct bytes bytes_count(const struct block *table, uint64_t slots);
 

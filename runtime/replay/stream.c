@@ -129,7 +129,7 @@ static uint32_t spin(const struct block *block, uint32_t done)
 {
     uint32_t spins = 0;
     while (spins < SPINS_BEFORE_YIELD && !is_done(block, done)) {
-        __builtin_ia32_pause();
+        arch_pause();
         spins++;
     }
     return spins;
@@ -140,9 +140,9 @@ double spin_ticks(void)
     struct block never = {.done = 0};
     uint64_t least = UINT64_MAX;
     for (int tries = 0; tries < 20; tries++) {
-        uint64_t begun = latency_now();
+        uint64_t begun = arch_clock();
         spin(&never, 1);
-        uint64_t ticks = latency_now() - begun;
+        uint64_t ticks = arch_clock() - begun;
         least = ticks < least ? ticks : least;
     }
     return (double)least / SPINS_BEFORE_YIELD;
@@ -169,7 +169,7 @@ static void await(struct worker *w, const struct event *event, const struct bloc
         pause_end(w, yielded);
     }
     if (w->stamped != NULL)
-        w->stamped->stamp = latency_now();
+        w->stamped->stamp = arch_clock();
 }
 
 static void spawn(struct worker *created)
@@ -240,7 +240,7 @@ static void run_stamped(struct worker *w, const struct event *events, uint64_t n
     for (uint64_t i = 0; i < n; i++) {
         read_ahead(w, &events[i], shared);
         w->stamped = &w->latency[events[i].op >= OP_FREE];
-        w->stamped->stamp = latency_now();
+        w->stamped->stamp = arch_clock();
         step(w, &events[i], shared, false);
         if (events[i].op < OP_SPAWN)
             latency_add(w->stamped);

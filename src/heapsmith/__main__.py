@@ -14,16 +14,24 @@ def begin(module: str, program: str) -> None:
     """Run the commands of a module, its `app`, under the name of a program, and exit with its status."""
     try:
         from heapsmith.commands import exits
+        from heapsmith.model.compile import cache
         from heapsmith.tools.common import inherited
 
         app = import_module(module).app
     except KeyboardInterrupt:
         sys.exit(128 + signal.SIGINT)
     exits.open_streams()
+    cache.announce(_note)
     inherited.accept_children()
     for number in {signal.SIGTERM, signal.SIGHUP} - inherited.ignored_signals():  # nohup(1) has the second ignored
         signal.signal(number, exits.stop)
     sys.exit(exits.status(app, sys.argv[1:] or ["--help"], program))
+
+
+def _note(text: str) -> None:
+    from heapsmith.api import show
+
+    show.note(text)
 
 
 if __name__ == "__main__":

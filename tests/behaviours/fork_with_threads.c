@@ -28,7 +28,7 @@ int main(void)
     for (int round = 0; round < 6; round++) {
         pid_t child = fork();
         if (child == 0) {
-            alarm(10);
+            alarm(120);
             for (size_t i = 0; i < COUNT_OF(TIERS); i++)
                 free(filled_block(TIERS[i] / 8 + 1, i));
             if (round > 3)

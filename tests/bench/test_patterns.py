@@ -12,6 +12,7 @@ from preloaded import FLAGS, library, run
 
 from heapsmith.bench.programs.micro_programs import HERE
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design.design import load
 
 THP = Path("/sys/kernel/mm/transparent_hugepage/enabled")
 MIB = 1024
@@ -99,12 +100,21 @@ def test_sparse_blocks_where_filled_ones_were_freed() -> None:
 @pytest.mark.skipif("[never]" in THP.read_text() if THP.exists() else True, reason="the system has no huge pages")
 @pytest.mark.parametrize("design", ["default", "processor", "keep"])
 def test_filled_blocks_get_huge_pages(design: str) -> None:
-    """Of 136 MB behind the first 64 MiB all but a place in 16 MiB, where the system has huge pages left."""
+    """Of 200 MB nearly all behind what keeps small pages but a place in 16 MiB, if the system has huge pages left."""
     found = memory("after 1 2097152 200 1", library(design, checked=False))
-    assert found["huge_kib"] >= 64 * MIB
+    assert found["huge_kib"] >= 0.45 * (200 * MIB - load(design).thp_runs_from_bytes // 1024)
 
 
-@pytest.mark.parametrize(("design", "most_mib"), [("default", 40), ("processor", 48), ("checks", 40), ("owner", 40)])
+@pytest.mark.parametrize(
+    ("design", "most_mib"),
+    [
+        ("default", 40),
+        *(
+            pytest.param(*case, marks=pytest.mark.thorough)
+            for case in (("processor", 48), ("checks", 40), ("owner", 40))
+        ),
+    ],
+)
 def test_a_heap_that_shrank_keeps_little(design: str, most_mib: int) -> None:
     """What lies in the stacks of processors depends on where the threads ran: beside other work it was 41 MiB once."""
     for pattern in PHASES:

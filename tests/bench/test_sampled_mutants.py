@@ -71,7 +71,11 @@ def test_a_changed_line_is_noticed_and_the_file_is_as_before(tmp_path: Path) -> 
     (tmp_path / "m.py").write_text(PYTHON)
     (tmp_path / "test_m.py").write_text("import m\n\ndef test_f() -> None:\n    assert m.f(7) == 7\n")
     (tmp_path / "conftest.py").write_text("from hypothesis import settings\n\nsettings.register_profile('unshrunk')\n")
-    ways = {one.after.strip(): copy.changed(one, [["test_m.py"]]) for one in of_python("m.py", PYTHON)}
+    ways = {
+        one.after.strip(): copy.changed(one, [["test_m.py"]])
+        for one in of_python("m.py", PYTHON)
+        if "+ 2" in one.after or "0" in one.after
+    }
     assert ways["return 0"] == ("test_m.py::test_f", "assert 0 == 7")
     assert ways["g(a + 2)"] is None
     assert (tmp_path / "m.py").read_text() == PYTHON

@@ -1,4 +1,4 @@
-/* What a free reads of a run without the large lock, and who may free it (runtime/heap/7_large/runs.c, run_pages.h, run_pages.c). */
+/* What a free reads of a run without the large lock, and who may free it (runtime/heap/7_large/runs.c, run_span.h, run_pages.c). */
 #include "explore.h"
 #include "3_records/heap.h"
 #include "2_system/lock.h"
@@ -57,7 +57,7 @@ static void setup(void)
     share("claimed", claimed, sizeof claimed);
 }
 
-/* A run of one page at the top, as runs_alloc grows one. */
+/* A run of one page at the top, as runs_grow makes one. */
 static void *grow(void)
 {
     lock_acquire(&large);

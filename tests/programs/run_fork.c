@@ -12,7 +12,7 @@
 #include <sys/time.h>
 #include <sys/wait.h>
 
-enum { WORKERS = 3, SLOTS = 64, EXCHANGE = 32, CHILD_SECONDS = 20 };
+enum { WORKERS = 3, SLOTS = 64, EXCHANGE = 32, CHILD_SECONDS = 120 };
 
 extern char **environ;
 

@@ -62,6 +62,13 @@ static void expect(int is_true, const char *what)
     }
 }
 
+enum { PATIENCE = 1000 }; /* rounds; they take ten seconds and more, for a machine that is busy */
+
+static void rest(int round)
+{
+    usleep(round < 20 ? 1000 : 10000);
+}
+
 static void allocate(int rounds)
 {
     errno = 77;
@@ -73,33 +80,53 @@ static void allocate(int rounds)
     expect(errno == 77, "malloc changed errno");
 }
 
+/* The helper comes, has done a step where it sleeps, and is called. */
+static void get_help(const char *what)
+{
+    napped = NULL;
+    wakes = 0;
+    for (int round = 0; round < PATIENCE && (napped == NULL || wakes == 0 || threads() != 2); round++) {
+        allocate(1);
+        rest(round);
+    }
+    expect(threads() == 2, what);
+    expect(wakes > 0, "a helper that sleeps is not called");
+}
+
+/* No allocation calls it meanwhile. */
+static void be_alone(const char *what)
+{
+    for (int round = 0; round < PATIENCE && threads() > 1; round++)
+        rest(round);
+    expect(threads() == 1, what);
+}
+
 static void *work(void *unused)
 {
     usleep(20000); /* the main thread has ended */
-    allocate(20);
+    for (int round = 0; round < PATIENCE && napped == NULL; round++) {
+        allocate(1);
+        rest(round);
+    }
     return unused;
 }
 
 /* A helper came, and what it needed is as it was; it rests, and comes back. */
 static void helped(void)
 {
-    allocate(20);
-    expect(threads() == 2, "no helper");
+    get_help("no helper");
     sigset_t now;
     pthread_sigmask(SIG_SETMASK, NULL, &now);
     expect(!sigismember(&now, SIGUSR1), "a signal stayed blocked");
-    usleep(300000);
-    expect(threads() == 1, "a helper that nobody calls goes on");
-    allocate(20);
-    expect(threads() == 2, "no helper after a rest");
-    expect(wakes > 0, "a helper that sleeps is not called");
+    be_alone("a helper that nobody calls goes on");
+    get_help("no helper after a rest");
 }
 
 /* There is no helper any more, and there never will be. */
 static void not_helped(void)
 {
     allocate(20);
-    usleep(200000);
+    be_alone("a helper goes on");
     allocate(20);
     expect(threads() == 1, "a thread that was not to be");
 }
@@ -110,8 +137,7 @@ static void help_child(void)
     pid_t child = fork();
     if (child == 0) {
         expect(threads() == 1, "a fork's child has a helper");
-        allocate(20);
-        expect(threads() == 2, "no helper in the child");
+        get_help("no helper in the child");
         exit(0);
     }
     int status;
@@ -120,7 +146,7 @@ static void help_child(void)
 
 int main(int count, char **argument)
 {
-    alarm(20);
+    alarm(120);
     const char *how = count > 1 ? argument[1] : "";
     if (strcmp(how, "performs") == 0) {
         heapsmith_background(0);

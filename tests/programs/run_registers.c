@@ -85,7 +85,7 @@ static void handlers(void)
 
 int main(int count, char **arguments)
 {
-    alarm(50);
+    alarm(120);
     use();
     fork_once();
     say("begin\n");

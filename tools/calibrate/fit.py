@@ -15,6 +15,10 @@ CLOSE = 1e-3
 PULL = 3.0
 """The weight of a kind's prior cost, relative to a run of this kind alone."""
 
+NEAR, STEP = 1.0, 20.0
+"""The weight, relative to a run, of a cost that drifts by its prior and STEP: kinds that are rare in all runs stay near
+what they were, where it would take an absurd cost to explain what is left."""
+
 
 class Errors(msgspec.Struct, frozen=True):
     """Relative errors of predictions: |predicted / measured - 1|."""
@@ -58,8 +62,10 @@ def fit(
     shares = np.array([[run.get(name, 0.0) / cost for name in names] for run, cost in zip(runs, measured, strict=True)])
     scale = shares.max(axis=0)
     pulled = [place for place, name in enumerate(names) if name in known]
-    rows = np.vstack([shares / scale, PULL * np.eye(len(names))[pulled]])
-    aims = np.array([1.0] * len(runs) + [PULL * known[names[place]] * scale[place] for place in pulled])
+    before = np.array([known[names[place]] for place in pulled])
+    each, drift = np.eye(len(names))[pulled], NEAR / ((before + STEP) * scale[pulled])
+    rows = np.vstack([shares / scale, PULL * each, each * drift[:, np.newaxis]])
+    aims = np.concatenate([np.ones(len(runs)), PULL * before * scale[pulled], before * scale[pulled] * drift])
     costs = {**known, **dict(zip(names, (_reweighted(rows, aims, len(runs)) / scale).tolist(), strict=True))}
     return Fit(costs, Errors.of([price(run, costs) for run in runs], measured))
 

@@ -97,6 +97,16 @@ def churning(low: int, high: int, live: int, count: int = 0) -> Program:
     return lambda script: script.churn(script.sizes(low, high, count or script.events // 2), live)
 
 
+def of_a_heap(program: Program) -> Program:
+    """Run `program` in a thread that has a heap, and so a run cache."""
+
+    def with_heap(script: Script) -> None:
+        script.allocate(16)
+        program(script)
+
+    return with_heap
+
+
 def leaks(script: Script) -> None:
     """No block dies."""
     script.churn(script.sizes(8, 512, script.events), script.events)
@@ -265,8 +275,8 @@ PROGRAMS: dict[str, Program] = {
     "pairs_above": churning(KIB + 1, 32 * KIB, 0),  # the same, larger small blocks
     "one_size": churning(32, 33, 100),  # every call is on the front of the call before
     "mixed": churning(1, 4 * KIB, 2000),  # many sizes live together and die at random
-    "runs": churning(33 * KIB, MIB, 40, EVENTS // 30),  # large blocks live together and die at random
-    "run_pairs": churning(33 * KIB, 300 * KIB, 2, EVENTS // 15),  # large blocks that die at once
+    "runs": of_a_heap(churning(33 * KIB, MIB, 40, EVENTS // 30)),  # large blocks live together and die at random
+    "run_pairs": of_a_heap(churning(33 * KIB, 300 * KIB, 2, EVENTS // 15)),  # large blocks that die at once
     "huge": churning(2 * MIB, 8 * MIB, 4, 60),  # mappings of their own
     "seldom_8": seldom(8),
     "seldom_64": seldom(64),

@@ -19,6 +19,7 @@ class Place(NamedTuple):
     function: str  # demangled; module+offset where no symbol covers the place
     line: str | None = None  # file:line
     is_of_compiler: bool = False  # the file is one of the compiler's or its libraries'
+    file: str = ""  # the path of the file, as the compiler wrote it
 
 
 def place_at(function: str, where: str) -> Place:
@@ -26,4 +27,4 @@ def place_at(function: str, where: str) -> Place:
     file, _, number = where.rpartition(":")
     if number in ("?", "0"):
         return Place(function)
-    return Place(function, os.path.basename(where), _OF_COMPILER.search(os.path.normpath(file)) is not None)
+    return Place(function, os.path.basename(where), _OF_COMPILER.search(os.path.normpath(file)) is not None, file)

@@ -41,6 +41,14 @@ class Image(NamedTuple):
     sanitizer: str
 
     @property
+    def libc(self) -> str:
+        """The C library that a program or library is linked with: "glibc", "musl", or "" for none and for others."""
+        names = [Path(self.loader or "").name, self.soname, *self.needed]
+        if any(name.startswith(("ld-musl", "libc.musl")) or name == "libc.so" for name in names):
+            return "musl"
+        return "glibc" if any(name.startswith((*_LOADERS, "libc.so.6")) for name in names) else ""
+
+    @property
     def is_static(self) -> bool:
         """Whether no loader starts it, so that nothing is preloaded."""
         return self.loader is None and not self.soname.startswith(_LOADERS)

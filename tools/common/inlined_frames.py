@@ -69,13 +69,13 @@ def _covers(dwarf: Any, entry: Any, address: int) -> bool:
 
 def _places(dwarf: Any, unit: Any, chain: list[Any], known: list[Place]) -> Iterator[Place]:
     """The places of a chain of functions, the outermost first; each inlined one tells where it was called."""
-    where = (known[0].line, known[0].is_of_compiler) if known else (None, False)
+    where = known[0][1:] if known else Place("")[1:]
     for entry in reversed(chain):
         yield Place(_name(entry), *where)
         called = place_at(
             "", f"{_file(dwarf, unit, _value(entry, 'DW_AT_call_file'))}:{_value(entry, 'DW_AT_call_line', 0)}"
         )
-        where = (called.line, called.is_of_compiler)
+        where = called[1:]
 
 
 def _name(entry: Any) -> str:

@@ -3,7 +3,7 @@
 import os
 import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,12 +15,19 @@ _MOST_SCRIPTS = 5
 _SET_ID, _GROUP_EXECUTES = 0o6000, 0o010
 
 
-def find_program(command: list[str], env: Mapping[str, str] | None = None, *, everywhere: bool = False) -> str:
+def find_program(
+    command: list[str],
+    env: Mapping[str, str] | None = None,
+    *,
+    everywhere: bool = False,
+    libraries: Sequence[Path] = (),
+) -> str:
     """The path of the command's program; LD_PRELOAD must affect it.
 
     everywhere: the library is in /etc/ld.so.preload, which the loader heeds for programs with other rights too.
+    libraries: what is preloaded; none: libraries that heapsmith compiles for the C library of this system.
     Raises BadInput without a command, for an unknown program, and for one that no preloaded library can serve;
-    Missing for a program of musl.
+    Missing for a program whose C library is another one than a library's.
     """
     if not command:
         raise BadInput("no command: expected -- CMD [ARG]...")
@@ -31,9 +38,17 @@ def find_program(command: list[str], env: Mapping[str, str] | None = None, *, ev
     program = interpreter(Path(found), path)
     if reason := why_not_preloaded(program, everywhere=everywhere):
         raise BadInput(f"{program}: {reason}")
-    if reason := why_musl(image_of(program)):
-        raise Missing(f"{program}: {reason}")
+    for library in libraries or (None,):
+        if reason := why_libc(image_of(program), library):
+            raise Missing(f"{program}: {reason}")
     return found
+
+
+def libc_of(command: Sequence[str]) -> str:
+    """The C library that the command's program is linked with, as Image.libc; empty too where there is no command."""
+    found = shutil.which(command[0]) if command else None
+    image = image_of(interpreter(Path(found))) if found else None
+    return image.libc if image else ""
 
 
 def interpreter(program: Path, path: str | None = None) -> Path:
@@ -76,10 +91,19 @@ def why_image(image: Image) -> str | None:
     return None
 
 
-def why_musl(image: Image | None) -> str | None:
-    """The reason for a program that musl's loader starts: what heapsmith preloads calls functions of glibc."""
-    name = Path(image.loader or "").name if image else ""
-    return f"linked with musl ({name}), which is not supported: heapsmith needs glibc" if "ld-musl" in name else None
+def why_libc(image: Image | None, library: Path | None) -> str | None:
+    """Why a library cannot serve a program of another C library; None for the library: one for glibc."""
+    ours = image_of(library) if library is not None else _our_image()
+    if image is None or ours is None or not image.libc or not ours.libc or image.libc == ours.libc:
+        return None
+    name = Path(image.loader or "").name
+    what = library.name if library is not None else "what this command preloads"
+    how = (
+        f": build the library with --target {os.uname().machine}-linux-musl"
+        if library is not None and image.libc == "musl"
+        else ""
+    )
+    return f"linked with {image.libc} ({name}), and {what} with {ours.libc}{how}"
 
 
 def _why_other_rights(program: Path) -> str | None:

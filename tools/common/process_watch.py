@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from heapsmith.tools.common import elf
-from heapsmith.tools.common.obstacles import why_image, why_musl
+from heapsmith.tools.common.obstacles import why_image, why_libc
 from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes
 from heapsmith.tools.common.processes import descendants
 from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
@@ -100,8 +100,8 @@ class Watch:
         if facts.ended:
             return False
         programs = self._seen.setdefault((pid, facts.started), [])
-        if programs and not programs[-1].stack:
-            programs[-1].stack = facts.stack
+        if programs and not programs[-1].stack:  # exec was still at work: the name was that of the program before
+            programs[-1].stack, programs[-1].name = facts.stack, facts.name
         exe = _link(pid, "exe")
         if exe == self._own != "":  # the launcher, before it becomes the command
             return True
@@ -138,9 +138,9 @@ class Watch:
         if self._is_in(maps):
             if image := _image(one.pid):
                 one.has, one.why = not image.malloc, OWN_MALLOC if image.malloc else ""
-        elif b"/libc.so" in maps or b"/libc-2" in maps or one.cpu_s - one.first_s > SURE_S:
+        elif b"/libc.so.6" in maps or b"/libc-2" in maps or one.cpu_s - one.first_s > SURE_S:
             one.has, one.why = False, self._why(one)
-        elif reason := _why_file(one.pid):
+        elif reason := _why_file(one.pid, Path(os.fsdecode(self._path))):
             one.has, one.why = False, reason
 
     def _is_in(self, maps: bytes) -> bool:
@@ -150,7 +150,7 @@ class Watch:
 
     def _why(self, one: _Seen) -> str:
         """Why a program that runs now was started without the library."""
-        if reason := _why_file(one.pid):
+        if reason := _why_file(one.pid, Path(os.fsdecode(self._path))):
             return reason
         if _is_secure(one.pid):
             return OTHER_RIGHTS
@@ -186,9 +186,9 @@ def _link(pid: int, name: str) -> str:
         return ""
 
 
-def _why_file(pid: int) -> str | None:
+def _why_file(pid: int, library: Path) -> str | None:
     if image := _image(pid):
-        reason = why_image(image) or why_musl(image)
+        reason = why_image(image) or why_libc(image, library)
         return f"it is {reason}" if reason else OWN_MALLOC if image.malloc else None
     return None
 

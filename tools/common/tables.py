@@ -44,16 +44,16 @@ def section(table: Words) -> Iterator[str]:
     """A table under its title, as lines of Markdown."""
     words = shown(table)
     left = [index == 0 or column.startswith("<") for index, column in enumerate(words.columns)]
-    yield from ("", f"## {words.title}", "")
+    yield from ("", f"## {_TAG.sub('&lt;', words.title)}", "")
     yield f"| {' | '.join(column.lstrip('<') for column in words.columns)} |"
     yield f"|{'|'.join(':--' if text else '--:' for text in left)}|"
     for row in words.rows:
-        yield f"| {' | '.join(_cell(cell) for cell in row)} |"
+        yield f"| {' | '.join(cell(one) for one in row)} |"
 
 
-def _cell(cell: str) -> str:
+def cell(words: str) -> str:
     """A cell of Markdown, whose text neither ends it nor begins what goes on behind it."""
-    text = _TAG.sub("&lt;", cell.replace("|", "/"))
+    text = _TAG.sub("&lt;", words.replace("|", "/"))
     return text.replace("`", "\\`") if text.count("`") % 2 else text
 
 

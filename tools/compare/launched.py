@@ -5,6 +5,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.codegen.toolchain import Tool
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.limited import Output, too_long
 from heapsmith.tools.common.process_watch import Watch, watching
@@ -45,6 +46,11 @@ class Launched(msgspec.Struct, frozen=True):
 
 def launcher() -> Path:
     """heapsmith-launch, which runs a command from a small process (launch.c says why)."""
+    return launch_tool().ready()
+
+
+def launch_tool() -> Tool:
+    """What it is made of."""
     return runtime_tool("heapsmith-launch", "launch.c", "become.c")
 
 

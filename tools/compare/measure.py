@@ -308,9 +308,10 @@ def measure(
     do the work (Served), for a run that exceeds the limit, or that fails where it `must_succeed`.
     """
     stop.check()
-    program = find_program(command, given.env, everywhere=given.everywhere)
-    start = Start(command, program, given.env, everywhere=given.everywhere)
     libraries = find_libraries(libs)
+    paths = [] if any(library.path is None for library in libraries) else [one.path for one in libraries if one.path]
+    program = find_program(command, given.env, everywhere=given.everywhere, libraries=paths)
+    start = Start(command, program, given.env, everywhere=given.everywhere)
     require_malloc_of(*libraries)
     with scratch() as folder:
         own = OwnMalloc([], [], operators=False)
@@ -366,7 +367,8 @@ def run_under(
     serve what did the work; with `of_memory` also one per program with much memory that malloc did not give.
     """
     library = find_library(str(lib.absolute()))
-    start = Start(command, find_program(command, everywhere=everywhere), None, added or {}, everywhere)
+    program = find_program(command, everywhere=everywhere, libraries=[lib])
+    start = Start(command, program, None, added or {}, everywhere)
     require_malloc_of(library)
     with preloading(start, names(library)) as (whole, seen):
         watch = Watch(Path(seen), command[0])

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.codegen.toolchain import Tool
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.program_start import Start
@@ -46,16 +47,21 @@ class OwnMalloc(NamedTuple):
         return f"no preloaded library replaces the malloc inside {', '.join(self.inside)}" if self.inside else ""
 
 
+def probe_tool() -> Tool:
+    """The probe, which looks for malloc's place."""
+    flags = ("-shared", "-fPIC", "-fvisibility=hidden")
+    return runtime_tool("whose-malloc.so", "whose_malloc.c", "../heap/1_base/definitions.c", flags=flags)
+
+
 def own_malloc(start: Start, folder: Path, *, limit_s: float | None = None) -> OwnMalloc:
-    """Run the program once with a preloaded probe that looks for malloc's place.
+    """Run the program once with the probe preloaded.
 
     `folder` is for the probe's file. A command that cannot be executed has no malloc of its own.
     Raises Missing without a compiler, CheckFailed for a run that exceeds `limit_s`.
     """
     listing = folder / "whose-malloc"
     listing.write_bytes(b"")
-    flags = ("-shared", "-fPIC", "-fvisibility=hidden")
-    probe = preloadable(runtime_tool("whose-malloc.so", "whose_malloc.c", "../heap/1_base/definitions.c", flags=flags))
+    probe = preloadable(probe_tool().ready())
     preloads = [path for path in (start.variables().get("LD_PRELOAD", ""), probe) if path]
     probed = start._replace(added={**start.added, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)})
     void = subprocess.DEVNULL

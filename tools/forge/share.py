@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.codegen.toolchain import Tool
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.preload import preload, preloadable
@@ -64,13 +65,18 @@ class Share(msgspec.Struct, frozen=True):
         )
 
 
+def sampler_tool() -> Tool:
+    """The sampler, which looks where a process is."""
+    return runtime_tool("malloc-share.so", "malloc_share.c", flags=("-shared", "-fPIC"))
+
+
 def malloc_share(command: list[str], library: Path, to_glibc: Ratio, stop: Stop, progress: Progress) -> Share:
     """Run the command under the library with a sampler, until there are ENOUGH samples.
 
     A run that exceeds `stop.run_limit_s` raises CheckFailed.
     Processes that end without their destructors (_exit, a signal) are not among the samples.
     """
-    sampler = preloadable(runtime_tool("malloc-share.so", "malloc_share.c", flags=("-shared", "-fPIC")))
+    sampler = preloadable(sampler_tool().ready())
     start, preloaded = Start(command, find_program(command)), Library(library.name, library)
     with scratch() as folder:
         listing = folder / "samples"

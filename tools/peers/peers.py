@@ -16,10 +16,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from heapsmith.codegen.target import toolchain
+from heapsmith.codegen.toolchain import Tool
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import cache_dir
-from heapsmith.tools.common.elf import is_tied_to_its_place
+from heapsmith.tools.common.elf import image_of, is_tied_to_its_place
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.preload import SPECIAL, preloadable
 from heapsmith.tools.common.preload import preload as preload_names
@@ -196,6 +198,19 @@ _is_tied = cache(is_tied_to_its_place)
 
 def replay_driver() -> Path:
     """The program heapsmith-replay (`runtime/replay/replay.c`)."""
+    return replay_tool().ready()
+
+
+def driver_for(library: Library) -> Path:
+    """The replayer, linked with the C library of this library. Raises Missing without a compiler for that."""
+    image = image_of(library.path) if library.path is not None else None
+    if image is None or image.libc != "musl":
+        return replay_driver()
+    return replay_tool().ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+
+
+def replay_tool() -> Tool:
+    """What heapsmith-replay is made of."""
     waiting = ("pace", "peak", "waits", "watchdog")
     sources = ("replay", "stream", "check", "script", "latency", "rss", "bytes", *waiting)
     return runtime_tool("heapsmith-replay", *(f"{name}.c" for name in sources))
@@ -226,8 +241,11 @@ def why_no_malloc(library: Library) -> str:
     """Why a process that preloads `library` has its malloc from elsewhere; empty if it has not.
 
     For glibc: elsewhere than the C library. The loader ignores an unsuitable library with a
-    warning, and glibc would be measured in its place.
+    warning, and glibc would be measured in its place. A library for musl, which the program that
+    asks is not linked with, is only looked at.
     """
+    if library.path is not None and (image := image_of(library.path)) and image.libc == "musl":
+        return "" if image.malloc else f"{library.path}: cannot stand in for malloc: it replaces no malloc"
     environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": "", **BENCHFAST}
     command = _asker()
     try:

@@ -15,12 +15,13 @@ from typing import IO, Any, NamedTuple
 import msgspec
 import numpy as np
 
-from heapsmith.codegen.layers import HEAP, RUNTIME
-from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
+from heapsmith.codegen.layers import ABOUT_PROCESSORS, HEAP, RUNTIME
+from heapsmith.codegen.target import toolchain
+from heapsmith.codegen.toolchain import TOOL_FLAGS, Tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
 from heapsmith.tools.common.foreground import run_foreground
-from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.obstacles import find_program, libc_of
 from heapsmith.tools.common.other_memory import OtherMemory, largest
 from heapsmith.tools.common.perf_map import generated_code
 from heapsmith.tools.common.preload import preloadable
@@ -140,17 +141,31 @@ def build_recorder(stacks: int = 0) -> Path:
     if the processor's TSC does not run at a constant rate.
     """
     _check_processor()
+    return recorder_tool(stacks).ready()
+
+
+def _preloaded(command: list[str], stacks: int) -> Path:
+    """The recorder for the C library of the command's program. Raises Missing where there is none."""
+    if libc_of(command) != "musl":
+        return build_recorder(stacks)
+    if stacks:
+        raise Missing(f"{command[0]}: linked with musl, of whose programs no call stacks are recorded")
+    return recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+
+
+def recorder_tool(stacks: int) -> Tool:
+    """What the recorder is made of."""
     sources = [*sorted((RUNTIME / "recorder").glob("*.c")), HEAP / "1_base/definitions.c"]
     flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
-    return build_tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), include=[HEAP])
+    return Tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), ABOUT_PROCESSORS)
 
 
 def _check_processor() -> None:
     flags: list[str] = []
     with suppress(OSError, StopIteration), open("/proc/cpuinfo") as about:
         flags = next(line for line in about if line.startswith("flags")).split()
-    for flag in _NEEDED_CPU_FLAGS:
-        if os.uname().machine != "x86_64" or flag not in flags:
+    for flag in _NEEDED_CPU_FLAGS if os.uname().machine == "x86_64" else ():  # others have one clock of one pace
+        if flag not in flags:
             raise Missing(f"the recorder orders events by the x86-64 time stamp counter: /proc/cpuinfo lacks {flag}")
 
 
@@ -172,24 +187,24 @@ def record(
     has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
     default this process's own. Signals go to the command, and SIGTERM after `processes.limit_s`. Background children
     are not waited for. Raises BadInput (no such command, or one that cannot be recorded; `out` cannot be written),
-    Missing (a program of musl; see build_recorder; the disk was full before the first event) or CheckFailed (the
+    Missing (stacks of a program of musl; see build_recorder; a disk full before the first event) or CheckFailed (the
     command never loaded the recorder).
     """
-    program = find_program(command, everywhere=processes.everywhere)
+    library = _preloaded(command, stacks)
+    program = find_program(command, everywhere=processes.everywhere, libraries=[library])
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
-    recorder = preloadable(build_recorder(stacks))
     spool = _make_spool(out)
     if processes.everywhere:
         spool.chmod(0o1777)  # also for programs of other users
     started = spool.stat().st_mtime
     try:
-        loaded = ctypes.CDLL(recorder)
+        loaded = ctypes.CDLL(preloadable(build_recorder(stacks)))
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
         start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
-        with preloading(start, [recorder], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
+        with preloading(start, [preloadable(library)], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
             watch = Watch(Path(seen), command[0])
             began = _now(loaded)
             pid, status, interrupted = run_foreground(

@@ -7,7 +7,7 @@ the sign.
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, Records, compiled, hit_path, kernel, record_type
-from heapsmith.model.trace.addresses import Numbered, bind, next_number, release, take
+from heapsmith.model.trace.addresses import Numbered, bind, find, next_number, release, take
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
 # The layout of records in runtime/recorder/spool.h.
@@ -211,15 +211,23 @@ def keep_resident(state: Merge, pages: int) -> None:
 
 
 @hit_path
+def address_of(state: Merge, at: int) -> int:
+    """The address in the record at this word."""
+    address = int(state.words[at + 1]) & ADDRESS_MASK
+    if state.words[at] & LONG:
+        address |= (int(state.words[at + 3]) >> ALIGN_BITS & HIGH_MASK) << ADDRESS_BITS
+    return address
+
+
+@hit_path
 def apply(state: Merge, i: int) -> None:
     """Apply the next record of stream `i`: at most EVENTS_PER_RECORD events."""
     at, thread = int(state.streams[i]["word"]), int(state.streams[i]["thread"])
     operation, word = int(state.words[at]) & OPERATION_MASK, int(state.words[at + 1])
-    address, size, align = word & ADDRESS_MASK, (word >> ADDRESS_BITS) & SIZE_MASK, 0
+    address, size, align = address_of(state, at), (word >> ADDRESS_BITS) & SIZE_MASK, 0
     state.site, state.place = 0, state.streams[i]["place"]
     if state.words[at] & LONG:
         size, align = int(state.words[at + 2]), int(state.words[at + 3]) & ALIGN_MASK
-        address |= (int(state.words[at + 3]) >> ALIGN_BITS & HIGH_MASK) << ADDRESS_BITS
         number = int(state.words[at + 3]) >> SITE_SHIFT & SITE_MASK
         state.site = state.sites[number if number < state.sites.size else 0]
     if operation <= ALIGNED:
@@ -312,6 +320,37 @@ def advance(state: Merge) -> None:
 
 
 @kernel
+def fits(state: Merge, i: int) -> bool:
+    """Whether the next record of stream `i` may come next: a block that dies lives, and none where one is born."""
+    at = int(state.streams[i]["word"])
+    operation, address = int(state.words[at]) & OPERATION_MASK, address_of(state, at)
+    if operation > REALLOC_TO or address == 0:
+        return True
+    is_born = operation <= ALIGNED or operation == REALLOC_TO
+    return bool((state.keys[find(state.keys, address)] == 0) == is_born)
+
+
+@kernel
+def settle(state: Merge) -> None:
+    """Of the streams whose next records have the least stamp, the first whose record fits becomes the heap's first.
+
+    A clock that ticks every 40 ns may tell a free and the birth that follows it on another thread the same time.
+    """
+    first = int(state.heap[0])
+    for at in range(state.heaped):
+        i = int(state.heap[at])
+        if state.streams[i]["stamp"] == state.streams[first]["stamp"] and fits(state, i):
+            state.heap[0], state.heap[at] = i, first
+            return
+
+
+@hit_path
+def is_tied(state: Merge, at: int) -> bool:
+    """Whether the stream at this place of the heap has the stamp of the first."""
+    return bool(at < state.heaped and state.streams[state.heap[at]]["stamp"] == state.streams[state.heap[0]]["stamp"])
+
+
+@kernel
 def merge(state: Merge, ns_per_tick: float) -> int:
     """Merge records by stamp until DONE, FULL (CHUNK_EVENTS) or GROW (the table is half full)."""
     while state.heaped > 0:
@@ -319,6 +358,8 @@ def merge(state: Merge, ns_per_tick: float) -> int:
             return FULL
         if 2 * state.live >= state.keys.size:
             return GROW
+        if is_tied(state, 1) or is_tied(state, 2):
+            settle(state)
         i = int(state.heap[0])
         state.now_ns = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
         state.records += int(state.words[state.streams[i]["word"]]) & OPERATION_MASK < TOUCHED

@@ -19,6 +19,7 @@ from heapsmith.tools.common.rounds import UNRELIABLE, Ended, Figure, Progress, S
 from heapsmith.tools.peers.peers import (
     GLIBC,
     Library,
+    driver_for,
     find_libraries,
     placed_anew,
     preload,
@@ -120,9 +121,9 @@ class ReplayTable(msgspec.Struct, frozen=True):
     glibc_bytes: GlibcBytes | None = None
 
 
-def replay_command(script: Path) -> list[str]:
-    """The command that replays `script` (of write_script), and reports as Replayed in JSON."""
-    return [str(replay_driver()), str(script)]
+def replay_command(script: Path, library: Library | None = None) -> list[str]:
+    """The command that replays `script` (of write_script) under a library, and reports as Replayed in JSON."""
+    return [str(driver_for(library) if library else replay_driver()), str(script)]
 
 
 def replay_once(
@@ -146,7 +147,9 @@ def replay_once(
     """
     given = os.environ if env is None else env
     environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
-    command = replay_command(script) + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
+    command = (
+        replay_command(script, library) + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
+    )
     command += ["--touched", ",".join(map(str, touched))] if touched else []
     with placed_anew(library, script.parent) as placed:
         if placed.path is not None:

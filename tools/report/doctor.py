@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from heapsmith.codegen.built import brought_designs
 from heapsmith.codegen.toolchain import compile_c, find_gcc
 from heapsmith.model.errors import HeapsmithError, Missing
 from heapsmith.model.files import cache_dir, scratch
@@ -70,17 +71,22 @@ def _tool(name: str, needed_for: str, package: str = "") -> Finding:
 
 
 def _gcc() -> Finding:
-    """gcc, tested by compiling and linking a program that includes the C library's headers."""
-    needed_for = "build, and the recorder, replayer and launcher"
+    """gcc, tested by compiling and linking a program that includes the C library's headers.
+
+    Where the package brings compiled tools and libraries, not all needs it.
+    """
+    ready = brought_designs()
+    others = f"run and compare under other designs than {', '.join(ready)}"
+    needed_for = f"build, and {others if ready else 'the recorder, replayer and launcher'}"
     install = "apt install gcc libc6-dev"
     with scratch() as folder:
         source = folder / "probe.c"
         source.write_text("#include <pthread.h>\n#include <stdlib.h>\nint main(void) { return pthread_self() == 0; }\n")
         try:
             compile_c([source], folder / "probe")
-            return Finding("gcc", find_gcc().version, needed_for, essential=True, install=install)
+            return Finding("gcc", find_gcc().version, needed_for, essential=not ready, install=install)
         except HeapsmithError as error:
-            return Finding("gcc", str(error), needed_for, ok=False, essential=True, install=install)
+            return Finding("gcc", str(error), needed_for, ok=False, essential=not ready, install=install)
 
 
 def _platform() -> Iterator[Finding]:

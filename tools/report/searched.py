@@ -38,10 +38,11 @@ def front(found: Tuned) -> Words:
         for one in shown
     ]
     spent = found.spent
+    interrupted = "; interrupted" if found.interrupted else ""
     title = (
         f"{found.design.name}: {len(found.front)} designs that none beats in all, as parts of the base's; of "
         f"{spent.simulations + spent.stored:,} simulated with caches or known from before, {spent.glances:,} looked at "
-        f"without, in {spent.seconds:.0f} s{'; interrupted' if found.interrupted else ''}; weights of the score: "
+        f"without, in {spent.seconds:.0f} s{interrupted}{_near(found)}; weights of the score: "
         + ", ".join(f"{name} {weight:.2f}" for name, weight in found.weights.items())
     )
     late = ("p99.9",) if timed else ()
@@ -70,6 +71,7 @@ def on_traces(found: Tuned) -> Words:
     waited = found.cores is not None
     for one in found.traces:
         name = one.trace + (", HELD OUT" if one.held_out else "")
+        name += f", births: {one.births}" if one.births != "all" else ""
         regret = "-" if one.regret is None else f"{one.regret:+.1%}"
         late = one.p999_ns or (None, None)
         for what, of, p999_ns in (("base", one.before, late[0]), ("tuned", one.after, late[1])):
@@ -93,7 +95,21 @@ def on_traces(found: Tuned) -> Words:
         *("resident peak", "average", "at the end"),
         *("committed peak", "weight", "regret"),
     )
-    return Words("the heap on each trace, predicted", columns, rows)
+    return Words(f"the heap on each trace, predicted{_bound(found)}", columns, rows)
+
+
+def _bound(found: Tuned) -> str:
+    """What the search did not see and what binds its answer, with the better designs that it refused."""
+    if not found.unseen:
+        return ""
+    refused = ", ".join(f"{one.designs:,} better designs on {one.trace}" for one in found.refused)
+    return f"; the limits hold on {', '.join(found.unseen)} too, which refused {refused or 'no better design'}"
+
+
+def _near(found: Tuned) -> str:
+    """How many designs one choice away from the best were simulated."""
+    near = found.near
+    return f"; of {near.designs} designs one choice away from the best {near.simulated} were simulated, none is better"
 
 
 def saved(found: Tuned) -> Iterator[Words]:

@@ -1,7 +1,7 @@
 """Groups of a trace's sites by site, path, function or module, with names for people."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -11,7 +11,7 @@ import numpy as np
 from heapsmith.model.errors import BadInput
 from heapsmith.model.predict.pins_at_moments import Grouped
 from heapsmith.model.trace.reader import TraceReader
-from heapsmith.model.trace.site_lives import call_tree
+from heapsmith.model.trace.site_lives import I64, call_tree
 from heapsmith.tools.common.perf_map import covering, of_footer
 from heapsmith.tools.common.symbols import frame_names
 from heapsmith.tools.sites.functions import WRAPPERS, plain
@@ -19,12 +19,13 @@ from heapsmith.tools.sites.functions import WRAPPERS, plain
 By = Literal["site", "path", "function", "module"]
 
 
-class Spot(msgspec.Struct, frozen=True):
-    """A place in a function. `line` is file:line, or module+offset without debug information."""
+class Spot(msgspec.Struct, frozen=True, cache_hash=True):
+    """A place in a function. `line` is file:line, or module+offset without debug information; `file`: with folders."""
 
     function: str
     line: str
     module: str
+    file: str = ""
 
     @property
     def name(self) -> str:
@@ -53,36 +54,47 @@ class Groups(msgspec.Struct, frozen=True):
 
     def name(self, group: int) -> str:
         """The group for people."""
-        return " < ".join(_shown(self.by, spot) for spot in self.paths[group])
+        return " < ".join(shown(self.by, spot) for spot in self.paths[group])
+
+    def innermost(self, depth: int) -> tuple["Groups", I64]:
+        """The sites in groups that `depth` frames tell apart, 0: all; and of each group here its number there."""
+        numbers: dict[tuple[Spot, ...], int] = {}
+        number = np.array([numbers.setdefault(path[: depth or None], len(numbers)) for path in self.paths])
+        stacks = np.zeros(len(numbers), np.int64)
+        np.add.at(stacks, number, self.stacks)
+        grouped = Grouped(self.grouped.trace, number[self.grouped.group_of_site], len(numbers))
+        return Groups(self.by, grouped, list(numbers), stacks.tolist(), self.reasons), number
 
 
-def _shown(by: By, spot: Spot) -> str:
+def shown(by: By, spot: Spot) -> str:
+    """The spot for people, as far as groups tell spots apart."""
     if spot == UNKNOWN:
         return "unknown"
     return {"function": spot.function, "module": spot.module}.get(by, spot.name)
 
 
-def group_sites(trace: Path, by: By = "site", depth: int = 1, skip: Sequence[str] = ()) -> Groups:
+def group_sites(
+    trace: Path, by: By = "site", depth: int = 1, skip: Sequence[str] = (), only: Collection[int] | None = None
+) -> Groups:
     """Group the sites of a trace; BadInput if it has no stacks, or for a `skip` that is no regular expression.
 
     depth: the frames of a stack that tell groups apart, behind the functions that allocate for
-    their caller; 0: all. skip: more such functions.
+    their caller; 0: all. skip: more such functions. only: these sites; the others are unknown.
     """
     skipped = [WRAPPERS, *map(_pattern, skip)]
     with TraceReader(trace) as reader:
         tree = call_tree(reader)
-    spots, library, reasons = spots_of(trace)
+    sites = range(1, tree.innermost.size + 1) if only is None else only
+    spots, library, reasons = spots_of(trace, sites)
     numbers: dict[tuple[Spot, ...], int] = {(UNKNOWN,): 0}
     group_of_site = np.zeros(tree.innermost.size + 1, np.int64)
-    stacks = [0]
-    for site in range(1, tree.innermost.size + 1):
+    for site in sites:
         path = [spot for frame in tree.path(site) for spot in spots[frame]]
-        key = tuple(_key(by, spot) for spot in callers(path, skipped, library)[: depth or None])
-        group = numbers.setdefault(key or (UNKNOWN,), len(numbers))
-        stacks += [0] * (group == len(stacks))
-        stacks[group] += 1
-        group_of_site[site] = group
-    return Groups(by, Grouped(trace, group_of_site, len(numbers)), list(numbers), stacks, reasons)
+        key = tuple(_key(by, spot) for spot in callers(path, skipped, library))
+        group_of_site[site] = numbers.setdefault(key or (UNKNOWN,), len(numbers))
+    stacks = np.bincount(group_of_site[1:], minlength=len(numbers)).tolist()
+    whole = Groups(by, Grouped(trace, group_of_site, len(numbers)), list(numbers), stacks, reasons)
+    return whole.innermost(depth)[0] if depth else whole
 
 
 def _pattern(text: str) -> "re.Pattern[str]":
@@ -92,14 +104,22 @@ def _pattern(text: str) -> "re.Pattern[str]":
         raise BadInput(f"--skip {text}: no regular expression: {error}") from None
 
 
-def spots_of(trace: Path) -> tuple[list[list[Spot]], set[Spot], list[str]]:
+def spots_of(trace: Path, sites: Iterable[int] | None = None) -> tuple[list[list[Spot]], set[Spot], list[str]]:
     """The spots of each frame of a trace, the innermost inlined function first; those of the compiler's libraries; and
     why names are missing.
 
-    Raises BadInput if the trace has no stacks.
+    sites: whose frames get names; by default all. Raises BadInput if the trace has no stacks.
     """
     with TraceReader(trace) as reader:
         tree = call_tree(reader)
+        if sites is not None:
+            asked = np.zeros(tree.parent.size, bool)
+            at = tree.innermost[np.fromiter(sites, np.int64) - 1]
+            while at.size:
+                asked[at] = True
+                at = np.unique(tree.parent[at])
+                at = at[at >= 0]
+            tree = tree._replace(module=np.where(asked, tree.module, -1))
         generated = of_footer(reader.footer.extra.get("perf_map", []))
     found, reasons = frame_names(tree)
     modules = [Path(one.path).name or "?" for one in tree.modules]
@@ -111,7 +131,7 @@ def spots_of(trace: Path) -> tuple[list[list[Spot]], set[Spot], list[str]]:
             continue
         module = modules[number] if number >= 0 else "?"
         line = f"{module}+{offset:#x}"
-        row = [Spot(plain(one.function), one.line or line, module) for one in places]
+        row = [Spot(plain(one.function), one.line or line, module, one.file) for one in places]
         library |= {spot for spot, one in zip(row, places, strict=True) if one.is_of_compiler}
         if places[-1].is_of_compiler and not WRAPPERS.fullmatch(row[-1].function):
             # a function of the program, of whose inlined functions DWARF does not tell: the line is of one of these
@@ -123,7 +143,9 @@ def spots_of(trace: Path) -> tuple[list[list[Spot]], set[Spot], list[str]]:
 def _generated_spot(name: str) -> Spot:
     """The spot of a function of a map: py::NAME:FILE of CPython, or any other name."""
     at = name.find(":", len(PYTHON)) if name.startswith(PYTHON) else -1
-    return Spot(name[:at], Path(name[at + 1 :]).name, GENERATED) if at > 0 else Spot(name, name, GENERATED)
+    if at <= 0:
+        return Spot(name, name, GENERATED)
+    return Spot(name[:at], Path(name[at + 1 :]).name, GENERATED, name[at + 1 :])
 
 
 def callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"], library: Collection[Spot]) -> list[Spot]:

@@ -14,7 +14,7 @@ from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.site_lives import SiteLives
 from heapsmith.tools.sites.grouping import By, Groups, Spot
 
-Order = Literal["pinned", "peak", "allocated", "requests", "life"]
+Order = Literal["pinned", "peak", "allocated", "requests", "life", "temporary"]
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -56,6 +56,7 @@ class Site(msgspec.Struct, frozen=True):
     path: list[Spot]
     stacks: int
     requests: int
+    temporary: int  # of these, those whose block the next event of a block ended
     bytes: int
     mean_bytes: float
     life_events: float
@@ -63,6 +64,7 @@ class Site(msgspec.Struct, frozen=True):
     peak_blocks: int
     peak_bytes: int
     most_bytes: int
+    most_blocks: int
     most_event: int
     end_blocks: int
     end_bytes: int
@@ -164,6 +166,7 @@ ORDERS: dict[Order, Callable[[Site], tuple[float, ...]]] = {
     "allocated": lambda site: (site.bytes, site.requests),
     "requests": lambda site: (site.requests, site.bytes),
     "life": lambda site: (site.life_events, site.bytes),
+    "temporary": lambda site: (site.temporary, site.requests),
 }
 
 
@@ -180,6 +183,7 @@ def _sites(groups: Groups, lives: SiteLives, found: Sequence[Moments]) -> list[S
                 list(groups.paths[group]),
                 groups.stacks[group],
                 row["requests"],
+                row["temporary"],
                 row["bytes"],
                 row["bytes"] / row["requests"],
                 float(life_events[group]),
@@ -187,6 +191,7 @@ def _sites(groups: Groups, lives: SiteLives, found: Sequence[Moments]) -> list[S
                 row["peak_blocks"],
                 row["peak_bytes"],
                 row["most_bytes"],
+                row["most_blocks"],
                 row["most_event"],
                 row["live_blocks"],
                 row["live_bytes"],

@@ -5,8 +5,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
 
+import msgspec
+
 from heapsmith.model.errors import CheckFailed, HeapsmithError, Missing
 from heapsmith.model.files import scratch, write_whole
+from heapsmith.model.memory import Part
 from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.search.outcome_store import model_version
 from heapsmith.model.search.source import KEPT_EVENTS, Source
@@ -20,11 +23,13 @@ MOST_HELD = 8
 class Given(NamedTuple):
     """What a worker needs besides the bytes of the trace.
 
-    trace, digest: the name of the task's trace and what tells it from others. cores: those of the
-    bench. model: the version of the model that must do the task.
+    births: what its program writes of new blocks (Application). trace, digest: the name of the
+    task's trace and what tells it from others. cores: those of the bench. model: the version of
+    the model that must do the task.
     """
 
     task: Task
+    births: Part
     trace: str
     digest: str
     hardware: Hardware
@@ -47,10 +52,9 @@ def measured_from_bytes(given: Given, content: bytes) -> Result:
         raise CheckFailed(
             f"a worker has another heapsmith: its model is {model_version(search=True)}; expected {given.model}"
         )
-    task = given.task._replace(source=0)
     held = _Held.sources.get(given.digest)
     if held is not None:
-        return measured(Bench([held], given.hardware, given.cores), task)
+        return _measured(held, given)
     with scratch() as folder:
         path = folder / f"{given.digest}.hst"
         write_whole(path, content, Missing)
@@ -58,9 +62,14 @@ def measured_from_bytes(given: Given, content: bytes) -> Result:
             source = Source(path, sited=True)
             if source.events <= KEPT_EVENTS:
                 _hold(given.digest, source)
-            return measured(Bench([source], given.hardware, given.cores), task)
+            return _measured(source, given)
         except HeapsmithError as error:
             raise type(error)(str(error).replace(str(path), given.trace)) from None
+
+
+def _measured(source: Source, given: Given) -> Result:
+    source.application = msgspec.structs.replace(source.application, births=given.births)
+    return measured(Bench([source], given.hardware, given.cores), given.task._replace(source=0))
 
 
 def _hold(digest: str, source: Source) -> None:
@@ -98,6 +107,8 @@ class ClusterRunner:
                 place += 1
 
     def _call(self, task: Task) -> Call:
-        path, digest = Path(self._bench.sources[task.source].path), self._digests[task.source]
-        given = Given(task, str(path), digest, self._bench.hardware, self._bench.cores, model_version(search=True))
+        source, digest = self._bench.sources[task.source], self._digests[task.source]
+        path, model = Path(source.path), model_version(search=True)
+        births = source.application.births
+        given = Given(task, births, str(path), digest, self._bench.hardware, self._bench.cores, model)
         return Call(measured_from_bytes, given, path, digest)

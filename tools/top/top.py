@@ -6,18 +6,21 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from pathlib import Path
+from typing import Literal
 
 import msgspec
 from rich.console import Console
 from rich.live import Live
 
-from heapsmith.model.errors import BadInput
-from heapsmith.model.files import json_text
+from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.files import STANDARD, json_text, write_text
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.process_memory import Gone
 from heapsmith.tools.common.program_start import Start, begin
 from heapsmith.tools.common.tables import PIPED
 from heapsmith.tools.peers.peers import find_library, preload
+from heapsmith.tools.top.openmetrics import openmetrics, prometheus
 from heapsmith.tools.top.process import facts
 from heapsmith.tools.top.screen import WIDE, Screen, picture
 from heapsmith.tools.top.watch import Sight, Watch
@@ -29,11 +32,21 @@ WITHOUT = "under no heapsmith library; expected one preloaded or linked, such as
 
 
 class Shown(msgspec.Struct, frozen=True):
-    """How to show: once, as JSON, and seconds between two looks."""
+    """How to show: once, as JSON, and seconds between two looks. metrics: the file of metrics, - for output; form: what
+    makes their text.
+    """
 
     interval_s: float
     once: bool
     json: bool
+    metrics: Path | None = None
+    form: Literal["openmetrics", "prometheus"] = "openmetrics"
+    classes: bool = False
+
+    @property
+    def is_view(self) -> bool:
+        """Whether it is a picture on a terminal."""
+        return sys.stdout.isatty() and not (self.json or self.once or self.metrics)
 
 
 def of_process(pid: int, how: Shown) -> int:
@@ -63,8 +76,9 @@ def of_command(command: list[str], library: str | None, how: Shown) -> int:
     no preloaded library can serve it.
     """
     if library is not None:
-        start = Start(command, find_program(command))
-        start = start._replace(added={"LD_PRELOAD": preload(find_library(library), start.variables())})
+        found = find_library(library)
+        start = Start(command, find_program(command, libraries=[found.path] if found.path else []))
+        start = start._replace(added={"LD_PRELOAD": preload(found, start.variables())})
     elif path := shutil.which(command[0]):
         start = Start(command, path)
     else:
@@ -102,13 +116,12 @@ def _show(watch: Watch, how: Shown, last: list[Sight], process: subprocess.Popen
     The library of a command comes after its start, so that looks follow each other fast until there is one.
     """
     screen, printed = Screen(last), False
-    live = sys.stdout.isatty() and not how.json and not how.once
     try:
-        with Live(screen, screen=True) if live else nullcontext() as view:
+        with Live(screen, screen=True) if how.is_view else nullcontext() as view:
             while _wait(how.interval_s if screen.sights else STEP_S, process) and watch.lives():
                 found = watch.look()
                 screen.sights = found or screen.sights
-                rated = [one for one in found if one.rates is not None]
+                rated = [one for one in found if how.metrics or one.rates is not None]  # others count themselves
                 if view is not None:
                     view.refresh()
                 elif rated:
@@ -134,7 +147,14 @@ def _wait(seconds: float, process: subprocess.Popen[bytes] | None) -> bool:
 
 
 def _print(sights: list[Sight], how: Shown) -> None:
-    """A look as a line of JSON, or as text without cuts."""
+    """A look as a line of JSON, as metrics, or as text without cuts."""
+    if how.metrics:
+        text = (openmetrics if how.form == "openmetrics" else prometheus)(sights, how.classes)
+        if str(how.metrics) == STANDARD:
+            print(text, end="", flush=True)
+        else:
+            write_text(how.metrics, text, Missing)
+        return
     if how.json:
         print(json_text(sights, indent=None), flush=True)
         return

@@ -86,7 +86,7 @@ class View:
         return Picture(
             self.design,
             bool(at["COUNTS_HITS"]),
-            self._named(self._totals, np.frombuffer(totals, "<u8")),
+            self._with_hits(memory, heaps, self._named(self._totals, np.frombuffer(totals, "<u8"))),
             self._named(self._system, self._besides(memory, "system_counts", self._system)),
             self._named(self._locks, self._besides(memory, "lock_counts", self._locks)),
             self._classes(
@@ -97,6 +97,12 @@ class View:
             int(committed[pooled].sum()),
             *self._runs(memory),
         )
+
+    def _with_hits(self, memory: Memory, heaps: list[int], totals: dict[str, int]) -> dict[str, int]:
+        """The totals with those that each heap counts by itself."""
+        at = self._at.get("heap.run_hits")
+        hits = sum(memory.word(heap + at) for heap in heaps) if at is not None else 0
+        return totals | {"run_hit": totals["run_hit"] + hits}
 
     def _records(self, raw: bytes, kind: str) -> NDArray[np.uint8]:
         """Records of one kind, one per row."""
@@ -221,8 +227,14 @@ class View:
             length[state == at["RUN_GONE"]].sum(),
             dirty[state == at["RUN_FREE"]].sum(),
         ]
-        used, gone, free = (int(pages) * at["PAGE_BYTES"] for pages in sums)
+        used, gone, free = (int(pages) * self._page_bytes(memory) for pages in sums)
         return used, gone, free
+
+    def _page_bytes(self, memory: Memory) -> int:
+        """A page of a run: a constant of the library, or where pages vary what it learned of the system."""
+        if page := self._at.get("PAGE_BYTES"):
+            return page
+        return 1 << int.from_bytes(memory.read(self._at["page_shift"], 4), "little")
 
 
 def _column(rows: NDArray[np.uint8], offset: int, kind: str) -> NDArray[np.int64]:

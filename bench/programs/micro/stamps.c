@@ -66,7 +66,7 @@ void stamps_prepare(void)
 void stamps_begin(void)
 {
     clock_gettime(CLOCK_MONOTONIC, &begun);
-    begun_ticks = latency_now();
+    begun_ticks = arch_clock();
     stamps_on = 1;
 }
 
@@ -75,7 +75,7 @@ int stamps_text(char *text, size_t room)
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     double passed_ns = (double)(now.tv_sec - begun.tv_sec) * 1e9 + (double)(now.tv_nsec - begun.tv_nsec);
-    double tick_ns = passed_ns / (double)(latency_now() - begun_ticks);
+    double tick_ns = passed_ns / (double)(arch_clock() - begun_ticks);
     struct stamps *sum = &tables->table[0];
     for (int i = 1; i < MOST_TABLES; i++) {
         latency_merge(&sum->allocate, &tables->table[i].allocate);

@@ -34,7 +34,7 @@ static inline struct stamps *stamps_of_thread(void)
 
 static inline void stamp_begin(struct latency *of)
 {
-    of->stamp = stamps_on ? latency_now() : 0;
+    of->stamp = stamps_on ? arch_clock() : 0;
 }
 
 static inline void stamp_end(struct latency *of)

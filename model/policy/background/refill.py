@@ -24,8 +24,8 @@ CLASS_NUMBERS = ("background_low", "background_full")
 MOST_EVERY = 1 << 20
 PERCENT = 100
 COSTS = {
-    "background.block": 5.30,
-    "background.step": 2433.52,
+    "background.block": 5.19,
+    "background.step": 2394.31,
 }
 
 HELPER = -1

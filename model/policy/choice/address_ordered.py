@@ -15,9 +15,9 @@ from heapsmith.model.policy.choice.common import set_next, set_previous
 
 NAME = "address_ordered"
 COSTS = {
-    f"take.visit.{NAME}": 92.34,
-    f"slab.add.{NAME}": 58.58,
-    f"slab.remove.{NAME}": 19.66,
+    f"take.visit.{NAME}": 101.52,
+    f"slab.add.{NAME}": 67.33,
+    f"slab.remove.{NAME}": 17.45,
 }
 
 

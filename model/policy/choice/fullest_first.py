@@ -13,9 +13,9 @@ from heapsmith.model.policy.choice.common import chain, push, unlink
 NAME = "fullest_first"
 RARE = True
 COSTS = {
-    f"take.visit.{NAME}": 90.04,
+    f"take.visit.{NAME}": 90.74,
     f"slab.add.{NAME}": 0.00,
-    f"slab.remove.{NAME}": 14.90,
+    f"slab.remove.{NAME}": 14.69,
 }
 
 add = attach = push

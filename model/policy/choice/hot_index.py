@@ -10,7 +10,7 @@ NAME = "hot_index"
 HAS_HOT = True
 DEFAULT = True
 COSTS = {
-    f"take.visit.{NAME}": 90.42,
+    f"take.visit.{NAME}": 87.75,
     f"slab.add.{NAME}": 0.00,
     f"slab.remove.{NAME}": 0.00,
 }

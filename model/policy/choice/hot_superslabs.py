@@ -27,9 +27,9 @@ STATE = {
 REPORTED = ("superslabs_hot", "superslabs_heated")
 HEAT_BYTES = 8
 COSTS = {
-    f"take.visit.{NAME}": 102.00,
+    f"take.visit.{NAME}": 94.33,
     f"slab.add.{NAME}": 0.00,
-    f"slab.remove.{NAME}": 14.90,
+    f"slab.remove.{NAME}": 14.67,
 }  # estimates, counted in the disassembly
 
 

@@ -15,9 +15,9 @@ from heapsmith.model.memory.touches import touch
 NAME = "scan"
 RARE = True
 COSTS = {
-    f"take.visit.{NAME}": 178.60,
+    f"take.visit.{NAME}": 174.19,
     f"slab.add.{NAME}": 0.00,
-    f"slab.remove.{NAME}": 199.32,
+    f"slab.remove.{NAME}": 197.93,
 }
 
 

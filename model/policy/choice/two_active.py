@@ -16,9 +16,9 @@ NAME = "two_active"
 RARE = True
 HAS_HOT = True
 COSTS = {
-    f"take.visit.{NAME}": 79.03,
-    f"slab.add.{NAME}": 80.29,
-    f"slab.remove.{NAME}": 68.62,
+    f"take.visit.{NAME}": 73.51,
+    f"slab.add.{NAME}": 79.23,
+    f"slab.remove.{NAME}": 67.52,
 }
 
 __all__ = ["add", "attach", "gives", "lets_go", "members", "remove"]

@@ -14,11 +14,11 @@ CLASS_MAP = False
 CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",), ranged=2)
 """Loads: the span's bounds and the header. Branches: block in the span? valid class?"""
 COSTS = {
-    f"free.class.stack.{NAME}": 5.21,
-    f"free.class.table.{NAME}": 1.90,
-    f"free.class.restartable.{NAME}": 5.21,  # as for stacks
-    f"take.{NAME}": 7.54,
-    f"call.realloc.{NAME}": 1.00,
+    f"free.class.stack.{NAME}": 4.85,
+    f"free.class.table.{NAME}": 1.67,
+    f"free.class.restartable.{NAME}": 4.85,  # as for stacks
+    f"take.{NAME}": 7.01,
+    f"call.realloc.{NAME}": 1.03,
 }
 
 

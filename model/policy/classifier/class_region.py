@@ -15,9 +15,9 @@ CLASS_MAP = False
 CODE = Question(Hit(2, 0, 1))
 """Loads: the span's start and end. Branch: is the block in the span?"""
 COSTS = {
-    f"free.class.stack.{NAME}": 0.03,
+    f"free.class.stack.{NAME}": 0.05,
     f"free.class.table.{NAME}": 0.00,
-    f"free.class.restartable.{NAME}": 0.03,  # as for stacks
+    f"free.class.restartable.{NAME}": 0.05,  # as for stacks
     f"take.{NAME}": 0.00,
     f"call.realloc.{NAME}": 0.00,
 }

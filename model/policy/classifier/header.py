@@ -14,11 +14,11 @@ CLASS_MAP = False
 CODE = Question(Hit(3, 0, 2), (">= CLASS_COUNT",), ("hs_free_large",), ranged=2)
 """Loads: the span's bounds and the header. Branches: block in the span? valid class?"""
 COSTS = {
-    f"free.class.stack.{NAME}": 4.26,
-    f"free.class.table.{NAME}": 1.89,
-    f"free.class.restartable.{NAME}": 4.26,  # as for stacks
-    f"take.{NAME}": 7.20,
-    f"call.realloc.{NAME}": 6.00,
+    f"free.class.stack.{NAME}": 3.92,
+    f"free.class.table.{NAME}": 1.67,
+    f"free.class.restartable.{NAME}": 3.92,  # as for stacks
+    f"take.{NAME}": 6.45,
+    f"call.realloc.{NAME}": 6.15,
 }
 
 

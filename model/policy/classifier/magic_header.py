@@ -6,7 +6,7 @@ free() asks it before anything else, but where no byte before the pointer may be
 from typing import Any
 
 from heapsmith.model.compile.kernel import hit_path
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import LEAST_PAGE
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.branches import FREE_PAGED
 from heapsmith.model.memory.state import State
@@ -41,10 +41,10 @@ MAGIC = {32: 0xA0, 64: 0x80}
 """By the most classes of a design."""
 COSTS = {  # estimates: those of a byte header, and what free() and classifier_class have more in the disassembly
     f"free.class.stack.{NAME}": 8.21,
-    f"free.class.table.{NAME}": 4.90,
+    f"free.class.table.{NAME}": 8.71,
     f"free.class.restartable.{NAME}": 8.21,  # as for stacks
-    f"take.{NAME}": 7.54,
-    f"call.realloc.{NAME}": 2.00,
+    f"take.{NAME}": 7.90,
+    f"call.realloc.{NAME}": 4.43,
 }
 
 
@@ -77,7 +77,7 @@ def code(design: Any) -> Question:
 def first_look(state: State, block: int) -> None:
     """Follow the branch on whether the block begins a page."""
     if state.magic_confirms > 0:
-        branch(state.listener, FREE_PAGED, int(place_of(state, block) & (PAGE - 1) == 0))
+        branch(state.listener, FREE_PAGED, int(place_of(state, block) & (LEAST_PAGE - 1) == 0))
 
 
 @hit_path

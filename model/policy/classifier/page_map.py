@@ -3,7 +3,7 @@
 from typing import Any
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import LEAST_PAGE
 from heapsmith.model.memory.layout import SLAB_CLASS, block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
@@ -19,23 +19,23 @@ CODE = Question(Hit(3, 0, 1))
 """Loads: the span's start and end, and the page's byte. Branch: is the block in the span?"""
 NUMBERS = ("map_pages",)
 COSTS = {
-    f"free.class.stack.{NAME}": 1.45,
+    f"free.class.stack.{NAME}": 1.43,
     f"free.class.table.{NAME}": 0.89,
-    f"free.class.restartable.{NAME}": 1.45,  # as for stacks
+    f"free.class.restartable.{NAME}": 1.43,  # as for stacks
     f"take.{NAME}": 0.00,
-    f"call.realloc.{NAME}": 3.78,
+    f"call.realloc.{NAME}": 3.86,
 }
 
 
 def numbers(design: Any) -> dict[str, int]:
     """Return the bytes of the map for each slab: one per page."""
-    return {"map_pages": design.slab_bytes // PAGE}
+    return {"map_pages": design.slab_bytes // LEAST_PAGE}
 
 
 @hit_path
 def class_lines(state: State, block: int) -> None:
     """Touch the byte of the block's page for a read."""
-    touch(state.listener, SLAB_CLASS + block_at(state, block) // PAGE, 0)
+    touch(state.listener, SLAB_CLASS + block_at(state, block) // LEAST_PAGE, 0)
 
 
 @kernel

@@ -44,11 +44,11 @@ FACTOR = 0x9E3779B1
 WORD_BITS = 32
 MOST_SUPERSLABS = 1 << 20
 COSTS = {  # estimates: those of a page map, and what free() and classifier_class have more in the disassembly
-    f"free.class.stack.{NAME}": 13.45,
+    f"free.class.stack.{NAME}": 12.97,
     f"free.class.table.{NAME}": 12.89,
-    f"free.class.restartable.{NAME}": 13.45,
+    f"free.class.restartable.{NAME}": 12.97,
     f"take.{NAME}": 0.00,
-    f"call.realloc.{NAME}": 23.78,
+    f"call.realloc.{NAME}": 27.65,
 }
 
 

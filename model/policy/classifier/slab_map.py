@@ -15,10 +15,10 @@ CODE = Question(Hit(3, 0, 1))
 """Loads: the span's start and end, and the slab's byte. Branch: is the block in the span?"""
 COSTS = {
     f"free.class.stack.{NAME}": 1.45,
-    f"free.class.table.{NAME}": 0.73,
+    f"free.class.table.{NAME}": 0.24,
     f"free.class.restartable.{NAME}": 1.45,  # as for stacks
-    f"take.{NAME}": 0.83,
-    f"call.realloc.{NAME}": 3.93,
+    f"take.{NAME}": 0.00,
+    f"call.realloc.{NAME}": 3.91,
 }
 
 

@@ -6,7 +6,7 @@ from heapsmith.model.memory.state import State
 NAME = "dedicated"
 PER_CLASS = True
 COSTS = {
-    f"slab.acquire.{NAME}": 277.64,
+    f"slab.acquire.{NAME}": 254.79,
 }
 
 

@@ -15,7 +15,7 @@ PER_CLASS = False
 CLASS_NUMBERS = ("pool",)
 """The first class of the group: its place in the stores holds the group's pool and superslab."""
 COSTS = {
-    f"slab.acquire.{NAME}": 31.11,
+    f"slab.acquire.{NAME}": 30.28,
 }
 
 

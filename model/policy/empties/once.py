@@ -10,7 +10,7 @@ NAME = "once"
 RARE = True
 PER_CLASS = False
 COSTS = {
-    f"slab.acquire.{NAME}": 134.99,
+    f"slab.acquire.{NAME}": 120.37,
 }
 
 

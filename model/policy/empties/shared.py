@@ -7,7 +7,7 @@ NAME = "shared"
 DEFAULT = True
 PER_CLASS = False
 COSTS = {
-    f"slab.acquire.{NAME}": 85.88,
+    f"slab.acquire.{NAME}": 26.05,
 }
 
 

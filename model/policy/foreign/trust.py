@@ -3,7 +3,7 @@
 from typing import Any
 
 from heapsmith.model.compile.kernel import hit_path
-from heapsmith.model.constants import PAGE
+from heapsmith.model.constants import LEAST_PAGE
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory.branches import FREE_PAGED
 from heapsmith.model.memory.state import State
@@ -42,4 +42,4 @@ def why_not_with(design: Any) -> Refusal | None:
 @hit_path
 def looks_at(state: State, block: int) -> None:
     """Follow the branch on whether the block begins a page."""
-    branch(state.listener, FREE_PAGED, int(place_of(state, block) & (PAGE - 1) == 0))
+    branch(state.listener, FREE_PAGED, int(place_of(state, block) & (LEAST_PAGE - 1) == 0))

@@ -20,8 +20,8 @@ UNPRICED = True
 """The price has no figure for address space, which a run longer than the trace goes on to use up."""
 COSTS = {
     f"take.reuse.{NAME}": 0.00,
-    f"give.block.{NAME}": 8.00,
-    f"give.slab.{NAME}": 35.00,
+    f"give.block.{NAME}": 2.10,
+    f"give.slab.{NAME}": 16.18,
 }  # estimates, counted in the disassembly
 
 words, begin, members = bitmap.words, bitmap.begin, bitmap.members

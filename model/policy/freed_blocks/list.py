@@ -26,9 +26,9 @@ NUMBERS = ("freed_list",)
 AT = layout.SLAB_NEWER
 """The place of the head in a slab's record: while the slab is in no pool, the age queue does not need it."""
 COSTS = {
-    f"take.reuse.{NAME}": 0.00,
-    f"give.block.{NAME}": 7.78,
-    f"give.slab.{NAME}": 36.49,
+    f"take.reuse.{NAME}": 0.65,
+    f"give.block.{NAME}": 9.09,
+    f"give.slab.{NAME}": 45.63,
 }
 
 

@@ -24,12 +24,12 @@ CODE = FrontCode(
     lend="bump_lend",
 )
 COSTS = {
-    f"alloc.{NAME}": 0.0,
-    f"free.{NAME}": 136.49,
-    f"refill.{NAME}": 201.37,
-    f"refill.block.{NAME}": 0.0,
-    f"flush.{NAME}": 0.0,
-    f"flush.block.{NAME}": 0.0,
+    f"alloc.{NAME}": 0.00,
+    f"free.{NAME}": 131.09,
+    f"refill.{NAME}": 202.28,
+    f"refill.block.{NAME}": 0.00,
+    f"flush.{NAME}": 0.00,
+    f"flush.block.{NAME}": 0.00,
 }
 
 pop, fill, promote = bump.pop, bump.fill, hot_over.promote

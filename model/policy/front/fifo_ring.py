@@ -15,11 +15,11 @@ IS_STACK = False
 BATCHED = False
 CODE = ring_code("fifo_ring_refill", "fifo_ring_flush", "fifo_ring_drain", "fifo_ring_lend")
 COSTS = {
-    f"alloc.{NAME}": 2.99,
-    f"free.{NAME}": 17.34,
-    f"refill.{NAME}": 147.97,
-    f"refill.block.{NAME}": 8.18,
-    f"flush.{NAME}": 90.99,
+    f"alloc.{NAME}": 5.22,
+    f"free.{NAME}": 15.53,
+    f"refill.{NAME}": 149.28,
+    f"refill.block.{NAME}": 8.39,
+    f"flush.{NAME}": 91.39,
     f"flush.block.{NAME}": 0.00,
 }
 

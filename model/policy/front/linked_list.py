@@ -39,11 +39,11 @@ CODE = FrontCode(
     resize="linked_list_resize",
 )
 COSTS = {
-    f"alloc.{NAME}": 3.80,
-    f"free.{NAME}": 10.52,
-    f"refill.{NAME}": 128.70,
-    f"refill.block.{NAME}": 6.32,
-    f"flush.{NAME}": 77.11,
+    f"alloc.{NAME}": 8.61,
+    f"free.{NAME}": 6.24,
+    f"refill.{NAME}": 138.02,
+    f"refill.block.{NAME}": 2.41,
+    f"flush.{NAME}": 69.48,
     f"flush.block.{NAME}": 0.00,
 }
 

@@ -26,12 +26,12 @@ CODE = FrontCode(
     lend="linked_list_lend",
 )
 COSTS = {  # an estimate: those of a linked list alone
-    f"alloc.{NAME}": 3.80,
-    f"free.{NAME}": 10.52,
-    f"refill.{NAME}": 128.70,
-    f"refill.block.{NAME}": 6.32,
-    f"flush.{NAME}": 77.11,
-    f"flush.block.{NAME}": 0.00,
+    f"alloc.{NAME}": 5.08,
+    f"free.{NAME}": 9.71,
+    f"refill.{NAME}": 156.02,
+    f"refill.block.{NAME}": 14.85,
+    f"flush.{NAME}": 78.59,
+    f"flush.block.{NAME}": 3.91,
 }
 
 pop_lines, look_lines = linked_list.pop_lines, linked_list.look_lines

@@ -16,10 +16,10 @@ CODE = FrontCode(Function("none_alloc"), Function("none_free"), "NULL", lend="NU
 COSTS = {
     f"alloc.{NAME}": 0.0,  # no block is ever in it
     f"flush.{NAME}": 0.0,
-    f"free.{NAME}": 36.46,
-    f"refill.{NAME}": 105.94,
-    f"refill.block.{NAME}": 8.87,
-    f"flush.block.{NAME}": 33.55,
+    f"free.{NAME}": 34.66,
+    f"refill.{NAME}": 92.71,
+    f"refill.block.{NAME}": 5.72,
+    f"flush.block.{NAME}": 35.17,
 }
 
 

@@ -36,10 +36,10 @@ CODE = FrontCode(
 COSTS = {
     f"flush.{NAME}": 0.0,  # it is never full
     f"flush.block.{NAME}": 0.0,
-    f"alloc.{NAME}": 24.27,
-    f"free.{NAME}": 14.05,
-    f"refill.{NAME}": 91.13,
-    f"refill.block.{NAME}": 3.75,
+    f"alloc.{NAME}": 22.98,
+    f"free.{NAME}": 15.76,
+    f"refill.{NAME}": 92.86,
+    f"refill.block.{NAME}": 4.04,
 }
 
 __all__ = ["drain", "drain_lines", "fill", "fill_lines", "overflow_lines"]

@@ -29,11 +29,11 @@ IS_STACK = False
 BATCHED = False
 CODE = ring_code("ring_over_refill", "ring_over_spill", "ring_over_drain", "ring_over_lend")
 COSTS = {
-    f"alloc.{NAME}": 1.34,
-    f"free.{NAME}": 19.02,
-    f"refill.{NAME}": 193.65,
-    f"refill.block.{NAME}": 8.76,
-    f"flush.{NAME}": 0.00,
+    f"alloc.{NAME}": 2.70,
+    f"free.{NAME}": 18.11,
+    f"refill.{NAME}": 206.94,
+    f"refill.block.{NAME}": 11.86,
+    f"flush.{NAME}": 0.04,
     f"flush.block.{NAME}": 0.00,
 }
 

@@ -35,12 +35,12 @@ IS_STACK = True
 BATCHED = False
 CODE = stack_code("stack_over_refill", "stack_over_spill", "stack_over_drain")
 COSTS = {
-    f"alloc.{NAME}": 16.12,
-    f"free.{NAME}": 3.89,
-    f"refill.{NAME}": 161.98,
-    f"refill.block.{NAME}": 0.00,
-    f"flush.{NAME}": 33.49,
-    f"flush.block.{NAME}": 4.80,
+    f"alloc.{NAME}": 16.09,
+    f"free.{NAME}": 4.33,
+    f"refill.{NAME}": 185.53,
+    f"refill.block.{NAME}": 1.15,
+    f"flush.{NAME}": 40.31,
+    f"flush.block.{NAME}": 9.30,
     f"alloc.table.{NAME}": 2.80,  # by hand: instructions of the emitted alloc, less those of a linked list
     f"free.table.{NAME}": 6.52,
 }

@@ -15,10 +15,10 @@ ENCODES_LINKS = True
 WITH = ("deletes/judged", "copies/judged")
 CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}))
 COSTS = {
-    f"alloc.hardening.{NAME}": 7.88,
+    f"alloc.hardening.{NAME}": 7.97,
     f"alloc.hardening.{NAME}.large": 93.33,
-    f"free.hardening.{NAME}": 8.23,
-    f"call.realloc.{NAME}": 13.10,
+    f"free.hardening.{NAME}": 8.22,
+    f"call.realloc.{NAME}": 13.61,
 }
 
 

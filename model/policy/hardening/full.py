@@ -31,10 +31,10 @@ CODE = Guard(
     straight=False,
 )
 COSTS = {
-    f"alloc.hardening.{NAME}": 44.64,
+    f"alloc.hardening.{NAME}": 44.94,
     f"alloc.hardening.{NAME}.large": 168.18,
-    f"free.hardening.{NAME}": 89.33,
-    f"call.realloc.{NAME}": 37.74,
+    f"free.hardening.{NAME}": 88.36,
+    f"call.realloc.{NAME}": 44.46,
 }
 
 SHORT_BYTES = 128

@@ -17,8 +17,8 @@ CODE = NOTHING
 NUMBERS = ("lookup_steps_log2", "lookup_even_log2")
 MAX_STEPS = 64
 COSTS = {
-    f"lookup.stack.{NAME}": 8.76,
-    f"lookup.table.{NAME}": 5.27,
+    f"lookup.stack.{NAME}": 8.80,
+    f"lookup.table.{NAME}": 5.57,
     f"lookup.restartable.{NAME}": 5.0,  # by hand: the table by the grain is read without it
 }
 

@@ -19,8 +19,8 @@ CODE = Hit(1, 0, 0)
 """Load: the entry of the size."""
 NUMBERS = ("lookup_grain", "lookup_shift")
 COSTS = {
-    f"lookup.stack.{NAME}": 3.52,
-    f"lookup.table.{NAME}": 0.78,
+    f"lookup.stack.{NAME}": 3.43,
+    f"lookup.table.{NAME}": 0.42,
     f"lookup.restartable.{NAME}": 0.0,  # by hand: the table by the grain is read without it
 }
 

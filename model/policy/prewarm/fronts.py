@@ -108,7 +108,7 @@ def needs(plan: Any) -> Needs:
     slabs = sum(-(-count // row.blocks) + refill for count, row in zip(blocks, plan.classes, strict=True))
     slabs += sum(row.numbers["prewarm_slabs"] for row in plan.classes)
     pages = sum(n * pages_for(row.usable, plan.tail_bytes) for n, row in zip(blocks, plan.classes, strict=True))
-    return Needs(max(blocks), slabs, pages, pages * PAGE)
+    return Needs(max(blocks), slabs, pages, pages * plan.page_bytes)
 
 
 @kernel

@@ -17,8 +17,9 @@ from heapsmith.model.parts.slab_questions import cache_lines, release_kept, spil
 from heapsmith.model.policy.release.common import Advice, look_at_ages
 
 NAME = "budget"
-STATE = {"scalars": {"share_peak": 0}}
-"""The most committed bytes in use that were seen."""
+STATE = {"scalars": {"share_peak": 0, "share_waited": 0, "share_seen": 0}}
+"""share_peak: the most committed bytes in use that were seen; share_waited: bytes freed since the heap has shrunk;
+share_seen: what waited in both queues at the last miss that counted."""
 DEFAULT = True
 AGES = True
 BUDGETED = True
@@ -27,7 +28,7 @@ RARE_NUMBERS = ("release_looks", "limit_mark_bytes")
 MAX_BUDGET = 1 << 44
 MAX_SHARE = 10_000
 COSTS = {
-    f"slab.retire.{NAME}": 11.52,
+    f"slab.retire.{NAME}": 10.93,
 }
 
 
@@ -43,7 +44,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     model none. share_percent: in a heap that has shrunk to less than half,
     neither empty slabs nor free runs keep more than this share of the committed bytes in use, however
     large their budget has grown; 0: no such bound. share_slab_bytes,
-    share_run_bytes: so much they keep whatever the share is.
+    share_run_bytes: so much they keep whatever the share is. share_wait_bytes: the bound holds once this
+    many bytes were freed since the heap has shrunk, where misses count too; 0: at once.
     """
 
     slab_budget_bytes: int = 4_194_304
@@ -55,11 +57,13 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     share_percent: int = 0
     share_slab_bytes: int = 0
     share_run_bytes: int = 0
+    share_wait_bytes: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
     """Return why these parameters make no release policy, or None."""
-    for field in ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes", "share_slab_bytes", "share_run_bytes"):
+    sizes = ("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes")
+    for field in (*sizes, "share_slab_bytes", "share_run_bytes", "share_wait_bytes"):
         value = getattr(params, field)
         if not 0 <= value <= MAX_BUDGET:
             return f"{field}: {value} is out of range; expected 0 to {MAX_BUDGET} bytes"
@@ -69,6 +73,8 @@ def why_not_valid(params: Params) -> str | None:
         return f"share_percent: {params.share_percent} is out of range; expected 0 to {MAX_SHARE}"
     if params.limit_bytes and not PAGE <= params.limit_bytes <= MAX_BUDGET:
         return f"limit_bytes: {params.limit_bytes} is out of range; expected 0, or {PAGE} to {MAX_BUDGET} bytes"
+    if params.share_wait_bytes and not params.share_percent:
+        return "share_wait_bytes: expected share_percent too, the bound that waits"
     if params.limit_bytes and not params.limit_percent:
         return "limit_bytes: expected limit_percent too, the share of the limit from which pages go back"
     return None
@@ -98,13 +104,75 @@ def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, sta
     """Return whether the age queue exceeds its budget, which is 0 near the limit, or its share of a shrunk heap."""
     if aged_bytes > budget_bytes:
         return True
-    if state.share_percent > 0 and aged_bytes > least_bytes:
-        touch(state.listener, TOTAL_COMMITTED, 0)
-        others = state.committed - state.huge_committed - state.aged_slab_bytes - state.aged_run_bytes
-        state.share_peak = max(int(state.share_peak), others)
-        if SHRUNK * others < state.share_peak and 100 * aged_bytes > state.share_percent * others:
-            return True
-    return aged_bytes > 0 and is_short(state)
+    return aged_bytes > 0 and (exceeds_share(state, aged_bytes, least_bytes) or is_short(state))
+
+
+@kernel
+def bytes_in_use(state: State) -> int:
+    """Return the committed bytes of both spans that do not wait."""
+    touch(state.listener, TOTAL_COMMITTED, 0)
+    return int(state.committed - state.huge_committed - state.aged_slab_bytes - state.aged_run_bytes)
+
+
+@kernel
+def shrunk_for_long(state: State) -> bool:
+    """Return whether the heap has shrunk, and was patient since."""
+    used = bytes_in_use(state)
+    state.share_peak = max(int(state.share_peak), used)
+    if SHRUNK * used < state.share_peak:
+        return bool(state.share_waited >= state.share_wait_bytes)
+    state.share_waited = 0
+    return False
+
+
+@kernel
+def over_share(state: State, aged_bytes: int, least_bytes: int) -> bool:
+    """Return whether this much is more than the share of what is in use."""
+    return aged_bytes > least_bytes and 100 * aged_bytes > state.share_percent * bytes_in_use(state)
+
+
+@kernel
+def any_over_share(state: State) -> bool:
+    """Return whether a queue is over its share."""
+    return over_share(state, state.aged_slab_bytes, state.share_slab_bytes) or over_share(
+        state, state.aged_run_bytes, state.share_run_bytes
+    )
+
+
+@kernel
+def exceeds_share(state: State, aged_bytes: int, least_bytes: int) -> bool:
+    """Return whether a heap that has shrunk for long keeps too much; when it does no more, its next peak begins."""
+    if state.share_percent == 0 or not shrunk_for_long(state):
+        return False
+    if over_share(state, aged_bytes, least_bytes):
+        return True
+    wait = state.share_wait_bytes
+    if wait > 0 and state.share_waited >= SHRUNK * wait and not any_over_share(state):
+        state.share_peak, state.share_waited = bytes_in_use(state), 0
+    return False
+
+
+@kernel
+def share_is_due(state: State) -> bool:
+    """Count a miss while much waits; return whether the heap has shrunk for long and a queue is over its share."""
+    if state.share_wait_bytes == 0:
+        return False
+    if state.aged_slab_bytes <= state.share_slab_bytes and state.aged_run_bytes <= state.share_run_bytes:
+        return False
+    aged = int(state.aged_slab_bytes + state.aged_run_bytes)
+    if aged < state.share_seen:
+        state.share_waited = max(0, int(state.share_waited) - state.share_drawn_bytes)
+    else:
+        state.share_waited += state.share_miss_bytes
+    state.share_seen = aged
+    return shrunk_for_long(state) and any_over_share(state)
+
+
+@kernel
+def memory_freed(state: State, size: int) -> None:
+    """Count what was freed for the patience of a heap that has shrunk."""
+    if state.share_wait_bytes > 0:
+        state.share_waited += size
 
 
 @kernel
@@ -118,21 +186,23 @@ def is_short(state: State) -> bool:
 
 def moments(design: Any) -> tuple[str, ...]:
     """Return the moments that the row answers."""
-    return ("slow_path",) if design.release.limit_percent else ()
+    return ("slow_path",) if design.release.limit_percent or design.release.share_wait_bytes else ()
 
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"limit": "limit" if design.release.limit_percent else "no_limit", "clock": "no_clock", "moments": "looks"}
+    limit = "limit" if design.release.limit_percent else "no_limit"
+    clock = "share_clock" if design.release.share_wait_bytes else "no_clock"
+    return {"limit": limit, "clock": clock, "moments": "looks"}
 
 
 @kernel
 def slow_path(state: State, heap: int) -> None:
-    """Release as much as brings the heap down to its mark, for a thread of `heap` (-1: none)."""
-    if not is_short(state):
+    """Release as much as brings the heap down to its share or its mark, for a thread of `heap` (-1: none)."""
+    if not (is_short(state) or share_is_due(state)):
         return
     look_at_ages(state)
-    if state.committed <= state.limit_mark_bytes:
+    if not is_short(state):
         return
     if heap >= 0:
         cache_lines(state, heap)
@@ -145,5 +215,6 @@ def slow_path(state: State, heap: int) -> None:
 
 @kernel
 def large_came(state: State, heap: int) -> None:
-    """Look as after a miss: large blocks miss no front."""
-    slow_path(state, heap)
+    """Look as after a miss, if the heap is near its limit: large blocks miss no front."""
+    if is_short(state):
+        slow_path(state, heap)

@@ -26,7 +26,7 @@ BUDGETED = False
 NUMBERS = ("release_delay", "release_delay_in_bytes", "release_most", "release_delay_in_milliseconds", "release_looks")
 MAX_DELAY = 1 << 44
 COSTS = {
-    f"slab.retire.{NAME}": 16.12,
+    f"slab.retire.{NAME}": 16.11,
 }
 
 

@@ -22,9 +22,9 @@ CODE = OWNER_CODE._replace(emits=(("hs_heap_to_free", "hs_heap_of"),))
 NUMBERS = ("outbox_places", "remote_words", "drains_by_class")
 CLASS_NUMBERS = ("parcel", "batch")
 COSTS = {
-    f"free.look.{NAME}": 10.85,
-    f"free.remote.{NAME}": 19.81,
-    f"refill.look.{NAME}": 73.70,
+    f"free.look.{NAME}": 10.75,
+    f"free.remote.{NAME}": 22.29,
+    f"refill.look.{NAME}": 71.21,
 }
 
 PLACES = 4

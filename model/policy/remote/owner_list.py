@@ -41,8 +41,8 @@ CODE = OWNER_CODE
 NUMBERS = ("drain_interval", "drain_frees")
 COSTS = {
     f"free.interval.{NAME}": COUNTED_COST,
-    f"free.look.{NAME}": 7.90,
-    f"free.remote.{NAME}": 0.82,
+    f"free.look.{NAME}": 8.01,
+    f"free.remote.{NAME}": 0.00,
     f"refill.look.{NAME}": 0.00,
 }
 

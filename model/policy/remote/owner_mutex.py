@@ -43,8 +43,8 @@ NUMBERS = ("drain_interval", "drain_frees", "remote_words", "remote_locks")
 """remote_words: the number of the heap's lock. remote_locks: how many there are; fork holds all of them."""
 COSTS = {
     f"free.interval.{NAME}": COUNTED_COST,
-    f"free.look.{NAME}": 7.80,
-    f"free.remote.{NAME}": 34.35,
+    f"free.look.{NAME}": 7.93,
+    f"free.remote.{NAME}": 42.64,
     f"refill.look.{NAME}": 0.00,
 }
 

@@ -41,9 +41,9 @@ TAKEN, LAST, FRONT, QUEUE_BYTES = 0, 2 * WORD, 3 * WORD, 4 * WORD
 """Of a queue in struct heap: both ends of a chain of which the owner has taken a part, the newest block, the oldest."""
 COSTS = {
     f"free.interval.{NAME}": COUNTED_COST,
-    f"free.look.{NAME}": 7.91,
-    f"free.remote.{NAME}": 3.80,
-    f"refill.look.{NAME}": 0.00,
+    f"free.look.{NAME}": 8.02,
+    f"free.remote.{NAME}": 3.66,
+    f"refill.look.{NAME}": 2.29,
 }
 
 OLDEST, NEWEST, HELD, KEPT, TURN = range(5)

@@ -45,7 +45,7 @@ def huge_runs(design: Any, fills: bool) -> bool:
 
 
 def beyond_small_pages(plan: Any, superslabs: int, run_span_bytes: int, fills: bool) -> tuple[int, int]:
-    """Return the bytes beyond the design's bounds; a superslab counts if as many bytes were mapped before it."""
+    """Return the most bytes beyond the design's bounds: with regions each has a bound of its own."""
     small = -(-plan.numbers["thp_slabs_from_bytes"] // plan.superslab_bytes)
     slabs = (superslabs - small) * plan.superslab_bytes
     runs = (run_span_bytes - plan.numbers["thp_runs_from_bytes"]) * huge_runs(plan.design, fills)
@@ -54,8 +54,9 @@ def beyond_small_pages(plan: Any, superslabs: int, run_span_bytes: int, fills: b
 
 @kernel
 def huge_superslab(state: State, cls: int) -> bool:
-    """Return whether enough superslabs were mapped before it, and the class's blocks are short."""
-    has_grown = state.superslabs * state.slabs_per_superslab * state.slab_bytes >= state.thp_slabs_from_bytes
+    """Return whether enough superslabs were mapped before it in its region, and the class's blocks are short."""
+    before = int(state.classes[cls if state.regions > 1 else 0]["mapped"])
+    has_grown = before * state.slabs_per_superslab * state.slab_bytes >= state.thp_slabs_from_bytes
     return bool(has_grown and state.classes[cls]["stride"] <= state.thp_block_bytes)
 
 

@@ -28,7 +28,7 @@ _PROCESS, _BYTES, _BLOCKS, _FIRST_THREAD = 1, 2, 3, 16
 _KINDS = ("track", "requests", "bytes", "frees")
 
 
-def _protos() -> Any:
+def protos() -> Any:
     """Return the module of perfetto's messages; Missing without it."""
     try:
         from perfetto.protos.perfetto.trace import perfetto_trace_pb2
@@ -40,10 +40,10 @@ def _protos() -> Any:
 class _Writer:
     """Writes packets; a trace is its packets one behind the other, as messages of field 1."""
 
-    def __init__(self, file: IO[bytes], protos: Any) -> None:
+    def __init__(self, file: IO[bytes], messages: Any) -> None:
         self.packets = 0
-        self._file, self._protos = file, protos
-        self._events = protos.TrackEvent
+        self._file, self._protos = file, messages
+        self._events = messages.TrackEvent
 
     def describe(self, uuid: int, parent: int | None = None, **fields: Any) -> None:
         """Introduce a track: `name`, or messages of its kind."""
@@ -144,12 +144,12 @@ def _track(thread: int, kind: int) -> int:
 
 def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str], list[str]]:
     """Write counters of SLICES slices of the trace's time; return the packets, what they lack, and their scale."""
-    protos, reader = _protos(), source.reader
+    messages, reader = protos(), source.reader
     has_times = "time_ns" not in without(reader)
     last = last_time_ns(reader) if has_times else reader.footer.events
     slice_ns = last // SLICES + 1
-    writer = _Writer(file, protos)
-    counters = _Counters(writer, reader, slice_ns, protos.CounterDescriptor)
+    writer = _Writer(file, messages)
+    counters = _Counters(writer, reader, slice_ns, messages.CounterDescriptor)
     at = None
     for number, part in slices(source, slice_ns, has_times=has_times):
         if at is not None and number != at:

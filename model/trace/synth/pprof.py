@@ -1,10 +1,7 @@
 """Heap profiles in pprof's protobuf message (proto/profile.proto of github.com/google/pprof), as Go writes them."""
 
-from functools import cache
-from typing import Any
-
-from heapsmith.model.errors import Missing
 from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.pprof_message import profile_class
 from heapsmith.model.trace.synth.heap_text import NO_TOTALS
 from heapsmith.model.trace.synth.sums import Profile, Site
 
@@ -13,35 +10,9 @@ _LIVE = (("inuse_objects", "objects"), ("inuse_space", "space"))
 """The names of the values of a sample: blocks, bytes."""
 
 
-@cache
-def _message() -> Any:
-    """Return the class of the message, with the fields that are read here; Missing without the package protobuf."""
-    try:
-        from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
-    except ImportError:
-        raise Missing("pprof's profiles need the package protobuf: pip install 'heapsmith[imports]'") from None
-    kinds = descriptor_pb2.FieldDescriptorProto
-    file = descriptor_pb2.FileDescriptorProto(
-        name="heapsmith/profile.proto", package="heapsmith.pprof", syntax="proto3"
-    )
-    value_type = file.message_type.add(name="ValueType")
-    value_type.field.add(name="type", number=1, label=kinds.LABEL_OPTIONAL, type=kinds.TYPE_INT64)
-    sample = file.message_type.add(name="Sample")
-    sample.field.add(name="value", number=2, label=kinds.LABEL_REPEATED, type=kinds.TYPE_INT64)
-    whole, prefix = file.message_type.add(name="Profile"), ".heapsmith.pprof."
-    for number, name, kind in ((1, "sample_type", "ValueType"), (2, "sample", "Sample")):
-        whole.field.add(
-            name=name, number=number, label=kinds.LABEL_REPEATED, type=kinds.TYPE_MESSAGE, type_name=prefix + kind
-        )
-    whole.field.add(name="string_table", number=6, label=kinds.LABEL_REPEATED, type=kinds.TYPE_STRING)
-    pool = descriptor_pool.DescriptorPool()
-    pool.Add(file)
-    return message_factory.GetMessageClass(pool.FindMessageTypeByName("heapsmith.pprof.Profile"))
-
-
 def read(source: Source) -> Profile:
     """Return the samples of a heap profile; BadInput for a damaged message, or a profile of something else."""
-    message_class = _message()
+    message_class = profile_class()
     from google.protobuf.message import DecodeError
 
     try:

@@ -4,13 +4,13 @@
  * GCC makes them small and puts them into a section of their own, and apart.ld lays it in pages of their own. */
 #pragma once
 
-#include <features.h>
-
-#ifndef __GLIBC__
-#error "heapsmith needs the GNU C library (glibc): with another one, such as musl, no program with this heap would run"
-#endif
-
 #define COLD __attribute__((cold))
 
 /* Variables that most processes never touch, or only a small part of: behind those that every process touches. */
 #define COLD_DATA __attribute__((section(".bss.cold")))
+
+/* A slow path of a fast function, which saves no registers for it. */
+#define APART __attribute__((noinline))
+
+/* Part of a fast path, whatever the compiler thinks of its length. */
+#define INLINED inline __attribute__((always_inline))

@@ -14,12 +14,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 
 enum { HIDDEN_VERSION = 0x8000, FILTER_BITS = 64 };
 
 /* Neither exists in a static program: there is nothing to search then. */
-extern struct r_debug _r_debug __attribute__((weak, visibility("default")));
+extern struct r_debug _r_debug __attribute__((weak, visibility("default")));        /* glibc's */
+extern struct r_debug *_dl_debug_addr __attribute__((weak, visibility("default"))); /* musl's */
 extern ElfW(Dyn) _DYNAMIC[] __attribute__((weak, visibility("hidden")));
 
 /* What one object's dynamic section says. */
@@ -162,7 +164,9 @@ static struct definition between(const struct link_map *object, const struct lin
 
 static const struct link_map *first_object(void)
 {
-    return &_r_debug != NULL ? _r_debug.r_map : NULL;
+    if (&_r_debug != NULL)
+        return _r_debug.r_map;
+    return &_dl_debug_addr != NULL ? _dl_debug_addr->r_map : NULL;
 }
 
 /* Behind a library that dlopen(3) brought there is no C library: what such a library looks for is before it. */
@@ -198,14 +202,14 @@ static bool is_read_only(const struct link_map *object, const void *place)
 
 bool definition_replace(const struct link_map *object, const char *name, const void *function)
 {
-    enum { SYSTEM_PAGE = 4096 };
+    const size_t system_page = getauxval(AT_PAGESZ);
     ElfW(Sym) *symbol = (ElfW(Sym) *)symbol_in(object, name);
     if (symbol == NULL || ELF64_ST_TYPE(symbol->st_info) != STT_FUNC || !is_read_only(object, symbol))
         return false;
-    char *page = (char *)&symbol->st_value - (uintptr_t)&symbol->st_value % SYSTEM_PAGE;
-    if (mprotect(page, SYSTEM_PAGE, PROT_READ | PROT_WRITE) != 0)
+    char *page = (char *)&symbol->st_value - (uintptr_t)&symbol->st_value % system_page;
+    if (mprotect(page, system_page, PROT_READ | PROT_WRITE) != 0)
         return false;
     __atomic_store_n(&symbol->st_value, (uintptr_t)function - object->l_addr, __ATOMIC_RELAXED);
-    mprotect(page, SYSTEM_PAGE, PROT_READ);
+    mprotect(page, system_page, PROT_READ);
     return true;
 }

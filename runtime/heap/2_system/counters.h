@@ -3,6 +3,7 @@
 
 #include <stdint.h>
 
+#include "1_base/arch/arch.h"
 #include "1_base/check.h"
 #include "1_base/counting/counting.h"
 #include "plan.h"
@@ -18,7 +19,7 @@ struct class_count {
 };
 
 /* Of the whole process. superslabs*, slabs, heaps and adoptions under the pool lock, run_* and huge_* under the large lock but
- * for run_hit, which is atomic as the rest is. */
+ * for run_hit, which each heap counts by itself (run_cache.h): here it stays 0. The rest is atomic. */
 struct heap_count {
     uint64_t superslabs, slabs, releases, released_bytes, heaps, adoptions;
     uint64_t run_reuse, run_grow, run_extend, run_free, run_hit, run_spill, huge_map, huge_unmap, huge_remap;
@@ -49,12 +50,12 @@ extern const char *const hs_class_counter[CLASS_COUNTERS];
  * relaxed store, of which gcc would make three instructions. */
 static inline void word_add(uint32_t *word, uint32_t by)
 {
-    __asm__("addl %1, %0" : "+m"(*word) : "ir"(by) : "cc");
+    arch_add_32(word, by);
 }
 
 static inline void word_subtract(uint32_t *word, uint32_t by)
 {
-    __asm__("subl %1, %0" : "+m"(*word) : "ir"(by) : "cc");
+    arch_subtract_32(word, by);
 }
 
 static inline void word_set(uint32_t *word, uint32_t value)

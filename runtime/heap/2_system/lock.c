@@ -1,8 +1,10 @@
 /* The slow halves of a lock: spin a little, then sleep; wake one. The protocol is in lock.h. */
 #include "2_system/lock.h"
 
+#include "1_base/arch/arch.h"
+#include "2_system/futex.h"
+
 #include <errno.h>
-#include <linux/futex.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -16,7 +18,7 @@ static void futex(struct lock *lock, int operation, uint32_t value)
 {
     int saved = errno;
     count_system(COUNT_FUTEX);
-    syscall(SYS_futex, &lock->word, operation | FUTEX_PRIVATE_FLAG, value, NULL, NULL, 0);
+    syscall(SYS_futex, &lock->word, operation, value, NULL, NULL, 0);
     errno = saved;
 }
 
@@ -27,7 +29,7 @@ static bool spin(struct lock *lock)
         if (__atomic_load_n(&lock->word, __ATOMIC_RELAXED) == 0 && lock_try(lock))
             return true;
         for (int pause = 0; pause < between; pause++)
-            __builtin_ia32_pause();
+            arch_pause();
         paused += between;
         if (between < MOST_BETWEEN)
             between *= 2;
@@ -55,11 +57,11 @@ void hs_lock_wait(struct lock *lock)
         if ((word & LOCK_WAITERS) == 0 && !__atomic_compare_exchange_n(&lock->word, &word, word | LOCK_WAITERS, false,
                                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             continue;
-        futex(lock, FUTEX_WAIT, (uint32_t)(word | LOCK_WAITERS));
+        futex(lock, FUTEX_WAIT_HERE, (uint32_t)(word | LOCK_WAITERS));
     }
 }
 
 void hs_lock_wake(struct lock *lock)
 {
-    futex(lock, FUTEX_WAKE, 1);
+    futex(lock, FUTEX_WAKE_HERE, 1);
 }

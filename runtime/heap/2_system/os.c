@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -16,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { OS_PAGE = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
+enum { COPIED = 4096, RESERVED = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE };
 enum { POPULATE_WRITE = 23, DONTUNMAP = 4 }; /* MADV_POPULATE_WRITE and MREMAP_DONTUNMAP, which older systems' headers lack */
 
 bool os_reserving = true;
@@ -57,7 +58,7 @@ static char *round_up(const void *address, size_t step)
 
 static void *map_aligned(size_t bytes, size_t alignment, int protection, int flags)
 {
-    size_t slack = alignment > OS_PAGE ? alignment : 0;
+    size_t slack = alignment > PAGE_BYTES ? alignment : 0;
     if (bytes + slack < bytes)
         return NULL;
     char *start = counted_mmap(NULL, bytes + slack, protection, flags);
@@ -99,16 +100,18 @@ bool os_limited(void)
 bool os_arena(size_t bytes)
 {
     enum { FAR = 1ll << 40, LOW = 1ll << 45, STEP = 1 << 30 };
-    void *seen = map_aligned(OS_PAGE, OS_PAGE, PROT_NONE, RESERVED);
+    page_learn();
+    bytes = whole_pages(bytes);
+    void *seen = map_aligned(PAGE_BYTES, PAGE_BYTES, PROT_NONE, RESERVED);
     if (seen == NULL)
         return false;
-    os_unmap(seen, OS_PAGE);
+    os_unmap(seen, PAGE_BYTES);
     arena_start = (uintptr_t)seen > LOW ? (char *)seen - FAR - bytes : (char *)seen + FAR;
     arena_start = round_up(arena_start, STEP);
     os_reserving = !os_limited();
     os_sparing = SPARES && (!os_reserving || is_finite(RLIMIT_DATA));
     if (os_reserving && !map_at(arena_start, bytes, PROT_NONE, MAP_NORESERVE)) {
-        char *elsewhere = map_aligned(bytes, OS_PAGE, PROT_NONE, RESERVED);
+        char *elsewhere = map_aligned(bytes, PAGE_BYTES, PROT_NONE, RESERVED);
         os_reserving = elsewhere != NULL;
         arena_start = os_reserving ? elsewhere : arena_start;
     }
@@ -120,8 +123,8 @@ bool os_arena(size_t bytes)
 /* Spans from the bottom, tables from the top: what their alignment leaves over is in one piece between them. */
 void *os_range(size_t bytes, size_t alignment)
 {
-    if (alignment <= OS_PAGE)
-        return unplaced_end -= (bytes + OS_PAGE - 1) & -(size_t)OS_PAGE;
+    if (alignment <= PAGE_BYTES)
+        return unplaced_end -= whole_pages(bytes);
     char *start = round_up(unplaced, alignment);
     unplaced = start + bytes;
     return start;
@@ -144,8 +147,8 @@ void os_readable(void *start, size_t bytes)
 /* The pages that are committed with a part. */
 static struct os_part pages_of(struct os_part part)
 {
-    char *first = round_up(part.start, OS_PAGE);
-    return (struct os_part){ first, (size_t)(round_up((char *)part.start + part.bytes, OS_PAGE) - first) };
+    char *first = round_up(part.start, PAGE_BYTES);
+    return (struct os_part){ first, (size_t)(round_up((char *)part.start + part.bytes, PAGE_BYTES) - first) };
 }
 
 static bool commit_pages(struct os_part pages)
@@ -213,7 +216,7 @@ void os_hold(size_t bytes)
 
 void *os_map(size_t bytes, size_t alignment)
 {
-    void *start = map_aligned(bytes, alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
+    void *start = map_aligned(whole_pages(bytes), alignment, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS);
     os_refused = start == NULL;
     return start;
 }
@@ -243,13 +246,13 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
     return moved == MAP_FAILED ? NULL : moved;
 }
 
-static const char zeros[OS_PAGE];
+static const char zeros[COPIED];
 
 void os_copy(void *to, const void *from, size_t bytes)
 {
     char *end = (char *)to + bytes;
     for (size_t part; to != end; to = (char *)to + part, from = (const char *)from + part) {
-        part = OS_PAGE - (uintptr_t)to % OS_PAGE;
+        part = COPIED - (uintptr_t)to % COPIED;
         part = part < (size_t)(end - (char *)to) ? part : (size_t)(end - (char *)to);
         if (memcmp(from, zeros, part) != 0 || memcmp(to, zeros, part) != 0)
             memcpy(to, from, part);
@@ -263,7 +266,7 @@ void *os_move(void *start, size_t bytes)
     void *moved = mremap(start, bytes, bytes, MREMAP_MAYMOVE | DONTUNMAP, NULL); /* anywhere */
     if (moved != MAP_FAILED)
         return moved;
-    moved = os_map(bytes, OS_PAGE);
+    moved = os_map(bytes, PAGE_BYTES);
     if (moved == NULL)
         return NULL;
     os_copy(moved, start, bytes);
@@ -275,6 +278,7 @@ void *os_move(void *start, size_t bytes)
 void os_unmap(void *start, size_t bytes)
 {
     int saved = errno;
+    bytes = whole_pages(bytes);
     if (!counted_munmap(start, bytes)) /* too many mappings: the address space is lost, the memory is not */
         counted_madvise(start, bytes, MADV_DONTNEED);
     errno = saved;
@@ -290,7 +294,7 @@ unsigned os_written(const void *const *page, unsigned pages)
     unsigned written = 0;
     for (unsigned index = 0; file >= 0 && index < pages; index++) {
         uint64_t entry;
-        uintptr_t at = (uintptr_t)page[index] / OS_PAGE * sizeof entry;
+        uintptr_t at = (uintptr_t)page[index] / PAGE_BYTES * sizeof entry;
         if (syscall(SYS_pread64, file, &entry, sizeof entry, at) == sizeof entry)
             written += entry >> EXCLUSIVE & entry >> PRESENT & 1;
     }
@@ -304,8 +308,9 @@ unsigned os_written(const void *const *page, unsigned pages)
 void os_populate(void *start, size_t bytes)
 {
     int saved = errno;
+    bytes = whole_pages(bytes);
     if (!counted_madvise(start, bytes, POPULATE_WRITE) && errno == EINVAL)
-        for (size_t page = 0; page < bytes; page += OS_PAGE)
+        for (size_t page = 0; page < bytes; page += PAGE_BYTES)
             __atomic_fetch_or((char *)start + page, 0, __ATOMIC_RELAXED);
     errno = saved;
 }

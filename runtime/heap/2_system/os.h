@@ -3,6 +3,7 @@
 #pragma once
 
 #include "1_base/cold.h"
+#include "1_base/page.h"
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -25,7 +25,10 @@ int hs_register(struct fork_handlers handlers, void *object)
     return pthread_atfork(handlers.before, handlers.in_parent, handlers.in_child);
 #else
     int (*registers)(void (*)(void), void (*)(void), void (*)(void), void *) = definition_next("__register_atfork").function;
-    return registers != NULL ? registers(handlers.before, handlers.in_parent, handlers.in_child, object) : ENOMEM;
+    if (registers != NULL)
+        return registers(handlers.before, handlers.in_parent, handlers.in_child, object);
+    __typeof(pthread_atfork) *plain = definition_next("pthread_atfork").function;
+    return plain != NULL ? plain(handlers.before, handlers.in_parent, handlers.in_child) : ENOMEM;
 #endif
 }
 

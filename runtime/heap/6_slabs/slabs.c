@@ -24,9 +24,9 @@
 enum {
     SPAN_ALIGNMENT = (uint64_t)THP_ALIGNMENT > (uint64_t)SUPERSLAB_BYTES ? THP_ALIGNMENT : SUPERSLAB_BYTES,
     MAP_SPACE = (SLAB_CLASSES_BYTES + SPAN_ALIGNMENT - 1) / SPAN_ALIGNMENT * SPAN_ALIGNMENT, /* ends with the class map */
-    TABLE_BYTES = (RECORDS_BYTES + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
-    MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES,
-    LIVE_BYTES = LIVE_MAP * SLAB_SPAN_BYTES / GRAIN,
+    TABLE_BYTES = (RECORDS_BYTES + MOST_PAGE_BYTES - 1) / MOST_PAGE_BYTES * MOST_PAGE_BYTES,
+    MARKS_BYTES = (sizeof(uint64_t) * BITMAP_WORDS * SPAN_SLABS + MOST_PAGE_BYTES - 1) / MOST_PAGE_BYTES * MOST_PAGE_BYTES,
+    LIVE_BYTES = (LIVE_MAP * SLAB_SPAN_BYTES / GRAIN + MOST_PAGE_BYTES - 1) / MOST_PAGE_BYTES * MOST_PAGE_BYTES,
     SPAN_PARTS = 6,
 };
 
@@ -148,7 +148,7 @@ bool slabs_map(struct heap *heap, unsigned class, struct superslab *superslab)
     size_t region = REGIONS > 1 ? class : 0;
     size_t offset = region * REGION_BYTES + mapped[region];
     os_refused = false;
-    bool huge = thp_superslab(hs_count.superslabs * SUPERSLAB_BYTES, hs_class[class].stride);
+    bool huge = thp_superslab(mapped[region], hs_class[class].stride);
     if (!on_superslab_wanted(region, &offset, &huge)) {
         if (mapped[region] >= region_room || !make_usable(region))
             return false;

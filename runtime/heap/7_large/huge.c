@@ -222,7 +222,7 @@ size_t huge_trim(bool all)
 
 void huge_narrow(void)
 {
-    for (struct huge *block = table; block < table + slots; block++)
+    for (struct huge *block = table; block < table + table_slots; block++)
         if (block->start != NULL) {
             huge_place_cut(block);
             block->narrow = hardening_narrow(block->start, block->pages * PAGE_BYTES, block->narrow);
@@ -313,7 +313,7 @@ bool huge_holds(const void *address)
     hs_lock_large();
     count_locks(LOCKS_ASK);
     if ((uintptr_t)address >= lowest && (uintptr_t)address < highest)
-        for (size_t slot = 0; slot < slots && !holds; slot++)
+        for (size_t slot = 0; slot < table_slots && !holds; slot++)
             holds = table[slot].start != NULL &&
                     (uintptr_t)address - (uintptr_t)table[slot].start < table[slot].pages * PAGE_BYTES;
     hs_unlock_large();
@@ -325,7 +325,7 @@ void huge_census(size_t *bytes, size_t *blocks)
     hs_lock_large();
     count_locks(LOCKS_OTHER);
     *bytes = 0;
-    for (size_t slot = 0; slot < slots; slot++)
+    for (size_t slot = 0; slot < table_slots; slot++)
         *bytes += table[slot].start != NULL ? table[slot].pages * PAGE_BYTES : 0;
     *blocks = entries;
     hs_unlock_large();
@@ -337,7 +337,7 @@ void huge_check(void)
     hs_lock_large();
     count_locks(LOCKS_OTHER);
     huge_cache_check();
-    for (size_t slot = 0; slot < slots; slot++) {
+    for (size_t slot = 0; slot < table_slots; slot++) {
         const struct huge *entry = &table[slot];
         if (entry->start == NULL)
             continue;
@@ -348,7 +348,7 @@ void huge_check(void)
         check((uintptr_t)entry->start >= lowest && (uintptr_t)entry->start + entry->pages * PAGE_BYTES <= highest,
               "huge blocks lie between the lowest and the highest ever");
     }
-    check(found == entries && entries < slots, "entries == huge blocks < slots");
+    check(found == entries && entries < table_slots, "entries == huge blocks < table_slots");
     check(hs_count.huge_map - hs_count.huge_unmap == entries + huge_cache_mappings(),
           "huge_map - huge_unmap == entries and mappings that wait");
     hs_unlock_large();
@@ -358,13 +358,13 @@ void huge_reset(void)
 {
     for (struct huge gone = huge_cache_gone(true); gone.start != NULL; gone = huge_cache_gone(true))
         hardening_unmap(gone.start, gone.pages * PAGE_BYTES, gone.narrow);
-    for (size_t slot = 0; slot < slots; slot++)
+    for (size_t slot = 0; slot < table_slots; slot++)
         if (table[slot].start != NULL)
             hardening_unmap(table[slot].start, huge_place_bytes(table[slot]), table[slot].narrow);
     if (table != first_table)
-        os_unmap(table, slots * sizeof *table);
+        os_unmap(table, table_slots * sizeof *table);
     table = first_table;
-    slots = FIRST_SLOTS;
+    table_slots = FIRST_SLOTS;
     memset(first_table, 0, sizeof first_table);
     entries = 0;
     hs_huge_committed = 0;

@@ -38,7 +38,7 @@ uint32_t extents_take(uint32_t first, uint32_t length)
     return committed;
 }
 
-bool extents_open(uint32_t first, uint32_t length)
+bool extents_unseal(uint32_t first, uint32_t length)
 {
     uint32_t end = first + length;
     for (uint32_t page = first; page < end; page = extent_end(page, end))
@@ -65,6 +65,7 @@ uint32_t extents_seal(uint32_t first, uint32_t length)
     if (open == 0 || !pages_close(first, length))
         return 0;
     count_shared(&hs_count.releases, 1);
+    hs_runs.sealed = true;
     extent_set(first, length, EXTENT_SEALED);
     return open;
 }

@@ -20,15 +20,17 @@ static void page_parts(size_t from, size_t end, struct os_part part[PAGE_PARTS])
 
 size_t pages_space(void)
 {
-    return HUGE_PAGE_BYTES + RUN_SPAN_PAGES * (PAGE_BYTES + sizeof(struct page) + RUN_STAMP_BYTES);
+    return HUGE_PAGE_BYTES + RUN_SPAN_BYTES + whole_pages(RUN_SPAN_PAGES * sizeof(struct page)) +
+           whole_pages(RUN_SPAN_PAGES * RUN_STAMP_BYTES);
 }
 
 void pages_init(void)
 {
-    hs_runs.start = os_range(RUN_SPAN_PAGES * (size_t)PAGE_BYTES, HUGE_PAGE_BYTES);
+    hs_runs.start = os_range(RUN_SPAN_BYTES, HUGE_PAGE_BYTES);
     hs_runs.page = os_range(RUN_SPAN_PAGES * sizeof *hs_runs.page, PAGE_BYTES);
     hs_runs.stamp = os_range(RUN_SPAN_PAGES * (size_t)RUN_STAMP_BYTES, PAGE_BYTES);
     hs_runs.pages = RUN_SPAN_PAGES;
+    thp_runs_reset();
 }
 
 size_t pages_vacate(void)
@@ -48,6 +50,7 @@ void pages_reset(size_t span_bytes)
     hs_runs.pages = most < RUN_SPAN_PAGES ? most : RUN_SPAN_PAGES;
     hs_runs.writable = 0;
     hs_runs.top = 0;
+    hs_runs.sealed = false;
     thp_runs_reset();
 }
 
@@ -100,7 +103,7 @@ bool pages_rise(uint32_t first, uint32_t top)
     os_refused = false;
     if (top > hs_runs.pages)
         return false;
-    if (top > hs_runs.writable && !make_writable(round_up_capped(top, sparing ? SPARE_STEP : RUN_STEP_PAGES)) &&
+    if (top > hs_runs.writable && !make_writable(round_up_capped(top, sparing ? SPARE_STEP : RUN_STEP_BYTES / PAGE_BYTES)) &&
         !make_writable(top))
         return false;
     size_t from = committed_end(hs_runs.top);

@@ -48,13 +48,15 @@ struct page {
     uint8_t holds;  /* beside `extent`: the extent's kind */
 };
 
-enum { HUGE_PAGE_PAGES = HUGE_PAGE_BYTES / PAGE_BYTES };
+#define HUGE_PAGE_PAGES (HUGE_PAGE_BYTES / PAGE_BYTES)
+#define RUN_SPAN_PAGES (RUN_SPAN_BYTES / PAGE_BYTES)
 
 /* The span and its table, parallel to it. top <= writable <= pages. */
 struct run_span {
     char *start;
     size_t pages;      /* RUN_SPAN_PAGES; 0 before the library has started */
     size_t writable;   /* pages below, and their records, are writable; the rest is not accessible */
+    bool sealed;       /* a free run may have pages that are address space only. Under the lock */
     uint32_t top;      /* pages below were handed out at least once: a high-water mark. Read without the lock too */
     struct page *page;
     uint64_t *stamp; /* of a free run's first page: when it joined the age queue, if the release policy asks (RUN_STAMP_BYTES) */
@@ -70,4 +72,29 @@ static inline enum run_state run_state(uint32_t page)
 static inline void set_run_state(uint32_t page, enum run_state state)
 {
     __atomic_store_n(&hs_runs.page[page].state, (uint8_t)state, __ATOMIC_RELAXED);
+}
+
+/* The number of its first page. */
+static inline size_t run_number(const void *block)
+{
+    return ((uintptr_t)block - (uintptr_t)hs_runs.start) / PAGE_BYTES;
+}
+
+/* The page that a block would begin at; UINT32_MAX if none can. */
+static inline uint32_t run_first_page(const void *block)
+{
+    uintptr_t offset = (uintptr_t)block - (uintptr_t)hs_runs.start;
+    uintptr_t end = (uintptr_t)__atomic_load_n(&hs_runs.top, __ATOMIC_ACQUIRE) * PAGE_BYTES;
+    return offset < end && offset % PAGE_BYTES == 0 ? (uint32_t)(offset / PAGE_BYTES) : UINT32_MAX;
+}
+
+/* runs.h */
+static inline size_t runs_claim(void *block)
+{
+    uint32_t first = run_first_page(block);
+    uint8_t used = RUN_USED;
+    if (first == UINT32_MAX || !__atomic_compare_exchange_n(&hs_runs.page[first].state, &used, RUN_GONE, false,
+                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        return 0;
+    return hs_runs.page[first].length;
 }

@@ -63,25 +63,34 @@ static uint32_t before_top(void)
     return top > 0 && hs_runs.page[top - 1].ends_free ? top - hs_runs.page[top - 1].length : top;
 }
 
-/* The run before top may be long enough itself, where others of its bin hid it: then it counts as reuse. */
-void *runs_alloc(size_t pages, bool *zero)
+static void *handed(uint32_t first, uint32_t length)
+{
+    hs_runs.page[first].length = length;
+    set_run_state(first, RUN_USED);
+    return hs_runs.start + (size_t)first * PAGE_BYTES;
+}
+
+/* The run before top may be long enough itself, where others of its bin hid it. */
+void *runs_reuse(size_t pages, bool *zero)
 {
     uint32_t length = (uint32_t)pages;
     thp_runs_look();
     uint32_t found = bins_find(length);
     uint32_t first = found != 0 ? found - 1 : before_top();
-    if (first < hs_runs.top && hs_runs.page[first].length >= length) {
-        if (!take_low(first, length, zero))
-            return NULL;
-        count_own(&hs_count.run_reuse, 1);
-    } else {
-        if (!take_top(first, length, zero))
-            return NULL;
-        count_own(&hs_count.run_grow, 1);
-    }
-    hs_runs.page[first].length = length;
-    set_run_state(first, RUN_USED);
-    return hs_runs.start + (size_t)first * PAGE_BYTES;
+    if (first == hs_runs.top || hs_runs.page[first].length < length || !take_low(first, length, zero))
+        return NULL;
+    count_own(&hs_count.run_reuse, 1);
+    return handed(first, length);
+}
+
+void *runs_grow(size_t pages, bool *zero)
+{
+    uint32_t length = (uint32_t)pages;
+    uint32_t first = before_top();
+    if (!take_top(first, length, zero))
+        return NULL;
+    count_own(&hs_count.run_grow, 1);
+    return handed(first, length);
 }
 
 static void free_run(void *block, enum extent_kind kind)
@@ -141,7 +150,7 @@ bool runs_extend(void *block, size_t pages)
 
 int64_t runs_number(const void *block)
 {
-    return (int64_t)(((uintptr_t)block - (uintptr_t)hs_runs.start) / PAGE_BYTES);
+    return (int64_t)run_number(block);
 }
 
 bool runs_span_holds(const void *address)
@@ -149,28 +158,10 @@ bool runs_span_holds(const void *address)
     return (uintptr_t)address - (uintptr_t)hs_runs.start < hs_runs.pages * PAGE_BYTES;
 }
 
-/* The page that the block would begin at; UINT32_MAX if it cannot. */
-static uint32_t first_page(const void *block)
-{
-    uintptr_t offset = (uintptr_t)block - (uintptr_t)hs_runs.start;
-    uintptr_t end = (uintptr_t)__atomic_load_n(&hs_runs.top, __ATOMIC_ACQUIRE) * PAGE_BYTES;
-    return offset < end && offset % PAGE_BYTES == 0 ? (uint32_t)(offset / PAGE_BYTES) : UINT32_MAX;
-}
-
 size_t runs_pages(const void *block)
 {
-    uint32_t first = first_page(block);
+    uint32_t first = run_first_page(block);
     return first != UINT32_MAX && run_state(first) == RUN_USED ? hs_runs.page[first].length : 0;
-}
-
-size_t runs_claim(void *block)
-{
-    uint32_t first = first_page(block);
-    uint8_t used = RUN_USED;
-    if (first == UINT32_MAX || !__atomic_compare_exchange_n(&hs_runs.page[first].state, &used, RUN_GONE, false,
-                                                            __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        return 0;
-    return hs_runs.page[first].length;
 }
 
 void runs_unclaim(void *block)

@@ -33,28 +33,45 @@ static size_t usable_of(size_t pages)
     return pages > 0 ? pages * PAGE_BYTES - TAIL_BYTES : 0;
 }
 
-static void *run_alloc(size_t pages, bool *zero)
+static bool is_run(size_t bytes, size_t alignment)
 {
-    *zero = false;
-    void *block = run_cache_take(hs_self, pages);
+    return !(LIVE_MAP && bytes == 0) && bytes <= HUGE_BYTES && alignment <= PAGE_BYTES;
+}
+
+/* A run that the thread kept, which may be longer than asked. */
+static INLINED void *cached_alloc(size_t bytes)
+{
+    size_t pages = pages_for(bytes);
+    void *block = run_cache_take(hs_self, &pages);
     if (block != NULL)
-        return block;
-    hs_lock_large();
-    count_locks(LOCKS_RUN_TAKE);
-    block = runs_alloc(pages, zero);
-    hs_unlock_large();
+        hardening_seal(block, usable_of(pages), bytes);
     return block;
 }
 
-/* NULL without memory. A run for which the span has no room is a huge block, unless it is for a small request. */
+/* What the thread keeps serves, merged with its neighbours, before top rises. */
+static void *run_alloc(size_t bytes, bool *zero)
+{
+    size_t pages = pages_for(bytes);
+    hs_lock_large();
+    count_locks(LOCKS_RUN_TAKE);
+    run_cache_share(hs_self);
+    void *block = runs_reuse(pages, zero);
+    if (block == NULL && run_cache_lend(hs_self))
+        block = runs_reuse(pages, zero);
+    if (block == NULL)
+        block = runs_grow(pages, zero);
+    hs_unlock_large();
+    if (block != NULL)
+        hardening_seal(block, usable_of(pages), bytes);
+    return block;
+}
+
+/* No run cache serves. NULL without memory. A run for which the span has no room is a huge block, unless it is for a small
+ * request. */
 static void *try_alloc(size_t bytes, size_t alignment, bool *zero)
 {
-    bool no_bytes = LIVE_MAP && bytes == 0;
-    if (!no_bytes && bytes <= HUGE_BYTES && alignment <= PAGE_BYTES) {
-        size_t pages = pages_for(bytes);
-        void *block = run_alloc(pages, zero);
-        if (block != NULL)
-            hardening_seal(block, usable_of(pages), bytes);
+    if (is_run(bytes, alignment)) {
+        void *block = run_alloc(bytes, zero);
         if (block != NULL || os_refused || bytes <= SMALL_LIMIT)
             return block;
     }
@@ -121,7 +138,7 @@ static void look_near_limit(void)
         on_slow_path();
 }
 
-GATE void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
+static APART void *alloc_missed(size_t bytes, size_t alignment, bool *zero)
 {
     int saved = errno;
     void *block = NULL;
@@ -138,36 +155,65 @@ GATE void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
     return block;
 }
 
+GATE void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
+{
+    void *block = is_run(bytes, alignment) ? cached_alloc(bytes) : NULL;
+    if (block == NULL)
+        return alloc_missed(bytes, alignment, zero);
+    *zero = false;
+    look_near_limit();
+    return block;
+}
+
 /* A small request comes here when its refill brought no block. If the system refused a superslab, the next refill finds room
  * for one. */
-GATE void *hs_malloc_large(size_t bytes)
+static APART void *malloc_missed(size_t bytes)
 {
     bool zero;
-    if (bytes <= SMALL_LIMIT && os_refused)
+    if (bytes > SMALL_LIMIT)
+        return alloc_missed(bytes, GRAIN, &zero);
+    if (os_refused)
         recover(SUPERSLAB_BYTES);
     return hs_large_alloc(bytes, GRAIN, &zero);
 }
 
-/* A claimed run of the program's. */
-static void run_free(void *block, size_t pages)
+GATE void *hs_malloc_large(size_t bytes)
 {
-    hardening_unseal(block, usable_of(pages));
-    if (run_cache_keeps(hs_self, pages)) {
+    void *block = bytes > SMALL_LIMIT && bytes <= HUGE_BYTES ? cached_alloc(bytes) : NULL;
+    if (block == NULL)
+        return malloc_missed(bytes);
+    look_near_limit();
+    return block;
+}
+
+/* The thread's cache has no room as it is. */
+static APART bool run_give(void *block, size_t pages)
+{
+    if (run_cache_make_room(hs_self, pages)) {
         run_cache_put(hs_self, block, pages);
-        return;
+        return true;
     }
     hs_lock_large();
     count_locks(LOCKS_RUN_GIVE);
     runs_free(block);
     hs_unlock_large();
+    return true;
+}
+
+static APART bool free_no_run(void *block)
+{
+    return !runs_span_holds(block) && huge_free(block);
 }
 
 bool hs_large_free(void *block)
 {
     size_t pages = runs_claim(block);
     if (pages == 0)
-        return !runs_span_holds(block) && huge_free(block);
-    run_free(block, pages);
+        return free_no_run(block);
+    hardening_unseal(block, usable_of(pages));
+    if (!run_cache_fits(hs_self, pages))
+        return run_give(block, pages);
+    run_cache_put(hs_self, block, pages);
     return true;
 }
 

@@ -2,6 +2,7 @@
 #include "9_api/api.h"
 
 #include "1_base/bound.h"
+#include "1_base/libc.h"
 #include "4_blocks/classifier/classifier.h"
 #include "9_api/foreign/foreign.h"
 #include "4_blocks/hardening/hardening.h"
@@ -14,9 +15,6 @@
 #include "9_api/stats.h"
 
 #include <errno.h>
-#ifdef HEAPSMITH_ARCHIVE
-#include <gnu/libc-version.h>
-#endif
 #include <string.h>
 
 /* The plan of a small block's class; NULL if the block is not small. */
@@ -172,7 +170,7 @@ static bool has_alignment(unsigned class, size_t alignment)
  * too, and then malloc waits for no number of the class. */
 static size_t aligned_size(size_t alignment, size_t bytes)
 {
-    if (bytes > SMALL_LIMIT || (LIVE_MAP && bytes == 0) || alignment > PAGE_BYTES)
+    if (bytes > SMALL_LIMIT || (LIVE_MAP && bytes == 0) || alignment > LEAST_PAGE_BYTES)
         return SIZE_MAX;
     size_t least = ((bytes + SIZE_BIAS + alignment - 1) & -alignment) - SIZE_BIAS;
     if (least > SMALL_LIMIT)
@@ -250,16 +248,18 @@ void *memalign(size_t alignment, size_t bytes)
 
 void *valloc(size_t bytes)
 {
+    page_learn();
     return allocate_aligned(PAGE_BYTES, bytes, __builtin_return_address(0));
 }
 
 void *pvalloc(size_t bytes)
 {
+    page_learn();
     if (bytes > SIZE_MAX - PAGE_BYTES) {
         errno = ENOMEM;
         return NULL;
     }
-    return allocate_aligned(PAGE_BYTES, (bytes + PAGE_BYTES - 1) & ~(size_t)(PAGE_BYTES - 1), __builtin_return_address(0));
+    return allocate_aligned(PAGE_BYTES, whole_pages(bytes), __builtin_return_address(0));
 }
 
 size_t malloc_usable_size(void *block)
@@ -336,11 +336,9 @@ int __posix_memalign(void **block, size_t alignment, size_t bytes)
 }
 
 #ifdef HEAPSMITH_ARCHIVE
-/* The linker names this function where the C library is another one: in musl, pthread_atfork and the start of a program call
- * malloc where no lock is ready yet. */
-__attribute__((constructor(101))) static void heapsmith_needs_glibc(void)
+__attribute__((constructor(101))) static void FIRST_OF_ARCHIVE(void)
 {
-    gnu_get_libc_version();
+    LIBC_IS_OURS();
     hs_locks_over_fork();
 }
 #else

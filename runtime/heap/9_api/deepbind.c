@@ -11,7 +11,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 
-#ifndef HEAPSMITH_ARCHIVE
+#if !defined HEAPSMITH_ARCHIVE && defined RTLD_DEEPBIND /* glibc has it */
 
 static const struct {
     const char *name;
@@ -72,12 +72,12 @@ JUMPS void *dlopen(const char *file, int mode)
     static void *(*known)(const char *, int);
     if ((mode & RTLD_DEEPBIND) != 0)
         serve_plugins();
-    void *(*next)(const char *, int) = __atomic_load_n(&known, __ATOMIC_RELAXED);
-    if (next == NULL) {
-        next = definition_next("dlopen").function;
-        __atomic_store_n(&known, next, __ATOMIC_RELAXED);
+    void *(*opens)(const char *, int) = __atomic_load_n(&known, __ATOMIC_RELAXED);
+    if (opens == NULL) {
+        opens = definition_next("dlopen").function;
+        __atomic_store_n(&known, opens, __ATOMIC_RELAXED);
     }
-    return next(file, mode);
+    return opens(file, mode);
 }
 
 #endif

@@ -7,6 +7,7 @@
 #include "5_slab_policies/release/release.h"
 #include "5_slab_policies/remote/remote.h"
 #include "6_slabs/slabs.h"
+#include "7_large/run_cache/run_cache.h"
 #include "8_threads/thread.h"
 #include "6_slabs/transfer/transfer.h"
 
@@ -32,6 +33,7 @@ void heapsmith_counters(uint64_t *counters)
     memcpy(counters, &hs_count, sizeof hs_count);
     memset(counters + HEAP_COUNTERS, 0, CLASS_COUNT * sizeof(struct class_count));
     for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
+        counters[offsetof(struct heap_count, run_hit) / sizeof *counters] += run_cache_hits(heap);
         const uint64_t *counts = (const uint64_t *)heap->count;
         for (size_t index = 0; index < CLASS_COUNT * CLASS_COUNTERS; index++)
             counters[HEAP_COUNTERS + index] += counts[index];

@@ -3,6 +3,7 @@
 #include "9_api/api.h"
 #include "1_base/check.h"
 #include "1_base/cold.h"
+#include "1_base/libc.h"
 #include "5_slab_policies/release/release.h"
 #include "5_slab_policies/shards/shards.h"
 #include "9_api/stats.h"
@@ -247,7 +248,7 @@ static const char *options_in(char *const *environment)
 /* The program may write over its environment later: nothing here points into it. */
 __attribute__((constructor)) static void read_options(int count, char **arguments, char **environment)
 {
-    const char *list = options_in(environment);
+    const char *list = options_in(ENVIRONMENT_AT_START(environment));
     while (list != NULL && *list != '\0') {
         char word[PATH_MAX + 16];
         size_t length = strcspn(list, ",");

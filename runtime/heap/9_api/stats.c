@@ -4,6 +4,7 @@
 #include "3_records/heap.h"
 #include "1_base/counting/counting.h"
 #include "1_base/object.h"
+#include "7_large/run_cache/run_cache.h"
 #include "8_threads/thread.h"
 #include "moments.h"
 
@@ -107,9 +108,14 @@ void hs_foreign_seen(const void *caller)
 static void json_counters(struct text *out)
 {
     const uint64_t *counts = (const uint64_t *)&hs_count;
+    uint64_t hits = 0;
+    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap))
+        hits += run_cache_hits(heap);
     text_string(out, ", \"counters\": {");
-    for (size_t index = 0; index < HEAP_COUNTERS; index++)
-        text_field(out, index == 0 ? "" : ", ", hs_heap_counter[index], __atomic_load_n(&counts[index], __ATOMIC_RELAXED));
+    for (size_t index = 0; index < HEAP_COUNTERS; index++) {
+        uint64_t others = &counts[index] == &hs_count.run_hit ? hits : 0;
+        text_field(out, index == 0 ? "" : ", ", hs_heap_counter[index], __atomic_load_n(&counts[index], __ATOMIC_RELAXED) + others);
+    }
     text_string(out, "}");
 }
 

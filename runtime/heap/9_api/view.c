@@ -5,6 +5,7 @@
  * gets another type of note. */
 #include "1_base/counting/counting.h"
 #include "3_records/heap.h"
+#include "7_large/run_cache/run_cache.h"
 #include "7_large/run_pages.h"
 #include "6_slabs/slabs.h"
 #include "8_threads/thread.h"
@@ -19,6 +20,12 @@ struct view_entry {
 #define ADDRESS(name, variable) { name, (uint64_t)&(variable) }
 #define NUMBER(name, number) { name, (number) }
 #define FIELD(type, field) { #type "." #field, offsetof(struct type, field) }
+
+#if PAGES_VARY
+#define PAGE_VIEW ADDRESS("page_shift", hs_page_shift)
+#else
+#define PAGE_VIEW NUMBER("PAGE_BYTES", PAGE_BYTES)
+#endif
 
 extern const struct view_entry hs_view[];
 
@@ -52,6 +59,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(heap, count),
     FIELD(heap, quarantine),
     FIELD(heap, slot),
+    RUN_CACHE_VIEW
     NUMBER("front", sizeof(struct front)),
     FIELD(front, held),
     FIELD(front, listed),
@@ -80,7 +88,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(page, length),
     FIELD(page, dirty),
     FIELD(page, state),
-    NUMBER("PAGE_BYTES", PAGE_BYTES),
+    PAGE_VIEW,
     NUMBER("RUN_FREE", RUN_FREE),
     NUMBER("RUN_USED", RUN_USED),
     NUMBER("RUN_GONE", RUN_GONE),

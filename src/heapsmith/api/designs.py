@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self, TypeAlias
 
 import msgspec
 
@@ -146,6 +146,15 @@ class Design:
 DesignLike: TypeAlias = Design | str | os.PathLike[str]
 """A design, the name of a built-in design, or the path of a design file."""
 
+PageSize = Annotated[
+    Literal["4K", "16K", "64K"] | None,
+    Option(
+        "The pages of a system on another processor than x86-64: 4K, 16K or 64K; slabs are of 64 KiB or more there.",
+        "SIZE",
+        usual="those of x86-64, or of the machine",
+    ),
+]
+
 DESIGN = Argument("A built-in design or a design file.", "DESIGN")
 FOLDER = Option("The folder to fill; it is made if absent.", "DIR", "-o --out")
 
@@ -198,6 +207,7 @@ def generate(
     folder: Annotated[str | os.PathLike[str], FOLDER],
     *,
     single: Annotated[bool, Option("Write one C file and its header.")] = False,
+    crate: Annotated[bool, Option("Write a Rust crate: the one C file behind a #[global_allocator].")] = False,
     check: Annotated[bool, Option("Compare with the folder's files; write nothing.")] = False,
     counts: Annotated[
         TraceLike | None,
@@ -207,19 +217,24 @@ def generate(
 ) -> Generated:
     """Write the C of a design to a folder, which compiles without heapsmith; heapsmith.h is for programs.
 
-    Raises BadInput for an illegal design, a damaged trace and a folder that cannot be written, CheckFailed for the
-    first file that differs.
+    Raises BadInput for an illegal design, a damaged trace, a folder that cannot be written, and `single` with `crate`,
+    CheckFailed for the first file that differs.
 
     >>> generate("lean", "lean-c", single=True).files
     ['heap.c', 'heapsmith.h']
     """
     from heapsmith.codegen.annotated import run_of
-    from heapsmith.codegen.ship import ship
+    from heapsmith.codegen.crate import crate_of
+    from heapsmith.codegen.ship import folder_of, ship, single_of
+    from heapsmith.model.errors import BadInput
     from heapsmith.model.files import writable_folder
 
+    if single and crate:
+        raise BadInput("--single and --crate: expected one of them; a crate has the one C file in it")
     out, found = Path(folder) if check else writable_folder(Path(folder)), model_of(design)
     run = run_of(found, Path(counts), progress) if counts is not None else None
-    return Generated(ship(found, out, single=single, check=check, run=run))
+    form = crate_of if crate else single_of if single else folder_of
+    return Generated(ship(found, out, form, check=check, run=run))
 
 
 @typed
@@ -233,23 +248,31 @@ def build(
         str | os.PathLike[str] | None,
         Option("Also write heapsmith.h[ to FILE]: inlined malloc and free for programs.", "FILE"),
     ] = None,
+    target: Annotated[
+        str | None,
+        Option("Another system: aarch64-linux-gnu, x86_64-linux-musl and others.", "TRIPLE", usual="this one"),
+    ] = None,
+    cc: Annotated[
+        str | None, Option("The compiler, with options of its own.", "CMD", usual="gcc, or one for TRIPLE")
+    ] = None,
 ) -> Path:
     """Compile the library of a design with GCC to the file `out`; return its path.
 
-    Raises BadInput for an illegal design and a file that cannot be written, Missing without gcc,
-    CheckFailed with the compiler's first error.
+    Raises BadInput for an illegal design, an unknown target and a file that cannot be written, Missing without a
+    compiler, CheckFailed with the compiler's first error.
 
     >>> build("lean", "liblean.so").name
     'liblean.so'
     """
     from heapsmith.codegen import generate as emitted
     from heapsmith.codegen.build import build as compile_library
+    from heapsmith.codegen.target import toolchain
     from heapsmith.model.files import writable_file, write_whole
 
-    found, library = model_of(design), writable_file(Path(out))
+    found, tools, library = model_of(design), toolchain(cc, target), writable_file(Path(out))
     if header is not None:
         write_whole(writable_file(Path(header)), emitted.contents(found)[emitted.HEADER])
-    return compile_library(found, library, checked=checked, static=static)
+    return compile_library(found, library, checked=checked, static=static, tools=tools)
 
 
 class Verified(Result):
@@ -287,6 +310,11 @@ def verify(
             usual="one node",
         ),
     ] = (),
+    target: Annotated[
+        str | None, Option("The library of another system, without the audit: aarch64-linux-gnu and others.", "TRIPLE")
+    ] = None,
+    under: Annotated[str, Option("The command that runs programs of TRIPLE here, with its options.", "CMD")] = "",
+    page_size: PageSize = None,
     progress: Progress | None = None,
 ) -> Verified:
     """Audit the C of a design, and compare its library with the model on traces, event by event.
@@ -297,6 +325,8 @@ def verify(
     >>> verify("lean").ok
     True
     """
+    from heapsmith.codegen.verify import system_of
     from heapsmith.codegen.verify import verify as compare
 
-    return Verified(compare(model_of(design), paths_of(traces), nodes=nodes, progress=progress))
+    other = system_of(target, under, page_size)
+    return Verified(compare(model_of(design), paths_of(traces), nodes=nodes, elsewhere=other, progress=progress))

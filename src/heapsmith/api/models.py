@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict, Unpack
 
-from heapsmith.api.designs import DesignLike, models_of
+from heapsmith.api.designs import DesignLike, PageSize, models_of
 from heapsmith.api.results import Progress, Result
 from heapsmith.api.stated import Option, Unfit
 from heapsmith.api.traces import TRACE, TraceLike
@@ -118,6 +118,7 @@ class _Pass(NamedTuple):
     """What a simulation was of."""
 
     designs: list[model.Design]
+    page_bytes: int | None
     hardware: Hardware | None
     application: Application
 
@@ -162,11 +163,11 @@ class Simulations(Result):
 
         Raises BadInput for an event beyond the trace.
         """
-        from heapsmith.model.design.plan import make_plan
+        from heapsmith.model.design.fitted import plan_for
         from heapsmith.model.predict.ledgers import with_ledgers
 
-        designs, hardware, application = self._of
-        plans, moments = [make_plan(one) for one in designs], [int(one) for one in at]
+        designs, page_bytes, hardware, application = self._of
+        plans, moments = [plan_for(one, page_bytes) for one in designs], [int(one) for one in at]
         return Ledgers(with_ledgers(self.details, plans, hardware, application, at=moments, progress=progress))
 
     def show(self) -> None:
@@ -174,6 +175,12 @@ class Simulations(Result):
         from heapsmith.api import printed
 
         printed.simulated(self.details)
+
+
+class SimulateOptions(TypedDict, total=False):
+    """The options of `simulate` for other systems, which say what each is."""
+
+    page_size: PageSize
 
 
 @typed
@@ -192,6 +199,7 @@ def simulate(
         Sequence[int], Option("Also the threads on these numbers of cores, with their waits for locks.", "N[,N]...")
     ] = (),
     progress: Progress | None = None,
+    **options: Unpack[SimulateOptions],
 ) -> Simulations:
     """Simulate designs on a trace, side by side; by default all built-in designs.
 
@@ -203,13 +211,11 @@ def simulate(
     >>> from heapsmith import Trace
     >>> trace = Trace.from_arrays("a.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
     >>> found = simulate(trace, ["lean", "bare"])
-    >>> [row.design for row in found]
-    ['lean', 'bare']
-    >>> found["lean"].counters["refill"].sum()
-    np.int64(1)
+    >>> [row.design for row in found], int(found["lean"].counters["refill"].sum())
+    (['lean', 'bare'], 1)
     """
     from heapsmith.model.design.design import builtin_names
-    from heapsmith.model.design.plan import make_plan
+    from heapsmith.model.design.fitted import plan_for
     from heapsmith.model.errors import BadInput
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.predict.simulate import simulate as run_model
@@ -230,11 +236,26 @@ def simulate(
     wanted = hardware if times or cores else None
     if wanted:
         priced(wanted)
-    found = run_model(path, chosen, hardware=hardware, application=application, progress=progress)
+    page_bytes = _page_bytes(options.get("page_size"), hardware)
+    found = run_model(
+        path, chosen, hardware=hardware, application=application, page_bytes=page_bytes, progress=progress
+    )
     if wanted:
-        plans, paced = [make_plan(one) for one in chosen], times == "recorded"
+        plans, paced = [plan_for(one, page_bytes) for one in chosen], times == "recorded"
         found = timed(found, plans, wanted, application, cores=cores, paced=paced, progress=progress)
-    return Simulations(found, _Pass(chosen, hardware, application))
+    return Simulations(found, _Pass(chosen, page_bytes, hardware, application))
+
+
+def _page_bytes(page_size: str | None, hardware: Hardware | None) -> int | None:
+    """Return the pages that simulations ask for; None: those of x86-64. Raises BadInput for a size that is none."""
+    from heapsmith.model.design.fitted import PAGE_NAMES
+    from heapsmith.model.errors import BadInput
+
+    if page_size is None:
+        return hardware.other_pages() if hardware else None
+    if page_size not in PAGE_NAMES:
+        raise BadInput(f"page_size: {page_size!r}; expected {', '.join(PAGE_NAMES)}")
+    return PAGE_NAMES[page_size]
 
 
 def application_of(trace: Path, births: Part | None, deaths: Part | None) -> Application:

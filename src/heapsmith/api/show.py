@@ -61,6 +61,12 @@ def emit_json(value: Any) -> None:
     print(named(json_text(value)))
 
 
+def emit_bytes(content: bytes) -> None:
+    """A file for another program, as it is."""
+    sys.stdout.buffer.write(content)
+    sys.stdout.buffer.flush()
+
+
 def fields(rows: Iterable[tuple[str, object]]) -> None:
     """Aligned `name  value` lines; those of a long value are folded."""
     pairs = [(_said(name.replace("_", " ")), _said(str(value))) for name, value in rows]

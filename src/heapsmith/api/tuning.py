@@ -79,9 +79,12 @@ class TuneOptions(TypedDict, total=False):
     cores: Annotated[
         int, Option("Add what threads wait for locks on N cores to the time. Slower, and without replays.", least=1)
     ]
-    hold_out: Annotated[Sequence[TraceLike], Option("A trace to print the design's figures for[; repeat it].", "TRACE")]
+    hold_out: Annotated[
+        Sequence[TraceLike],
+        Option("A trace that the search does not see: the limits hold there too[; repeat it].", "TRACE"),
+    ]
     seed: Annotated[int, Option("Which designs the search mixes.", least=0, default=1)]
-    resume: Annotated[bool, Option("Take up the simulations of earlier searches on these traces.")]
+    resume: Annotated[bool, Option("Go on from the designs of earlier searches on these traces.")]
     max_overhead: Annotated[
         float, Option("The most bytes idle in fronts, as a fraction of the peak live bytes.", "FRACTION", default=1.0)
     ]

@@ -12,6 +12,8 @@ from heapsmith.commands import (
     designs,
     export,
     fleet,
+    gates,
+    inspection,
     knobs,
     model,
     runs,
@@ -30,7 +32,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-GROUPS = (traces, export, sites, designs, model, fleet, runs, trials, knobs)
+GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, trials, knobs)
 traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 import heapsmith
 from heapsmith.api import show
+from heapsmith.api.designs import PageSize
 from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
 from heapsmith.commands import results
@@ -25,12 +26,12 @@ def designs(json: take.Json = False) -> None:
 
 
 @design_app.command("show", epilog=example("design show default", "design show tuned.toml --json"))
-def design_show(design: take.Design, json: take.Json = False) -> None:
+def design_show(design: take.Design, page_size: PageSize = None, json: take.Json = False) -> None:
     """Print every derived number of a design. --json prints the whole plan, as `generate` writes it."""
     from heapsmith.model.design.design import load
-    from heapsmith.model.design.plan import make_plan
+    from heapsmith.model.design.fitted import PAGE_NAMES, plan_for
 
-    plan = make_plan(load(design))
+    plan = plan_for(load(design), PAGE_NAMES[page_size] if page_size else None)
     show.emit_json(plan) if json else results.plan(plan)
 
 
@@ -91,7 +92,7 @@ def build(given: Given, json: take.Json = False) -> None:
 
 
 @app.command(epilog=example("verify default", "verify out/py/design.toml out/py/trace.hst"))
-@options_of(heapsmith.verify, "design traces limit nodes")
+@options_of(heapsmith.verify, "design traces limit nodes target under page_size")
 def verify(given: Given, limit: Limit = None, json: take.Json = False) -> int:
     """Audit the C of a design and compare its library with the model.
 

@@ -1,4 +1,4 @@
-"""The commands for many traces: sweep designs over them, guard a design against their drift."""
+"""The command for many traces: sweep designs over them."""
 
 import os
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Annotated
 
 import heapsmith
 from heapsmith.api import show
-from heapsmith.api.stated import Argument, Option
+from heapsmith.api.stated import Option
 from heapsmith.commands import arguments as take
 from heapsmith.commands import results
 from heapsmith.commands.options import Commands, Given, example, options_of
@@ -69,51 +69,3 @@ def sweep(
         show.note("heapsmith: interrupted: what is finished is kept, and the same command goes on from there")
         raise
     show.emit_json(done) if json else results.swept(done)
-
-
-@app.command(
-    epilog=example(
-        "guard tuned.toml mon.hst tue.hst --baseline tuned.guard.json --write",
-        "guard tuned.toml new.hst --baseline tuned.guard.json --max-waste-rise 10%",
-    )
-)
-def guard(
-    design: take.Design,
-    traces: Annotated[list[Path], Argument("Recordings (.hst); together they are the workload.", "TRACE...")],
-    baseline: Annotated[Path, Option("The figures that the design was made for (JSON).", "FILE")],
-    write: Annotated[bool, Option("Write the baseline from these recordings.")] = False,
-    max_waste_rise: Annotated[str, Option("The most that committed bytes per live byte may rise.", "SHARE")] = "5%",
-    max_slow_rise: Annotated[str, Option("The most that slow operations per operation may rise.", "SHARE")] = "20%",
-    max_size_shift: Annotated[
-        str, Option("The largest share of requests that may move to other sizes.", "SHARE")
-    ] = "0.1",
-    max_lifetime_shift: Annotated[
-        str, Option("The largest share of blocks that may move to other lifetimes.", "SHARE")
-    ] = "0.1",
-    json: take.Json = False,
-) -> int:
-    """Check that new recordings still are what a design was made for. The exit status is 1 if they drift.
-
-    Write a baseline when you tune a design, and check it in your CI. The table says which figure drifts; below it
-    stands what changed, and what new size classes would save. See docs/guard.md.
-    """
-    from heapsmith.model.design.design import load
-    from heapsmith.model.search import guard as watch
-    from heapsmith.model.search.workload import write_baseline
-
-    limits = watch.Limits(
-        waste_rise=take.share("--max-waste-rise", max_waste_rise),
-        slow_rise=take.share("--max-slow-rise", max_slow_rise),
-        size_shift=take.share("--max-size-shift", max_size_shift),
-        lifetime_shift=take.share("--max-lifetime-shift", max_lifetime_shift),
-    )
-    with show.progress() as progress:
-        if write:
-            written = write_baseline(take.writable_file(baseline), load(design), traces, progress)
-        else:
-            found = watch.guard(load(design), baseline, traces, limits, progress)
-    if write:
-        show.emit_json(written) if json else show.line(baseline)
-        return 0
-    show.emit_json(found) if json else results.guarded(found)
-    return 0 if found.ok else 1

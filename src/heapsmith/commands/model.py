@@ -33,10 +33,10 @@ app = Commands()
         "simulate py.hst --design default --machine default --bytes --at 1000",
     )
 )
-@options_of(Simulations.bytes, "trace designs machine births deaths latency cores recorded_times bytes at")
+@options_of(Simulations.bytes, "trace designs machine births deaths latency cores page_size recorded_times bytes at")
 @options_of(
     heapsmith.simulate,
-    "trace designs machine births deaths latency cores",
+    "trace designs machine births deaths latency cores page_size",
     spelled={"times": "latency recorded_times"},
     cores=take.core_counts,
 )

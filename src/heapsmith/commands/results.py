@@ -12,7 +12,6 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.model.design.plan import Plan
     from heapsmith.model.predict.mesh import MeshRow, MeshTable
     from heapsmith.model.predict.reuse import ReuseTable
-    from heapsmith.model.search.guard import Guarded
     from heapsmith.tools.calibrate.calibrate import Calibration
     from heapsmith.tools.forge.report import ForgeReport
     from heapsmith.tools.knobs.advice import Advised
@@ -95,31 +94,6 @@ def swept(done: "Sweep") -> None:
         rows = [(one.grid, f"{one.combinations:,}", one.reason) for one in done.skipped]
         show.table("combinations that are no legal design", ("grid", "combinations", "<reason"), rows)
     show.line(done.out)
-
-
-def guarded(found: "Guarded") -> None:
-    """Each figure beside the baseline's and its limit; what changed, and what new size classes would save."""
-    rows = [
-        (
-            *(one.figure, _few_digits(one.baseline), _few_digits(one.now)),
-            *("-" if one.limit is None else _few_digits(one.limit), "ok" if one.ok else "DRIFTS"),
-        )
-        for one in found.verdicts
-    ]
-    show.table(f"{found.design} against {found.baseline}", ("figure", "baseline", "now", "limit", "<verdict"), rows)
-    for line in found.grown:
-        show.prose(line)
-    new = found.retuning
-    show.prose(
-        f"blocks live at the peak take {amount(new.design_bytes)} in the design's size classes and "
-        f"{amount(new.best_bytes)} in the best {new.classes}: in full slabs, that saves {new.saves:.1%} of the "
-        f"committed peak. Tuning again {'may pay' if new.may_pay else 'hardly pays by size classes'}."
-    )
-    show.line("ok" if found.ok else "NOT ok")
-
-
-def _few_digits(number: float) -> str:
-    return f"{number:,.0f}" if number >= 100 else f"{number:.3f}"
 
 
 def replayed(table: "ReplayTable") -> None:

@@ -8,24 +8,25 @@ from heapsmith.api import show
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.tools.sites.diff import Difference, SitePair
     from heapsmith.tools.sites.leaks import LeakTable
-    from heapsmith.tools.sites.sites import DesignRow, Kept, SiteTable
+    from heapsmith.tools.sites.sites import DesignRow, Kept, Order, SiteTable
 
 
-def sites(found: "SiteTable", top: int) -> None:
-    """The sites with most, and what the live blocks keep under each design."""
+def sites(found: "SiteTable", top: int, order: "Order") -> None:
+    """The sites with most, and what the live blocks keep under each design; temporary blocks if they are the order."""
     from heapsmith.tools.common.units import amount, duration
 
     moments = [(f" after event {row.event:,}", number) for number, row in enumerate(found.designs[0].at)]
     kept = [(row.design, number, *one) for number, row in enumerate(found.designs) for one in moments or [("", -1)]]
-    columns = ["site"]
+    columns, shown = ["site"], ["temporary"] if order == "temporary" else []
     columns += [f"{what}{said}, {design}" for design, _, said, _ in kept for what in ("pinned", "in use")]
-    columns += ["live at peak", "blocks", "requests", "allocated", "mean life"]
+    columns += ["live at peak", "blocks", "requests", *shown, "allocated", "mean life"]
     rows = [
         (
             one.name,
             *(cell for _, number, _, at in kept for cell in _pinned((one.after if at < 0 else one.at[at])[number])),
-            *(amount(one.peak_bytes), f"{one.peak_blocks:,}", f"{one.requests:,}", amount(one.bytes)),
-            duration(one.life_ns),
+            *(amount(one.peak_bytes), f"{one.peak_blocks:,}", f"{one.requests:,}"),
+            *(f"{one.temporary / one.requests:.1%}" for _ in shown),
+            *(amount(one.bytes), duration(one.life_ns)),
         )
         for one in found.sites[:top]
     ]
@@ -85,6 +86,13 @@ def leaks(found: "LeakTable", top: int) -> None:
     show.table("", columns, rows)
     for reason in found.reasons:
         show.note(f"heapsmith: {reason}")
+
+
+def temporary(found: "SiteTable", top: int) -> None:
+    """The sites with most blocks that the next event of a block ended."""
+    rows = sorted((one for one in found.sites if one.temporary), key=lambda one: -one.temporary)
+    cells = [(one.name, f"{one.temporary:,}", f"{one.temporary / one.requests:.1%}") for one in rows[:top]]
+    show.table("Temporary allocations: the next event of a block ended them", ("site", "blocks", "of requests"), cells)
 
 
 def difference(found: "Difference", top: int) -> None:

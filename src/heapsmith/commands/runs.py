@@ -4,7 +4,7 @@ import glob
 import os
 import time as clock
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import heapsmith
 from heapsmith.api import show
@@ -14,6 +14,7 @@ from heapsmith.commands import arguments as take
 from heapsmith.commands import results
 from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import STANDARD
 
 CLOCK_OF_FILES_NS = 20_000_000
 """By this much the time of a file may be before that of the process that wrote it."""
@@ -79,12 +80,26 @@ def stats(
             draw(words)
 
 
-@app.command(epilog=example("top 4711", "top --lib default -- python3 x.py", "top 4711 --once --json --interval 0.2s"))
+@app.command(
+    epilog=example(
+        "top 4711",
+        "top --lib default -- python3 x.py",
+        "top 4711 --once --json --interval 0.2s",
+        "top 4711 --prometheus /var/lib/prometheus/node-exporter/heap.prom --interval 15s",
+    )
+)
 def top(
     target: Annotated[list[str], Argument("A process, or a command to start.", "PID | -- CMD")],
     lib: Annotated[str | None, Option("Preload it to CMD.", "LIB|DESIGN")] = None,
     interval: Annotated[str, Option("Time between two looks: 0.5s, 2s.", "TIME")] = "1s",
     once: Annotated[bool, Option("Print one look, with the rates of one interval.")] = False,
+    openmetrics: Annotated[
+        Path | None, Option("Write each look as OpenMetrics to FILE, whole or not at all; - prints it.", "FILE")
+    ] = None,
+    prometheus: Annotated[
+        Path | None, Option("The same in Prometheus' text format, for a collector of text files.", "FILE")
+    ] = None,
+    classes: Annotated[bool, Option("Metrics also by size class.")] = False,
     json: Annotated[bool, Option("Print each look as a line of JSON.")] = False,
 ) -> int:
     """Show what the heap of a running process does: rates, bytes by class, memory, threads.
@@ -95,7 +110,13 @@ def top(
     """
     from heapsmith.tools.top.top import Shown, of_command, of_process
 
-    how = Shown(take.seconds("--interval", interval), once, json)
+    if sum(map(bool, (json, openmetrics, prometheus))) > 1:
+        raise BadInput("--json, --openmetrics and --prometheus: expected one of them")
+    metrics = openmetrics or prometheus
+    if metrics is not None and str(metrics) != STANDARD:
+        metrics = take.writable_file(metrics)
+    form: Literal["openmetrics", "prometheus"] = "openmetrics" if openmetrics else "prometheus"
+    how = Shown(take.seconds("--interval", interval), once, json, metrics, form, classes)
     if len(target) == 1 and target[0].isdecimal():
         if lib is not None:
             raise BadInput("--lib: a library cannot be preloaded to a process that runs; expected -- CMD")

@@ -4,6 +4,7 @@
  * action again by then, so the instruction faults once more and ends the program as if nobody had looked, with its core. */
 #include "1_base/crash/named.h"
 
+#include "1_base/arch/arch.h"
 #include "1_base/object.h"
 #include "1_base/text.h"
 
@@ -45,7 +46,7 @@ static bool is_ours(const void *instruction, struct object *object)
 static void on_fault(int number, siginfo_t *fault, void *context)
 {
     int saved = errno;
-    uintptr_t instruction = (uintptr_t)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    uintptr_t instruction = (uintptr_t)CONTEXT_INSTRUCTION((const ucontext_t *)context);
     struct object object;
     const bool sent = fault->si_code <= 0; /* by kill(2) */
     if (!sent && is_ours((const void *)instruction, &object)) {

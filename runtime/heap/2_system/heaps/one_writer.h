@@ -3,5 +3,5 @@
 
 static inline void count_own(uint64_t *counter, uint64_t by)
 {
-    __asm__("addq %1, %0" : "+m"(*counter) : "er"(by) : "cc");
+    arch_add_64(counter, by);
 }

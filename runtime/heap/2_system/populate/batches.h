@@ -6,7 +6,7 @@
 
 #include "plan.h"
 
-enum { COMMIT_STEP = POPULATE_PAGES * PAGE_BYTES };
+#define COMMIT_STEP ((size_t)POPULATE_BYTES < PAGE_BYTES ? (size_t)PAGE_BYTES : POPULATE_BYTES)
 
 void populate(void *start, size_t bytes); /* whole pages that hold nothing: a byte of each may change */
 void populate_run_taken(uint32_t first, uint32_t length); /* those of a free run's low pages that are not committed */

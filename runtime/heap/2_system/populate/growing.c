@@ -21,12 +21,12 @@ void populate_slab_retired(unsigned class)
 /* Blocks longer than a page may never be touched to their end. */
 size_t populate_step(unsigned class, size_t stride)
 {
-    if (stride > PAGE_BYTES || POPULATE_MOST == 1)
+    if (stride > PAGE_BYTES || POPULATE_MOST_BYTES / PAGE_BYTES <= 1)
         return PAGE_BYTES;
     size_t held = __atomic_load_n(&slabs_held[class], __ATOMIC_RELAXED);
     size_t pages = held * (SLAB_BYTES / PAGE_BYTES) / POPULATE_SHARE;
     size_t batch = 1;
-    while (2 * batch <= pages && 2 * batch <= POPULATE_MOST)
+    while (2 * batch <= pages && 2 * batch <= POPULATE_MOST_BYTES / PAGE_BYTES)
         batch *= 2;
     return batch * PAGE_BYTES;
 }

@@ -5,7 +5,7 @@
 
 #include "plan.h"
 
-enum { COMMIT_STEP = PAGE_BYTES }; /* by which the committed bytes of a slab and below top rise */
+#define COMMIT_STEP PAGE_BYTES /* by which the committed bytes of a slab and below top rise */
 
 static inline void populate(void *start, size_t bytes)
 {

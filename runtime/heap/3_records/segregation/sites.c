@@ -68,7 +68,7 @@ static unsigned group_at(uint32_t module, uint64_t offset)
 static unsigned group_in(const struct dl_find_object *file, uintptr_t code)
 {
     const ElfW(Ehdr) *head = file->dlfo_map_start;
-    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > PAGE_BYTES)
+    if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0 || head->e_phoff + head->e_phnum * sizeof(ElfW(Phdr)) > LEAST_PAGE_BYTES)
         return 0;
     const ElfW(Phdr) *segment = (const void *)((const char *)head + head->e_phoff);
     uintptr_t base = file->dlfo_link_map->l_addr;

@@ -2,6 +2,7 @@
  * served here, in straight lines; all others, and whatever is unusual, in full.c. */
 #pragma once
 
+#include "1_base/arch/arch.h"
 #include "4_blocks/hardening/hardening.h"
 #include "4_blocks/hardening/live.h"
 
@@ -21,7 +22,7 @@ enum { FILL = 0xA5, SLACK_CHECKED = 64 };
 #define GATHER UINT64_C(0xF1DE83E19937733D)
 
 /* A word, or two, wherever they lie; and two that begin where a grain does, as a block does. */
-typedef uint64_t word __attribute__((aligned(1), may_alias));
+typedef uint64_t any_word __attribute__((aligned(1), may_alias));
 typedef uint64_t pair __attribute__((vector_size(PAIR), aligned(1), may_alias));
 typedef uint64_t whole_pair __attribute__((vector_size(PAIR), aligned(PAIR), may_alias));
 
@@ -69,9 +70,7 @@ static inline void hs_seal(char *end, size_t slack)
  * no huge page comes. */
 static inline bool hs_tail_is_zero(char *at)
 {
-    bool zero;
-    __asm__("orq $0, %0" : "+m"(*(uint64_t *)at), "=@ccz"(zero));
-    return zero;
+    return arch_written_zero((uint64_t *)at);
 }
 
 static inline bool hs_any(pair words)
@@ -79,9 +78,9 @@ static inline bool hs_any(pair words)
     return (words[0] | words[1]) != 0;
 }
 
-static inline word *hs_word(const char *at)
+static inline any_word *hs_word(const char *at)
 {
-    return (word *)at;
+    return (any_word *)at;
 }
 
 static inline pair *hs_pair(const char *at)

@@ -101,8 +101,8 @@ bool hardening_narrow(char *start, size_t bytes, bool narrow)
 void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
 {
     char *start = guarded(bytes, alignment, 0, narrow);
-    if (start == NULL)
-        return NULL;
+    if (start == NULL || bytes == 0) /* emulators refuse to protect nothing */
+        return start;
     count_system(COUNT_MPROTECT);
     if (mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0)
         return start;

@@ -1,6 +1,7 @@
 /* Hardening: what stands between the program and the machine (docs/hardening.md). */
 #pragma once
 
+#include "1_base/libc.h"
 #include "3_records/heap.h"
 
 void hardening_released(size_t offset);                  /* an empty slab's pages went back */
@@ -25,13 +26,8 @@ bool hardening_narrow(char *start, size_t bytes, bool narrow); /* its guards bec
 size_t hardening_vacate(void);                           /* address space that is held back of unmapped ones goes; bytes */
 void hardening_empty(struct heap *heap);                 /* thread exit: the quarantine's blocks are freed */
 void hs_misuse(const char *fault, const void *block) __attribute__((noreturn, cold)); /* one line, then abort */
-/* The C library's memmove and memset, where this library's own judge the program's copies (copies/judged.c). */
-void *hs_copy_any(void *to, const void *from, size_t bytes, size_t room) __asm__("__memmove_chk")
-    __attribute__((visibility("default")));
-void *hs_fill_any(void *start, int byte, size_t bytes, size_t room) __asm__("__memset_chk")
-    __attribute__((visibility("default")));
 
-/* As much room as may be. LLVM turns a call with this constant into one of memmove, which is the library's. */
+/* For hs_copy_any and hs_fill_any: as much room as may be. LLVM turns a call with this constant into one of memmove, which is the library's. */
 static inline size_t hs_any_size(void)
 {
     size_t any = SIZE_MAX;

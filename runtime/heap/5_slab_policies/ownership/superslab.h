@@ -8,7 +8,7 @@
 #include "2_system/os.h"
 #include "3_records/span.h"
 
-enum { OWNERS_SPACE = (sizeof(struct heap *) * (SLAB_SPAN_BYTES / SUPERSLAB_BYTES) + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES };
+enum { OWNERS_SPACE = (sizeof(struct heap *) * (SLAB_SPAN_BYTES / SUPERSLAB_BYTES) + MOST_PAGE_BYTES - 1) / MOST_PAGE_BYTES * MOST_PAGE_BYTES };
 
 extern struct heap **hs_owners; /* by superslab of the span */
 

@@ -13,30 +13,102 @@ static void grow(size_t *budget, size_t needed_again)
 }
 
 static uint64_t share_peak; /* the most committed bytes in use that were seen; one of two at once may be lost */
+uint64_t hs_share_waited;
+static size_t share_seen; /* what waited in both queues at the last miss that counted */
 
-/* Has the heap shrunk, and does more wait than the design's share of what both spans have committed and in use? Threads may
- * read that late. */
-static bool exceeds_share(size_t bytes, size_t least)
+static size_t aging_run_bytes(void)
 {
-    if (SHARE_PERCENT == 0 || bytes <= least)
-        return false;
+    return PAGE_BYTES * __atomic_load_n(&hs_queued_pages, __ATOMIC_RELAXED);
+}
+
+static size_t aging_slab_bytes(void)
+{
+    return __atomic_load_n(&aging_bytes, __ATOMIC_RELAXED);
+}
+
+/* What both spans have committed and does not wait. Threads may read it late. */
+static uint64_t bytes_that_serve(void)
+{
     uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
-    uint64_t others = PAGE_BYTES * __atomic_load_n(&hs_queued_pages, __ATOMIC_RELAXED);
-    others += __atomic_load_n(&aging_bytes, __ATOMIC_RELAXED) + __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED);
-    uint64_t used = committed > others ? committed - others : 0, peak = __atomic_load_n(&share_peak, __ATOMIC_RELAXED);
+    uint64_t others = aging_run_bytes() + aging_slab_bytes() + __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED);
+    return committed > others ? committed - others : 0;
+}
+
+/* Has the heap shrunk, and was it patient since? */
+static bool shrunk_for_long(uint64_t used)
+{
+    uint64_t peak = __atomic_load_n(&share_peak, __ATOMIC_RELAXED);
     if (used > peak)
         __atomic_store_n(&share_peak, peak = used, __ATOMIC_RELAXED);
-    return SHRUNK * used < peak && 100 * (uint64_t)bytes > SHARE_PERCENT * used;
+    if (SHRUNK * used < peak)
+        return __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED) >= SHARE_WAIT_BYTES;
+    __atomic_store_n(&hs_share_waited, 0, __ATOMIC_RELAXED);
+    return false;
+}
+
+static bool over_share(size_t bytes, size_t least, uint64_t used)
+{
+    return bytes > least && 100 * (uint64_t)bytes > SHARE_PERCENT * used;
+}
+
+static bool any_over_share(uint64_t used)
+{
+    return over_share(aging_slab_bytes(), SHARE_SLAB_BYTES, used) || over_share(aging_run_bytes(), SHARE_RUN_BYTES, used);
+}
+
+/* When no queue is over its share any more, the heap's next peak begins. */
+static bool exceeds_share(size_t bytes, size_t least)
+{
+    if (SHARE_PERCENT == 0)
+        return false;
+    uint64_t used = bytes_that_serve();
+    if (!shrunk_for_long(used))
+        return false;
+    if (over_share(bytes, least, used))
+        return true;
+    uint64_t waited = __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED);
+    if (SHARE_WAIT_BYTES > 0 && waited >= SHRUNK * (uint64_t)SHARE_WAIT_BYTES && !any_over_share(used)) {
+        __atomic_store_n(&share_peak, used, __ATOMIC_RELAXED);
+        __atomic_store_n(&hs_share_waited, 0, __ATOMIC_RELAXED);
+    }
+    return false;
+}
+
+/* Does the program go on without what waits? */
+static void count_miss(size_t aging)
+{
+    uint64_t waited = __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED);
+    bool drawn = aging < __atomic_load_n(&share_seen, __ATOMIC_RELAXED);
+    uint64_t less = waited < SHARE_DRAWN_BYTES ? waited : SHARE_DRAWN_BYTES;
+    __atomic_store_n(&hs_share_waited, drawn ? waited - less : waited + SHARE_MISS_BYTES, __ATOMIC_RELAXED);
+    __atomic_store_n(&share_seen, aging, __ATOMIC_RELAXED);
+}
+
+/* While little waits, a miss does not count. */
+static bool share_is_due(void)
+{
+    size_t slabs = aging_slab_bytes(), runs = aging_run_bytes();
+    if (SHARE_WAIT_BYTES == 0 || (slabs <= SHARE_SLAB_BYTES && runs <= SHARE_RUN_BYTES))
+        return false;
+    count_miss(slabs + runs);
+    uint64_t used = bytes_that_serve();
+    return shrunk_for_long(used) && any_over_share(used);
+}
+
+bool release_look_due(void)
+{
+    return release_near_limit() || share_is_due();
 }
 
 /* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */
 static bool exceeds(size_t bytes, size_t budget, size_t least)
 {
-    return bytes > budget || exceeds_share(bytes, least) || (bytes > 0 && release_near_limit());
+    return bytes > budget || (bytes > 0 && (exceeds_share(bytes, least) || release_near_limit()));
 }
 
 void release_retired(struct slab *slab)
 {
+    release_freed(slab->committed);
     if (slab->committed > 0)
         queue_join(slab);
 }
@@ -78,5 +150,5 @@ void release_reset(void)
     queue_reset();
     slab_budget = SLAB_BUDGET_BYTES;
     run_budget = RUN_BUDGET_BYTES;
-    share_peak = 0;
+    share_peak = hs_share_waited = share_seen = 0;
 }

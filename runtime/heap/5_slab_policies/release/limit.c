@@ -16,11 +16,6 @@ bool release_near_limit(void)
     return __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED) > __atomic_load_n(&limit_mark, __ATOMIC_RELAXED);
 }
 
-bool release_look_due(void)
-{
-    return release_near_limit();
-}
-
 static void set_limit(uint64_t bytes)
 {
     uint64_t mark = bytes < NO_LIMIT / 100 ? bytes * LIMIT_PERCENT / 100 : NO_LIMIT;

@@ -2,6 +2,5 @@
 #pragma once
 
 bool release_near_limit(void);
-bool release_look_due(void);        /* it is time for a look, which the caller makes now */
 void release_limit(uint64_t bytes); /* in place of the system's limit, not of the design's; 0: none */
 void release_limit_start(void);     /* asks the system for the limit, unless somebody told it */

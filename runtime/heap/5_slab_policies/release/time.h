@@ -5,5 +5,4 @@ enum { RUN_STAMP_BYTES = sizeof(uint64_t) };
 
 void release_freed(size_t bytes); /* a run or a huge block; under the large lock */
 uint64_t release_clock(void);     /* the stamp of what joins an age queue now */
-bool release_look_due(void);      /* it is time for a look, which the caller makes now */
 void release_reset_clock(void);   /* nobody has looked */

@@ -7,7 +7,6 @@
 #include "1_base/text.h"
 
 #include <limits.h>
-#include <linux/mempolicy.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,6 +15,7 @@ enum {
     NODE_PROCESSORS = 8192, /* the most that Linux is built for on x86-64; their numbers are below */
     LIST_BYTES = 1 << 15,   /* a list of every other of them has 20 KiB */
     WORD_BITS = 64,
+    PREFERRED_NODE = 1, /* MPOL_PREFERRED: not by the kernel's header, which a C library need not bring */
     MOST_NODES = 1024, /* that Linux is built for on x86-64; their numbers are below */
 };
 
@@ -37,7 +37,7 @@ void nodes_bind(unsigned shard, void *start, size_t bytes)
     unsigned node = node_of_shard[shard];
     nodes[node / WORD_BITS] = 1ul << node % WORD_BITS;
     count_system(COUNT_MBIND);
-    syscall(SYS_mbind, start, bytes, MPOL_PREFERRED, nodes, (unsigned long)MOST_NODES + 1, 0u);
+    syscall(SYS_mbind, start, bytes, PREFERRED_NODE, nodes, (unsigned long)MOST_NODES + 1, 0u);
 }
 
 static bool next_number(const char **at, unsigned *number, unsigned most)

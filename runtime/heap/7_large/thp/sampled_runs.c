@@ -3,8 +3,8 @@
 
 /* Huge pages from SMALL_PAGES on, where pages of runs are written (docs/machine.md, section 6). Of each stride the first
  * huge page's place keeps small pages, which tell what the program writes. */
+#define STRIDE_PAGES (8 * HUGE_PAGE_PAGES)
 enum {
-    STRIDE_PAGES = 8 * HUGE_PAGE_PAGES,
     STRETCHES = 8, /* from a look to the next: this part of the span, or a stride */
     PLACES = 4,    /* that a look samples, */
     SAMPLES = 16,  /* and pages of each */
@@ -14,19 +14,19 @@ static struct {
     bool dense;      /* what the last look found */
     size_t mark;     /* the next look, where pages from here on become writable */
     uint32_t reused; /* pages that had gone back and were handed out again, since the last look for that */
-} evidence = { false, SMALL_PAGES, 0 };
+} evidence;
 
 /* One page of each SAMPLES-th part of a place, at another offset in each part so that blocks of its length are seen whole;
  * no page of a free run. */
 static unsigned sample(size_t place, const void **page)
 {
-    enum { PART = HUGE_PAGE_PAGES / SAMPLES, TURN = PART * 5 / 8 - 1 };
+    const size_t length = HUGE_PAGE_PAGES / SAMPLES, turn = length * 5 / 8 - 1;
     unsigned sampled = 0;
     uint32_t run = (uint32_t)place;
     while (run_state(run) == RUN_NONE)
         run--;
     for (size_t part = 0; part < SAMPLES; part++) {
-        size_t at = place + part * PART + part * TURN % PART;
+        size_t at = place + part * length + part * turn % length;
         while (run + hs_runs.page[run].length <= at)
             run += hs_runs.page[run].length;
         if (run_state(run) != RUN_FREE)

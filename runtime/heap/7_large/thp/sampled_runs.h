@@ -1,7 +1,7 @@
 /* Runs on huge pages beyond the first, which keep small pages, where the program writes what it asks for. */
 #pragma once
 
-enum { SMALL_PAGES = THP_RUNS_FROM_BYTES / PAGE_BYTES }; /* a multiple of HUGE_PAGE_PAGES, less than RUN_SPAN_PAGES */
+#define SMALL_PAGES (THP_RUNS_FROM_BYTES / PAGE_BYTES) /* a multiple of HUGE_PAGE_PAGES, less than RUN_SPAN_PAGES */
 
 void thp_runs_writable(size_t first, size_t end);
 
@@ -12,4 +12,4 @@ static inline bool thp_runs_whole(size_t top)
 
 void thp_runs_reused(uint32_t length);
 void thp_runs_look(void);
-COLD void thp_runs_reset(void);
+void thp_runs_reset(void);

@@ -7,14 +7,15 @@
  *   made. BUSY: the thread looks for what to do. ASLEEP: it waits on the word. Its nap ends after NAP_NS without a call,
  *   and with it the thread: a process whose other threads have all ended must end too.
  *
- * A call is a swap to CALLED with release, whatever the word was but OFF, behind the store to `wanted`. The thread swaps
+ * A call is a swap to CALLED with release, whatever the word was but OFF, behind the store to `is_wanted`. The thread swaps
  * CALLED for BUSY with acquire and then looks, so it sees what was wanted; and BUSY for ASLEEP only if nobody has called
- * since. Who finds its class wanted already does not call: the thread takes `wanted` away before it looks at the batches.
+ * since. Who finds its class wanted already does not call: the thread takes `is_wanted` away before it looks at the batches.
  *
  * The thread is made at the end of a refill: its heap is whole then and no lock is held, for pthread_create allocates. A
  * fork's child has no helper until a class is wanted there. */
 #include "8_threads/background/refill.h"
 
+#include "2_system/futex.h"
 #include "2_system/lock.h"
 #include "2_system/over_fork.h"
 #include "4_blocks/classifier/classifier.h"
@@ -22,7 +23,6 @@
 #include "6_slabs/transfer/transfer.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -33,7 +33,7 @@ enum { OFF, NONE, CALLED, BUSY, ASLEEP };
 enum { HELPER_STACK_BYTES = 1 << 18, NAP_NS = 100000000 };
 
 static uint32_t helper;
-static uint32_t wanted[CLASS_COUNT]; /* 1: a miss has left too few batches since the helper looked */
+static uint32_t is_wanted[CLASS_COUNT]; /* 1: a miss has left too few batches since the helper looked */
 static struct lock stepping; /* held over a step */
 
 extern const uint32_t hs_background_low[CLASS_COUNT];
@@ -73,9 +73,9 @@ static void step(void)
 {
     bool found = false;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        if (word_look(&wanted[class]) == 0)
+        if (word_look(&is_wanted[class]) == 0)
             continue;
-        __atomic_exchange_n(&wanted[class], 0, __ATOMIC_ACQUIRE);
+        __atomic_exchange_n(&is_wanted[class], 0, __ATOMIC_ACQUIRE);
         top_up(class);
         found = true;
     }
@@ -91,14 +91,14 @@ static bool becomes(uint32_t from, uint32_t to)
 static int futex_on_helper(int operation, uint32_t value, const struct timespec *nap)
 {
     count_system(COUNT_FUTEX);
-    return (int)syscall(SYS_futex, &helper, operation | FUTEX_PRIVATE_FLAG, value, nap, NULL, 0);
+    return (int)syscall(SYS_futex, &helper, operation, value, nap, NULL, 0);
 }
 
 static void take_nap(void)
 {
     const struct timespec nap = { .tv_nsec = NAP_NS };
     while (word_look(&helper) == ASLEEP)
-        if (futex_on_helper(FUTEX_WAIT, ASLEEP, &nap) != 0 && errno == ETIMEDOUT)
+        if (futex_on_helper(FUTEX_WAIT_HERE, ASLEEP, &nap) != 0 && errno == ETIMEDOUT)
             becomes(ASLEEP, NONE);
 }
 
@@ -156,16 +156,16 @@ static void call(void)
         make_helper();
     if (was == ASLEEP) {
         int saved = errno;
-        futex_on_helper(FUTEX_WAKE, 1, NULL);
+        futex_on_helper(FUTEX_WAKE_HERE, 1, NULL);
         errno = saved;
     }
 }
 
 void background_front_missed(struct heap *heap, unsigned class)
 {
-    if (!is_low(class) || word_look(&wanted[class]) != 0)
+    if (!is_low(class) || word_look(&is_wanted[class]) != 0)
         return;
-    word_set(&wanted[class], 1);
+    word_set(&is_wanted[class], 1);
     call();
 }
 
@@ -180,7 +180,7 @@ void background_inspection(void)
 void background_reset(void)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++)
-        word_set(&wanted[class], 0);
+        word_set(&is_wanted[class], 0);
 }
 
 /* For who performs events in one order: the steps of the helper that are due when `events` have been performed since the

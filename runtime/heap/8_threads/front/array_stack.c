@@ -8,7 +8,25 @@
 #include "moments.h"
 #include "8_threads/front/own_stack.h"
 
+#include OPENING_ROW
+
 #include <string.h>
+
+static void *take_alone(struct heap *heap, unsigned class)
+{
+    void *block;
+    if (hs_take(heap, class, &block, 1) == 0)
+        return hs_alloc_run_for(class);
+    on_front_missed(heap, class);
+    return block;
+}
+
+static void give_alone(struct heap *heap, unsigned class, void *block)
+{
+    count_own(&heap->count[class].direct, 1);
+    hs_give_all(heap, class, &block, 1);
+    on_flush_ended(heap);
+}
 
 void *array_stack_refill(struct heap *heap, unsigned class)
 {
@@ -17,13 +35,17 @@ void *array_stack_refill(struct heap *heap, unsigned class)
         return hs_alloc_run_for(class);
     if (hs_filled_meanwhile(heap, class) && stack_held(heap, class) > 0)
         return stack_pop(heap, class);
-    return stack_fill(heap, class);
+    return opening_stays_closed(heap, class) ? take_alone(heap, class) : stack_fill(heap, class);
 }
 
 void array_stack_flush(struct heap *heap, unsigned class, void *block)
 {
     if (heap == &hs_no_heap) {
         hs_free_without_heap(class, block);
+        return;
+    }
+    if (opening_is_closed(heap, class)) {
+        give_alone(heap, class, block);
         return;
     }
     if (stack_begins(heap, class, block))

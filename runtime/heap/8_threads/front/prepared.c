@@ -95,9 +95,9 @@ static unsigned class_at(uintptr_t instruction, bool *frees)
 
 static void on_fault(int number, siginfo_t *fault, void *context)
 {
-    greg_t *registers = ((ucontext_t *)context)->uc_mcontext.gregs;
+    ucontext_t *at = context;
     bool frees = false;
-    const unsigned class = class_at((uintptr_t)registers[REG_RIP], &frees);
+    const unsigned class = class_at((uintptr_t)CONTEXT_INSTRUCTION(at), &frees);
     if (class == CLASS_COUNT || fault->si_code <= 0) {
         struct sigaction action = { .sa_handler = SIG_DFL };
         sigaction(number, &action, NULL);
@@ -106,9 +106,9 @@ static void on_fault(int number, siginfo_t *fault, void *context)
         return;
     }
     if (frees)
-        registers[REG_RSI] = registers[REG_RDI];
-    registers[REG_RDI] = class;
-    registers[REG_RIP] = frees ? (greg_t)(uintptr_t)slow_free : (greg_t)(uintptr_t)slow_alloc;
+        CONTEXT_SECOND(at) = CONTEXT_FIRST(at);
+    CONTEXT_FIRST(at) = class;
+    CONTEXT_INSTRUCTION(at) = frees ? (uintptr_t)slow_free : (uintptr_t)slow_alloc;
 }
 
 __attribute__((constructor(101))) static void catch_faults(void)

@@ -32,7 +32,7 @@ bool processor_found(void)
 {
     if (is_restartable())
         return false;
-    if (&__rseq_size != NULL && __rseq_size >= LEAST_RSEQ_BYTES) {
+    if (HAS_SEQUENCES && &__rseq_size != NULL && __rseq_size >= LEAST_RSEQ_BYTES) {
         struct restartable *own = (struct restartable *)((char *)__builtin_thread_pointer() + __rseq_offset);
         if (__atomic_load_n(&own->processor, __ATOMIC_RELAXED) >= 0)
             hs_here = own;

@@ -6,12 +6,12 @@
  * last instruction of a sequence changes anything that others read: the stack's top. */
 #pragma once
 
+#include "1_base/arch/arch.h"
 #include "3_records/heap.h"
 
 enum {
-    PROCESSORS = 8192,    /* the most that Linux is built for on x86-64; their numbers are below */
-    NO_PROCESSOR = 2,     /* the least number that the kernel or the C library may say is -2: no sequences for this thread */
-    ABORT_SIGNATURE = 0x53053053, /* before each abort handler: what the C library tells the kernel on x86-64 */
+    PROCESSORS = 8192, /* the most that Linux is built for on x86-64, and as many as elsewhere; their numbers are below */
+    NO_PROCESSOR = 2,  /* the least number that the kernel or the C library may say is -2: no sequences for this thread */
 };
 
 /* Of each thread, written by the kernel: struct rseq of linux/rseq.h. */
@@ -41,49 +41,11 @@ static inline struct heap *processor_heap(void)
     return processor_heap_at((size_t)(NO_PROCESSOR + hs_here->processor));
 }
 
-/* The description that the kernel reads, and the way from the stack's row of this processor's heap to its top, in `at`. */
-#define SEQUENCE_BEGINS                                                                                    \
-    ".pushsection __rseq_cs, \"aw\"\n\t"                                                                    \
-    ".balign 32\n"                                                                                         \
-    "770: .long 0, 0\n\t"                                                                                 \
-    ".quad 772f, 773f - 772f, 774f\n\t"                                                                   \
-    ".popsection\n"                                                                                        \
-    "771: leaq 770b(%%rip), %[at]\n\t"                                                                    \
-    "movq %[at], 8(%[here])\n"                                                                            \
-    "772: movslq 4(%[here]), %[heap]\n\t"                                                                 \
-    "movq (%[heaps],%[heap],8), %[heap]\n\t"                                                              \
-    "addq %[none], %[heap]\n\t"                                                                           \
-    "movq (%[heap],%[row],8), %[at]\n\t"
-
-/* Behind its last store; where the kernel interrupts it, it begins anew. Before that place: ud1, whose operand is the
- * signature. */
-#define SEQUENCE_ENDS                                                                                      \
-    "773:\n\t"                                                                                            \
-    ".pushsection .text.abort, \"ax\"\n\t"                                                                \
-    ".byte 0x0f, 0xb9, 0x3d\n\t"                                                                          \
-    ".long %c[signature]\n"                                                                               \
-    "774: jmp 771b\n\t"                                                                                   \
-    ".popsection"
-
-#ifndef SEQUENCE /* a parser of C alone defines it as nothing; volatile: each call is one, in a loop too */
-#define SEQUENCE __asm__ volatile
-#endif
-
 /* The newest block of the stack in this row; NULL: it is empty, and stays as it is. */
 static inline void *processor_pop(size_t row)
 {
-    void *block, *at, *below, *heap;
-    SEQUENCE(SEQUENCE_BEGINS
-            "movq -8(%[at]), %[block]\n\t"
-            "leaq -8(%[at]), %[below]\n\t"
-            "testq %[block], %[block]\n\t"
-            "cmoveq %[at], %[below]\n\t"
-            "movq %[below], (%[heap],%[row],8)\n"
-            SEQUENCE_ENDS
-            : [block] "=&r"(block), [at] "=&r"(at), [below] "=&r"(below), [heap] "=&r"(heap)
-            : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row),
-              [signature] "i"(ABORT_SIGNATURE)
-            : "cc", "memory");
+    void *block;
+    SEQUENCE_POP(hs_here, hs_processor_heap + NO_PROCESSOR, &hs_no_heap, row, block);
     return block;
 }
 
@@ -91,19 +53,7 @@ static inline void *processor_pop(size_t row)
 static inline bool processor_push(size_t row, void *block)
 {
     bool full;
-    void *at, *above, *heap;
-    SEQUENCE(SEQUENCE_BEGINS
-            "movq %[block], (%[at])\n\t"
-            "leaq 8(%[at]), %[above]\n\t"
-            "cmpq %c[end](%[heap],%[row],8), %[at]\n\t"
-            "cmoveq %[at], %[above]\n\t"
-            "movq %[above], (%[heap],%[row],8)\n"
-            SEQUENCE_ENDS
-            : "=@cce"(full), [at] "=&r"(at), [above] "=&r"(above), [heap] "=&r"(heap)
-            : [here] "r"(hs_here), [heaps] "r"(hs_processor_heap + NO_PROCESSOR), [none] "r"(&hs_no_heap), [row] "r"(row),
-              [block] "r"(block),
-              [end] "i"(offsetof(struct heap, end)), [signature] "i"(ABORT_SIGNATURE)
-            : "cc", "memory");
+    SEQUENCE_PUSH(hs_here, hs_processor_heap + NO_PROCESSOR, &hs_no_heap, row, block, offsetof(struct heap, end), full);
     return !full;
 }
 

@@ -1,0 +1,5 @@
+"""Opening: when a thread's array stack begins to keep blocks (docs/machine.md section 4)."""
+
+from heapsmith.model.compile.dispatch import rows_of
+
+ROWS = rows_of(__name__, __path__)

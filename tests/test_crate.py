@@ -1,0 +1,72 @@
+"""`generate --crate`: a Rust crate whose heap is the design's, for Rust and for the C beside it."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import tomllib
+from pathlib import Path
+
+import pytest
+from test_cli import Call
+
+from heapsmith.codegen.crate import crate_of
+from heapsmith.codegen.ship import ship, single_of
+from heapsmith.model.design.design import load
+
+CALLED = re.compile(r"    fn (\w+)\(")
+LINKED = """
+#include <stddef.h>
+void *malloc(size_t);
+void free_sized(void *, size_t);
+size_t heapsmith_counter_count(void);
+int main(void) { free_sized(malloc(100), 100); return heapsmith_counter_count() == 0; }
+"""
+
+
+def test_a_crate_has_the_one_c_file_and_its_design(call: Call, tmp_path: Path) -> None:
+    assert call("generate", "byte-header", "-o", str(tmp_path), "--crate").status == 0
+    about = tomllib.loads((tmp_path / "Cargo.toml").read_text())
+    assert about["package"]["name"] == "heapsmith-byte-header"
+    assert (tmp_path / "c" / "heap.c").read_bytes() == single_of(load("byte-header"))["heap.c"]
+    assert load(str(tmp_path / "design.toml")) == load("byte-header")
+    left = [file for file in tmp_path.rglob("*") if file.is_file() and re.search(r"@[A-Z]+@", file.read_text())]
+    assert left == []
+    assert call("generate", "byte-header", "-o", str(tmp_path), "--crate", "--check").status == 0
+    both = call("generate", "lean", "-o", str(tmp_path), "--crate", "--single")
+    assert (both.status, both.err[:33]) == (2, "heapsmith: --single and --crate: ")
+
+
+@pytest.mark.parametrize("linker", ["bfd", "gold", "lld"])
+def test_the_c_links_into_a_program_as_build_rs_compiles_it(linker: str, tmp_path: Path) -> None:
+    """Rust's own linker takes no hidden name for one that another object has."""
+    if shutil.which(f"ld.{linker}") is None:
+        pytest.skip(f"not installed: ld.{linker}")
+    ship(load("default"), tmp_path, crate_of)
+    (tmp_path / "main.c").write_text(LINKED)
+    options = ["-DHEAPSMITH_ARCHIVE", "-O2", "-std=gnu17", "-pthread", "-fPIC", "-fno-builtin", f"-fuse-ld={linker}"]
+    subprocess.run(["gcc", *options, "c/heap.c", "main.c", "-o", "main"], cwd=tmp_path, check=True)
+    subprocess.run([tmp_path / "main"], check=True)
+
+
+def test_every_function_that_the_crate_calls_is_of_the_library() -> None:
+    files = crate_of(load("default"))
+    called = CALLED.findall(files["src/lib.rs"].decode().partition("/// The alignment")[0])
+    assert len(called) == 6
+    c = files["c/heap.c"].decode()
+    assert [name for name in called if not re.search(rf"\b{name}\(", c)] == []
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("name", ["default", "hardened", "lean", "processor"])
+def test_cargo_tests_and_packages_it(name: str, tmp_path: Path) -> None:
+    """As far as the index of crates can be reached: build.rs uses the crate cc."""
+    if shutil.which("cargo") is None:
+        pytest.skip("not installed: cargo")
+    ship(load(name), tmp_path, crate_of)
+    environment = os.environ | {"HEAPSMITH": f"stats={tmp_path}/stats-%p.json"}
+    for words in (["test"], ["test", "--release"], ["package", "--allow-dirty"]):
+        subprocess.run(["cargo", "-q", *words], cwd=tmp_path, env=environment, check=True)
+    reports = [json.loads(file.read_text()) for file in tmp_path.glob("stats-*.json")]
+    assert max(report["counters"]["heaps"] for report in reports) > 1

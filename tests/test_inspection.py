@@ -1,0 +1,65 @@
+"""Does `inspect` say at once what record, sites, leaks and report say one by one?"""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import Answer
+
+from heapsmith.codegen.toolchain import compile_c
+
+Call = Callable[..., Answer]
+
+PROGRAM = """\
+#include <stdio.h>
+#include <stdlib.h>
+void *volatile kept;
+__attribute__((noinline)) static void keeps(void) { kept = malloc(90); }
+__attribute__((noinline)) static void hurries(void) { kept = malloc(30); free(kept); kept = NULL; }
+int main(int count, char **words)
+{
+    for (int at = 0; at < 500; at++) {
+        keeps();
+        hurries();
+    }
+    puts(words[count - 1]);
+    return 7;
+}
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    (tmp_path / "p.c").write_text(PROGRAM)
+    compile_c([tmp_path / "p.c"], tmp_path / "p", flags=("-O1", "-g", "-fno-builtin"))
+    return tmp_path / "p"
+
+
+def test_inspect_is_its_parts(call: Call, program: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a folder"
+    answer = call("inspect", "-o", out, "--json", "--", program, "a word")
+    assert answer.status == 7
+    assert "a word" in answer.err
+    found: dict[str, Any] = json.loads(answer.out)
+    assert sorted(path.name for path in out.iterdir()) == ["report.html", "run.hst"]
+    assert (found["trace"], found["report"]) == (str(out / "run.hst"), str(out / "report.html"))
+    assert found["exit_status"] == 7
+    assert found["sites"] == json.loads(call("sites", found["trace"], "--sort", "peak", "--json").out)
+    assert found["leaks"] == json.loads(call("leaks", found["trace"], "--json").out)
+    rows = {row["path"][0]["function"]: row for row in found["sites"]["sites"]}
+    assert (rows["keeps"]["end_blocks"], rows["keeps"]["temporary"]) == (500, 0)
+    assert (rows["hurries"]["end_blocks"], rows["hurries"]["temporary"]) == (0, 500)
+
+
+def test_inspect_prints_tables(call: Call, program: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    answer = call("inspect", "-o", out, program, "word")
+    assert answer.status == 7
+    assert answer.out.startswith("word\n")
+    parts = answer.out.partition("Temporary allocations")
+    assert "keeps (p.c:4)" in parts[0]
+    assert "blocks are live after event" in " ".join(parts[0].split())
+    assert [line.split()[:3] for line in parts[2].splitlines() if "hurries" in line] == [["hurries", "(p.c:5)", "500"]]
+    assert f"{out / 'report.html'}: the trace and its page" in answer.err

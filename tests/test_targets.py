@@ -1,0 +1,173 @@
+"""Other processors and C libraries: libraries for them agree with the model and serve programs; what is missing."""
+
+import importlib.util
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import PROGRAM
+from covering import soon
+from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, trace
+
+from heapsmith.codegen.build import COMPILE, build
+from heapsmith.codegen.driver import Host
+from heapsmith.codegen.generate import UNIT, generate
+from heapsmith.codegen.layers import HEAP
+from heapsmith.codegen.target import toolchain
+from heapsmith.codegen.verify import side_by_side
+from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.errors import Missing
+from heapsmith.tools.common.elf import image_of
+
+LATER = [
+    (RISC, "default"),
+    *((ARM, name) for name in ("hardened", "lock-free-claims", "owner-batch", "benchfast-whole")),
+]
+CASES = [(ARM, "default"), *(pytest.param(*case, marks=pytest.mark.thorough) for case in [(ARM, "processor"), *LATER])]
+
+
+@pytest.mark.parametrize(("system", "name"), CASES)
+def test_library_and_model_agree(system: System, name: str, tmp_path: Path) -> None:
+    """Each address and counter of four threads, which allocate, free each other's blocks and end."""
+    library = library_for(system, name, tmp_path, checked=True)
+    hold_to_model(system, library, plan_of(system, name), trace(2000))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("system", "name"), [(ARM, "default"), *LATER])
+def test_threads_at_once(system: System, name: str, tmp_path: Path) -> None:
+    """The release build agrees with the model, and then serves many threads that fork (runtime/verify/storm.c)."""
+    plan, library = plan_of(system, name), library_for(system, name, tmp_path, checked=False)
+    (side,) = side_by_side(
+        plan, [library], iter([trace(5000)]), lambda done: None, host=Host(system.under, system.compiler)
+    )
+    assert side.difference is None
+    assert side.events == 5000
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("name", builtin_names())
+def test_all_designs_on_arm(name: str, tmp_path: Path) -> None:
+    test_threads_at_once(ARM, name, tmp_path)
+
+
+SERVED = ["default", "hardened", "background", "lean", "processor"]
+OF_MUSL = soon(SERVED, SERVED[:1], SERVED)
+
+
+@pytest.mark.parametrize(
+    "static", [pytest.param(False, id="preloaded"), pytest.param(True, id="static", marks=pytest.mark.thorough)]
+)
+@pytest.mark.parametrize("name", OF_MUSL)
+def test_a_library_serves_a_threaded_program_of_musl(name: str, static: bool, tmp_path: Path) -> None:
+    """It reads its options too, though a constructor is passed nothing there."""
+    out = build(load(name), tmp_path / f"lib{name}.{'a' if static else 'so'}", static=static, tools=MUSL.tools())
+    program = run_anywhere(MUSL, tmp_path, *(["-static", out] if static else []))
+    environment = {"HEAPSMITH": f"stats={tmp_path / 'stats.json'}"} | ({} if static else {"LD_PRELOAD": str(out)})
+    done = subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
+    report = json.loads((tmp_path / "stats.json").read_text())
+    assert report["design"].split()[0] == name
+    assert report["counters"]["heaps"] > 0
+
+
+@pytest.mark.parametrize(("system", "name"), CASES)
+def test_a_library_serves_a_threaded_program_under_an_emulator(system: System, name: str, tmp_path: Path) -> None:
+    out = build(load(name), tmp_path / f"lib{name}.so", tools=system.tools())
+    program = run_anywhere(system, tmp_path)
+    settings = [f"HEAPSMITH=stats={tmp_path / 'stats.json'}", f"LD_PRELOAD={out}", "HEAPSMITH_BENCHFAST=1"]
+    words = [*system.under, *(word for setting in settings for word in ("-E", setting)), program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
+    assert json.loads((tmp_path / "stats.json").read_text())["design"].split()[0] == name
+
+
+@pytest.mark.parametrize(
+    ("system", "name"),
+    [
+        (MUSL, "default"),
+        (ARM, "hardened"),
+        *(pytest.param(*case, marks=pytest.mark.thorough) for case in ((ARM, "default"), (MUSL, "hardened"))),
+    ],
+)
+def test_the_c_compiles_without_a_warning(system: System, name: str, tmp_path: Path) -> None:
+    compiler = system.tools().compiler
+    generate(load(name), tmp_path)
+    for unit in ("fast.c", UNIT):
+        words = [*compiler, *COMPILE, "-Werror", "-c", "-o", tmp_path / "unit.o", f"-I{tmp_path}", f"-I{HEAP}"]
+        done = subprocess.run([*words, tmp_path / unit], capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
+def heapsmith(*words: str | Path) -> tuple[int, str, str]:
+    done = subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def test_the_commands_know_which_c_library_fits(tmp_path: Path) -> None:
+    MUSL.tools()
+    fits = tmp_path / "libfits.so"
+    assert heapsmith("build", "lean", "-o", fits, "--target", MUSL.target) == (0, f"{fits}\n", "")
+    program = run_anywhere(MUSL, tmp_path)
+    assert heapsmith("run", fits, "--", program) == (0, "0 0\n", "")
+    assert heapsmith("compare", "--lib", fits, "--rounds", "1", "--json", "--", program)[0] == 0
+    other = "linked with musl (ld-musl-x86_64.so.1), and {} with glibc"
+    for words, what in [
+        (["run", "lean"], "liblean.so"),
+        (["compare", "--lib", "glibc", "--lib", fits], "what this command preloads"),
+        (["compare", "--lib", "lean", "--lib", fits], "liblean.so"),
+    ]:
+        status, said, complaint = heapsmith(*words, "--", program)
+        assert (status, said, complaint.count("\n")) == (3, "", 1)
+        assert other.format(what) in complaint
+    for words in (["run", fits], ["compare", "--lib", fits]):
+        status, said, complaint = heapsmith(*words, "--", sys.executable, "-c", "")
+        assert (status, said, complaint.count("\n")) == (3, "", 1)
+        assert "linked with glibc (ld-linux-x86-64.so.2), and libfits.so with musl" in complaint
+
+
+def test_a_compiler_of_ones_own(tmp_path: Path) -> None:
+    ARM.tools()
+    out = tmp_path / "libown.so"
+    assert heapsmith("build", "lean", "-o", out, "--cc", f"{ARM.compiler} -g0") == (0, f"{out}\n", "")
+    image = image_of(out)
+    assert image is not None
+    assert (image.machine, image.libc) == ("AArch64", "glibc")
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "complaint"),
+    [
+        (["--target", "sparc64-linux-gnu"], 2, r"--target sparc64-linux-gnu: not known; expected x86_64, aarch64"),
+        (["--cc", "no-such-gcc -m64"], 3, r"--cc no-such-gcc -m64: no-such-gcc not found on PATH"),
+        (["--cc", "'"], 2, r"--cc ': No closing quotation"),
+    ],
+)
+def test_what_is_missing_is_one_line(
+    words: list[str], status: int, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    found, said, line = heapsmith("build", "lean", "-o", tmp_path / "lib.so", *words)
+    assert (found, said, line.count("\n")) == (status, "", 1)
+    assert re.search(complaint, line)
+    assert not (tmp_path / "lib.so").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "complaint"),
+    [
+        ("riscv64-linux-gnu", r"no compiler: expected riscv64-linux-gnu-gcc \(Debian: apt install"),
+        ("aarch64-linux-musl", r"no compiler: expected aarch64-linux-musl-gcc, clang with"),
+        ("x86_64-linux-gnu.2.28", r"ziglang makes libraries for older versions of glibc: pip install ziglang"),
+    ],
+)
+def test_a_compiler_that_is_missing_is_named(
+    target: str, complaint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(importlib.util, "find_spec", lambda *_: None)  # ziglang
+    with pytest.raises(Missing, match=complaint):
+        toolchain(target=target)

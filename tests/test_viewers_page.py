@@ -1,0 +1,64 @@
+"""Do the commands of docs/viewers.md run as they stand there, and are its tables those of the code?"""
+
+import re
+import shlex
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import viewers
+from conftest import Answer
+
+from heapsmith.tools.profiles.formats import FORMATS
+from heapsmith.tools.profiles.made import COUNTED, LIFETIME
+
+PAGE = (Path(__file__).resolve().parent.parent / "docs" / "viewers.md").read_text()
+COMMANDS = re.findall(r"^heapsmith (.*)$", PAGE, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the traces that the page names."""
+    folder = tmp_path_factory.mktemp("page")
+    every, fewer = viewers.traces_of_program(folder)
+    for name in ("job", "before"):
+        (folder / f"{name}.hst").hardlink_to(every)
+    fewer.rename(folder / "after.hst")
+    return folder
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+def test_the_command_runs(
+    call: Callable[..., Answer], folder: Path, monkeypatch: pytest.MonkeyPatch, line: str
+) -> None:
+    if "pprof" in line:
+        pytest.importorskip("google.protobuf", reason="pprof's profiles are messages of protobuf")
+    monkeypatch.chdir(folder)
+    words = shlex.split(line.partition("|")[0])
+    answer = call(*words)
+    assert answer.status == 0, answer.err
+    assert answer.out or Path(words[-1]).stat().st_size > 0
+
+
+def test_the_tables_are_those_of_the_code() -> None:
+    assert len(COMMANDS) == 4
+    rows = re.findall(r"^\| `(\w+)` \| .* \| (yes|no) \|$", PAGE, re.MULTILINE)
+    assert rows == [(name, "yes" if one.has_differences else "no") for name, one in FORMATS.items()]
+    quantities = PAGE.partition("## Quantities")[2].partition("## Differences")[0]
+    named = re.findall(r"`([a-zA-Z_]+)`", "".join(re.findall(r"^\| (`.*?) \|", quantities, re.MULTILINE)))
+    assert set(named) == {one.name for one in (*COUNTED.values(), LIFETIME)} | {"pinned_DESIGN", "waste_DESIGN"}
+    assert len(PAGE.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(("form", "package"), [("otlp", "opentelemetry"), ("perfetto", "perfetto")])
+def test_a_package_that_lacks_is_said_at_once(
+    call: Callable[..., Answer], tmp_path: Path, form: str, package: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, package, None)
+    (tmp_path / "no trace").touch()
+    answer = call("sites", tmp_path / "no trace", "--format", form, "-o", tmp_path / "profile")
+    assert (answer.status, answer.err.count("\n")) == (3, 1)
+    assert "heapsmith[exports]" in answer.err
