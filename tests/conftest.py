@@ -32,6 +32,20 @@ settings.register_profile("unshrunk", settings.get_profile("timeless"), phases=[
 
 PROGRAM = [sys.executable, "-m", "heapsmith"]
 
+
+def process(*words: str | bytes | Path, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A command in a process of its own, with these environment variables."""
+    done = subprocess.run([*PROGRAM, *words], capture_output=True, check=False, env=os.environ | variables)
+    return subprocess.CompletedProcess(
+        done.args, done.returncode, os.fsdecode(done.stdout), complaint(os.fsdecode(done.stderr))
+    )
+
+
+def complaint(errors: str) -> str:
+    """What a command said, but for the line that it compiles: which test is the first to need a kernel is chance."""
+    return "".join(line for line in errors.splitlines(keepends=True) if "compiling the model" not in line)
+
+
 COMPILED_MODEL = (
     *(
         "ageing",

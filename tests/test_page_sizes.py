@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from conftest import PROGRAM
+from conftest import process
 from systems import ARM, PROGRAMS, System, hold_to_model, library_for, plan_of, run_anywhere, trace
 from traces import random_chunk, random_trace
 
@@ -137,7 +137,7 @@ def test_what_follows_the_page_and_what_does_not() -> None:
 
 
 def heapsmith(*words: str | Path) -> tuple[int, str, str]:
-    done = subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
+    done = process(*words)
     return done.returncode, done.stdout, done.stderr
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from conftest import PROGRAM
+from conftest import process
 from loaded import unchecked_library
 
 from heapsmith.model.design.design import load
@@ -90,8 +90,7 @@ def test_folders_that_others_may_change(library: Path, safe: Path, monkeypatch: 
 
 def run(*arguments: str | Path, **variables: str) -> subprocess.CompletedProcess[str]:
     """A command that must succeed."""
-    environment = os.environ | variables
-    done = subprocess.run([*PROGRAM, *arguments], capture_output=True, text=True, check=False, env=environment)
+    done = process(*arguments, **variables)
     assert done.returncode == 0, done.stderr
     return done
 

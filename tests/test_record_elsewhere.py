@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM
+from conftest import process
 from systems import ARM, MUSL, PROGRAMS, RISC, System
 from traces import random_trace
 
@@ -113,8 +113,7 @@ def test_a_recording_of_a_program_of_musl_tells_the_same(tmp_path: Path) -> None
 def test_call_stacks_of_a_program_of_musl_are_refused_in_a_line(tmp_path: Path) -> None:
     MUSL.tools()
     program = compiled(tmp_path, MUSL.compiler)
-    words = [*PROGRAM, "record", "--stacks", "-o", str(tmp_path / "t.hst"), "--", str(program)]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = process("record", "--stacks", "-o", tmp_path / "t.hst", "--", program)
     assert (done.returncode, done.stderr.count("\n")) == (3, 1)
     assert "linked with musl, of whose programs no call stacks are recorded" in done.stderr
 
@@ -138,8 +137,7 @@ def test_a_trace_of_here_is_replayed_under_an_emulator(system: System, tmp_path:
 def test_a_trace_is_replayed_with_a_library_for_musl(tmp_path: Path) -> None:
     library = build(load("default"), tmp_path / "libdefault.so", tools=MUSL.tools())
     trace = random_trace(tmp_path / "t.hst", 2000, 6, threads=2)
-    words = [*PROGRAM, "replay", str(trace), "--lib", str(library), "--rounds", "1", "--check", "--json"]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    done = process("replay", trace, "--lib", library, "--rounds", "1", "--check", "--json")
     assert done.returncode == 0
     (row,) = json.loads(done.stdout)["rows"]
     assert (row["library"], row["checked"]) == ("libdefault.so", True)

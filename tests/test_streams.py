@@ -7,18 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM
+from conftest import PROGRAM, complaint, process
 
 from heapsmith.model.files import cache_dir
 from heapsmith.model.trace.reader import verify
 
 ODD = b"\xff \xc3\xa9\x1b\n:$"
 """A name that is neither UTF-8 nor on one line."""
-
-
-def heapsmith(*arguments: str | bytes | Path, **variables: str) -> subprocess.CompletedProcess[bytes]:
-    """A command in a process of its own, with these environment variables."""
-    return subprocess.run([*PROGRAM, *arguments], capture_output=True, check=False, env=os.environ | variables)
 
 
 INFO = [b"trace", b"info"]
@@ -40,13 +35,13 @@ def test_any_name_can_be_printed(trace: Path, tmp_path: Path, encoding: str, com
     os.mkdir(folder)
     odd = folder + b"/\xe9.hst"
     os.link(trace, odd)
-    shown = heapsmith(*command, odd, PYTHONIOENCODING=encoding)
-    assert (shown.returncode, shown.stderr) == (0, b"")
-    found = json.loads(heapsmith(*command, odd, "--json", PYTHONIOENCODING=encoding).stdout)
+    shown = process(*command, odd, PYTHONIOENCODING=encoding)
+    assert (shown.returncode, shown.stderr) == (0, "")
+    found = json.loads(process(*command, odd, "--json", PYTHONIOENCODING=encoding).stdout)
     assert os.fsencode(found.get("path") or found.get("trace")) == odd
-    wrong = heapsmith("trace", "info", folder, PYTHONIOENCODING=encoding)
-    assert (wrong.returncode, wrong.stderr.count(b"\n")) == (2, 1)
-    assert wrong.stderr.startswith(b"heapsmith: " + os.fsencode(tmp_path) + b"/\\udcff ")
+    wrong = process("trace", "info", folder, PYTHONIOENCODING=encoding)
+    assert (wrong.returncode, wrong.stderr.count("\n")) == (2, 1)
+    assert wrong.stderr.startswith(f"heapsmith: {tmp_path}/\\udcff ")
 
 
 @pytest.mark.big
@@ -55,7 +50,7 @@ def test_a_design_names_any_trace(trace: Path, tmp_path: Path) -> None:
     os.link(trace, odd)
     words = ("tune", odd, "-o", tuned, "--simulations", "3")
     own = {"XDG_CACHE_HOME": str(tmp_path), "NUMBA_CACHE_DIR": str(cache_dir() / "numba")}
-    assert heapsmith(*words, PYTHONIOENCODING="ascii", **own).returncode == 0
+    assert process(*words, PYTHONIOENCODING="ascii", **own).returncode == 0
     assert list((tmp_path / "heapsmith" / "outcomes").iterdir())
     assert "Tuned for \\udce9.hst" in tuned.read_text(encoding="utf-8")
 
@@ -85,9 +80,10 @@ def test_streams_that_are_closed(closed: str, lost: int, tmp_path: Path) -> None
 def test_output_that_is_full(trace: Path) -> None:
     """Both what fits in a buffer, which is written at the end, and what does not."""
     for words in (("trace", "info", trace), ("trace", "print", trace)):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([*PROGRAM, *words], stdout=full, stderr=subprocess.PIPE, check=False)
-        assert (done.returncode, done.stderr) == (3, b"heapsmith: standard output: No space left on device\n")
+        with open("/dev/full", "wb") as out:
+            done = subprocess.run([*PROGRAM, *words], stdout=out, stderr=subprocess.PIPE, check=False)
+        full = "heapsmith: standard output: No space left on device\n"
+        assert (done.returncode, complaint(done.stderr.decode())) == (3, full)
 
 
 def test_a_recorded_program_whose_reader_goes(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM
+from conftest import process
 from covering import soon
 from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, trace
 
@@ -103,7 +103,7 @@ def test_the_c_compiles_without_a_warning(system: System, name: str, tmp_path: P
 
 
 def heapsmith(*words: str | Path) -> tuple[int, str, str]:
-    done = subprocess.run([*PROGRAM, *map(str, words)], capture_output=True, text=True, check=False)
+    done = process(*words)
     return done.returncode, done.stdout, done.stderr
 
 
