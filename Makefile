@@ -99,7 +99,7 @@ attacks: venv ## how many small attacks each malloc stops: make attacks LIBS="--
 peers: venv ## build the mallocs to compare with at their current releases (needs cargo, cmake, g++, apt)
 	$(BIN)/python -m heapsmith.bench.peers.builds $(PEERS)
 
-bench: venv ## every malloc on every row, see docs/bench.md (BENCH=--quick: in two minutes)
+bench: venv ## every malloc on every row, see docs/lab/bench.md (BENCH=--quick: in two minutes)
 	@mkdir -p out
 	$(BIN)/python -m heapsmith.bench run -o out/bench.json $(BENCH)
 
@@ -107,13 +107,13 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 	@mkdir -p out
 	$(BIN)/python -m heapsmith.bench run --suite micro --suite threads --suite servers --latency --lib peers --lib default --lib owner-batch -o out/large.md --json $(BENCH) > out/large.json
 
-experiments: venv ## measure the log's experiments and make docs/experiments.md of them: hours (EXPERIMENTS="E9 E13": those alone)
+experiments: venv ## measure the log's experiments and make docs/lab/experiments.md of them: hours (EXPERIMENTS="E9 E13": those alone)
 	$(BIN)/python -m heapsmith.bench experiments run $(EXPERIMENTS) --machine epyc --rounds 7 --keep
 
 log: venv ## measure the steps of the log and make docs/log.md of them (STEPS="ring shared": those alone)
 	$(BIN)/python -m heapsmith.bench.experiments.log $(STEPS)
 
-verified: dev ## library against model for the designs of docs/mechanisms.md, at which commit (DESIGNS="lean ring": those alone)
+verified: dev ## library against model for the designs of docs/lab/mechanisms.md, at which commit (DESIGNS="lean ring": those alone)
 	$(BIN)/python -m heapsmith.bench.experiments.verified $(DESIGNS)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms
 

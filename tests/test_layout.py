@@ -231,7 +231,7 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
             assert wanted - set(packed.namelist()) == set()
             (metadata,) = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
             text = packed.read(metadata).decode()
-        assert "| compare it with other mallocs, set theirs | peers (docs/peers.md), knobs (docs/knobs.md) |" in text
+        assert "| find misuse of memory | `heapsmith run hardened -- CMD` (hardening (docs/hardening.md)) |" in text
         assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []  # an index has no files that a link could lead to
 
 
@@ -275,9 +275,9 @@ def prose(page: Path) -> list[str]:
 
 def test_pages_fit_their_width() -> None:
     readme = (ROOT / "README.md").read_text().splitlines()
-    assert len(readme) <= 150
+    assert len(readme) <= 100
     assert max(map(len, readme)) <= 100
-    pages = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
     assert len(pages) > 15
     for page in pages:
         assert [line for line in prose(page) if len(line) > 100] == [], page
@@ -298,7 +298,7 @@ def test_tests_are_patient() -> None:
 
 
 def test_links_between_pages_lead_somewhere() -> None:
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
         for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
             assert (page.parent / link).exists(), f"{page}: {link}"
 

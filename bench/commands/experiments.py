@@ -69,7 +69,7 @@ def run(
     rounds: take.Rounds = 11,
     quick: Annotated[bool, typer.Option("--quick", help="A fifth of the work, and fewer rounds.")] = False,
     predict: Annotated[bool, typer.Option("--predict", help="Measure nothing.")] = False,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the figures, and make docs/experiments.md.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the figures, and make docs/lab/experiments.md.")] = False,
     out: Annotated[
         Path | None, typer.Option("-o", "--out", metavar="FILE", help="Also write the results: .md or .json.")
     ] = None,

@@ -73,8 +73,8 @@ def run(
 ) -> int:
     """Compare every malloc on benchmarks, replays and real programs.
 
-    The tables show time, peak RSS, and their ratios to glibc and to the best peer. See docs/bench.md. The exit status
-    is 1 if a library that is no peer fails a row or changes its output.
+    The tables show time, peak RSS, and their ratios to glibc and to the best peer. See docs/lab/bench.md. The exit
+    status is 1 if a library that is no peer fails a row or changes its output.
     """
     from heapsmith.bench.suite import benchmark
     from heapsmith.bench.suite.suite import Request, bench

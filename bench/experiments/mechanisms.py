@@ -1,4 +1,4 @@
-"""The mechanisms of the design space as a page: docs/mechanisms.md, from mechanisms.toml.
+"""The mechanisms of the design space as a page: docs/lab/mechanisms.md, from mechanisms.toml.
 
 python -m heapsmith.bench.experiments.mechanisms [--check]
 """
@@ -21,7 +21,7 @@ from heapsmith.tools.common.tables import Words, section
 FILE = Path(__file__).with_name("mechanisms.toml")
 VERIFIED = FILE.with_name("verified.json")
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = ROOT / "docs" / "mechanisms.md"
+PAGE = ROOT / "docs" / "lab" / "mechanisms.md"
 SERIES = "MH"
 """The letters of mechanisms: of the log book, and of heapsmith's own, in the page's order."""
 
@@ -47,8 +47,8 @@ both builds of the design, event by event, on traces of perl, python and ripgrep
 threads), and no claim about its C that fails.
 
 Two mechanisms have no row. `limit_percent` of release `budget` keeps a heap away from a limit on
-memory ([machine.md](machine.md), section 6), but no built-in design states it. Meshing is simulated
-only ([meshing.md](meshing.md)): no design can state it.
+memory ([machine.md](../machine.md), section 6), but no built-in design states it. Meshing is simulated
+only ([meshing.md](../meshing.md)): no design can state it.
 """
 
 
@@ -132,7 +132,7 @@ def text() -> str:
 
 
 def main(check: Annotated[bool, typer.Option("--check", help="Only compare the page.")] = False) -> int:
-    """Write docs/mechanisms.md, or check it."""
+    """Write docs/lab/mechanisms.md, or check it."""
     page = text()
     if not check:
         write_text(PAGE, page)

@@ -15,7 +15,7 @@ from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import read_text
 from heapsmith.tools.common.tables import Words, section
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/experiments.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/lab/experiments.md"
 AGAIN = "python -m heapsmith.bench experiments run all --predict --keep"
 
 HEAD = """# Experiments

@@ -66,7 +66,7 @@ def performed(file: str, at: str) -> Outcome:
 
 
 def table(outcomes: dict[str, Outcome]) -> Words:
-    """Return the table of docs/testing.md: what ran when, and how it ended."""
+    """Return the table of docs/lab/testing.md: what ran when, and how it ended."""
     rows = [
         [f"`{Path(file).name}`", f"{one.commit}, {one.date}", str(one.seconds), one.said]
         for file, one in sorted(outcomes.items())

@@ -1,5 +1,5 @@
 /* turns TIMES PROGRAM LIBRARY...: starts a program under each library in turns, `-` for none, and prints the median time
- * from start to end and the page faults. docs/bench.md has its use: gcc -O2 turns.c -o turns */
+ * from start to end and the page faults. docs/lab/bench.md has its use: gcc -O2 turns.c -o turns */
 #define _GNU_SOURCE
 #include <spawn.h>
 #include <stdio.h>

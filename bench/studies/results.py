@@ -1,4 +1,4 @@
-"""The measured part of docs/results.md, made of the reports of `run --json`, one row or more in each.
+"""The measured part of docs/lab/results.md, made of the reports of `run --json`, one row or more in each.
 
 python -m heapsmith.bench.studies.results REPORT.json... writes it into the page, from the line MADE to the next MADE.
 """
@@ -18,7 +18,7 @@ from heapsmith.model.files import write_text
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.tables import Words, fold, section
 
-RESULTS = Path(__file__).resolve().parents[2] / "docs" / "results.md"
+RESULTS = Path(__file__).resolve().parents[2] / "docs" / "lab" / "results.md"
 MADE = "<!-- made by bench/studies/results.py -->"
 GOAL_TIME, GOAL_MEMORY = 1.02, 1.0
 GOALS = (
@@ -113,7 +113,7 @@ def _listed(found: Of, *, peers: bool) -> str:
 
 
 def main(reports: Annotated[list[Path], typer.Argument(metavar="REPORT.json...")]) -> int:
-    """Write the measured part of docs/results.md."""
+    """Write the measured part of docs/lab/results.md."""
     found = [msgspec.json.decode(path.read_bytes(), type=BenchReport) for path in reports]
     begin, _, end = RESULTS.read_text().split(MADE)
     write_text(RESULTS, f"{begin}{MADE}\n\n{made(joined(found))}\n{MADE}{end}")

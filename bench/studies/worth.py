@@ -1,6 +1,6 @@
 """What each choice of the default is worth: the design with one choice put back, simulated on traces.
 
-python -m heapsmith.bench.studies.worth TRACE... prints the table of docs/tuning.md.
+python -m heapsmith.bench.studies.worth TRACE... prints the table of docs/lab/search.md.
 """
 
 import math

@@ -51,7 +51,7 @@ QUICK_PROGRAMS = ("sqlite3", "perl", "python-server")
 
 
 class Sample(NamedTuple):
-    """One run of a row; the times are of the row's work (docs/bench.md)."""
+    """One run of a row; the times are of the row's work (docs/lab/bench.md)."""
 
     wall_ns: int
     cpu_ns: int

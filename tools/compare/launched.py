@@ -14,7 +14,7 @@ from heapsmith.tools.common.program_start import Start, not_started
 from heapsmith.tools.common.replay_tools import runtime_tool
 
 PERIOD_US = 5000
-"""The time between two samples of RSS; docs/bench.md has what they cost."""
+"""The time between two samples of RSS; docs/lab/bench.md has what they cost."""
 
 
 class Launched(msgspec.Struct, frozen=True):
