@@ -9,6 +9,8 @@ import pytest
 from conftest import Answer
 
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.commands import results_sites
+from heapsmith.tools.sites.sites import SiteTable
 
 Call = Callable[..., Answer]
 
@@ -63,3 +65,8 @@ def test_inspect_prints_tables(call: Call, program: Path, tmp_path: Path) -> Non
     assert "blocks are live after event" in " ".join(parts[0].split())
     assert [line.split()[:3] for line in parts[2].splitlines() if "hurries" in line] == [["hurries", "(p.c:5)", "500"]]
     assert f"{out / 'report.html'}: the trace and its page" in answer.err
+
+
+def test_a_table_without_rows_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    results_sites.temporary(SiteTable("t.hst", "site", 0, 0, None, 0, 0, 0, [], [], []), 10)
+    assert capsys.readouterr().out.strip().startswith("No temporary allocations")

@@ -231,7 +231,7 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
             assert wanted - set(packed.namelist()) == set()
             (metadata,) = [name for name in packed.namelist() if name.endswith(".dist-info/METADATA")]
             text = packed.read(metadata).decode()
-        assert "| find misuse of memory | `heapsmith run hardened -- CMD` (hardening (docs/hardening.md)) |" in text
+        assert "| debug misuse of memory (docs/howto/debug-misuse.md) | `heapsmith run hardened -- CMD` |" in text
         assert re.findall(r"\]\((?!https?:)[^)]*\)", text) == []  # an index has no files that a link could lead to
 
 

@@ -83,7 +83,8 @@ def leaks(found: "LeakTable", top: int) -> None:
         )
         for one in found.leaks[:top]
     ]
-    show.table("", columns, rows)
+    if rows:
+        show.table("", columns, rows)
     for reason in found.reasons:
         show.note(f"heapsmith: {reason}")
 
@@ -91,6 +92,9 @@ def leaks(found: "LeakTable", top: int) -> None:
 def temporary(found: "SiteTable", top: int) -> None:
     """The sites with most blocks that the next event of a block ended."""
     rows = sorted((one for one in found.sites if one.temporary), key=lambda one: -one.temporary)
+    if not rows:
+        show.prose("\nNo temporary allocations: no block was ended by the next event of a block.")
+        return
     cells = [(one.name, f"{one.temporary:,}", f"{one.temporary / one.requests:.1%}") for one in rows[:top]]
     show.table("Temporary allocations: the next event of a block ended them", ("site", "blocks", "of requests"), cells)
 

@@ -1,0 +1,72 @@
+"""docs/howto: the shell blocks of each page run as they stand, and print the lines that the page shows below them."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import complaint
+
+PAGES = sorted((Path(__file__).resolve().parent.parent / "docs" / "howto").glob("*.md"))
+BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOOLS = ("gcc", "perl")
+
+
+def squeezed(text: str) -> str:
+    """Text in which columns of any width are apart by one space."""
+    return re.sub(r"[ \t]+", " ", text)
+
+
+def missing(page: str, said: dict[int, str]) -> list[str]:
+    """The lines that a page shows, of which the commands before them did not print each cell.
+
+    Cells are apart by two spaces. A wide table breaks its first column, so of that each word is looked for.
+    """
+    lines, output = [], ""
+    for number, (kind, text) in enumerate(BLOCK.findall(page)):
+        if kind == "sh":
+            output = squeezed(said[number])
+            continue
+        for line in text.strip().splitlines():
+            first, *cells = re.split(r" {2,}", line.strip())
+            lines += [line] if any(one not in output for one in (*first.split(), *cells)) else []
+    return lines
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+    if lacking := [tool for tool in TOOLS if shutil.which(tool) is None]:
+        pytest.skip(f"not installed: {', '.join(lacking)}")
+    heapsmith = tmp_path / "bin" / "heapsmith"
+    heapsmith.parent.mkdir()
+    heapsmith.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heapsmith "$@"\n')
+    heapsmith.chmod(0o755)
+    work = tmp_path / "a folder"
+    work.mkdir()
+    environment = os.environ | {"PATH": f"{heapsmith.parent}:{os.environ['PATH']}"}
+    said = {}
+    for number, (kind, text) in enumerate(BLOCK.findall(page.read_text())):
+        if kind == "sh":
+            command = ["bash", "-eu", "-o", "pipefail", "-c", f"exec 2>&1\n{text}"]
+            done = subprocess.run(
+                command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
+            )
+            said[number] = complaint(done.stdout.decode())
+            assert done.returncode == 0, said[number]
+    assert said
+    assert missing(page.read_text(), said) == []
+
+
+def test_a_line_that_is_not_printed_is_noticed() -> None:
+    page = "```sh\ntrue\n```\n```text\na b  2 MiB\na  3 MiB\nc\n```\n"
+    assert missing(page, {0: "a     2 MiB\nb\n"}) == ["a  3 MiB", "c"]
+
+
+def test_pages_are_short() -> None:
+    assert len(PAGES) >= 6
+    for page in PAGES:
+        assert len(page.read_text().splitlines()) <= 80, page.name
