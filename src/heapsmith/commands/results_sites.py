@@ -93,7 +93,8 @@ def temporary(found: "SiteTable", top: int) -> None:
     """The sites with most blocks that the next event of a block ended."""
     rows = sorted((one for one in found.sites if one.temporary), key=lambda one: -one.temporary)
     if not rows:
-        show.prose("\nNo temporary allocations: no block was ended by the next event of a block.")
+        show.line()
+        show.prose("No temporary allocations: no block was ended by the next event of a block.")
         return
     cells = [(one.name, f"{one.temporary:,}", f"{one.temporary / one.requests:.1%}") for one in rows[:top]]
     show.table("Temporary allocations: the next event of a block ended them", ("site", "blocks", "of requests"), cells)
