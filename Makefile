@@ -124,6 +124,8 @@ check: lint ## before each commit: lint, types, import law, the picture of the a
 	$(BIN)/python -m heapsmith.codegen.committed --check $(GENERATED)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m heapsmith.bench.gates.architecture --check
+	$(BIN)/python -m heapsmith.bench.gates.reference --check
+	$(BIN)/python -m heapsmith.bench.studies.by_size --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
 site: dev-all ## the pages and the Python reference as a web site in out/site (NOTEBOOK=force: run the notebook for it)
@@ -132,10 +134,11 @@ site: dev-all ## the pages and the Python reference as a web site in out/site (N
 man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.commands.man out/man
 
-generated: venv ## write the committed designs, their C, the JSON Schemas and the picture of the architecture anew
+generated: venv ## write the committed designs, their C, the JSON Schemas, the picture of the architecture and the reference pages anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
 	$(BIN)/python -m heapsmith.commands.schemas
 	$(BIN)/python -m heapsmith.bench.gates.architecture
+	$(BIN)/python -m heapsmith.bench.gates.reference
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .

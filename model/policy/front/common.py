@@ -1,6 +1,6 @@
 """The plan of a front, the rules for its numbers, and the stack that several fronts share."""
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import msgspec
 
@@ -133,18 +133,21 @@ def one_level_plan(kind: str, capacity: int, refill: Refill, flush: int | None, 
 
 
 class OneLevel(msgspec.Struct, frozen=True):
-    """The parameters of a front of one level.
+    """The parameters of a front of one level."""
 
-    capacity: the most blocks; max_bytes: the most bytes; refill: blocks that a miss takes from the
-    store (default: a page of blocks, at most half the capacity), or "never": frees alone fill the
-    front, and it holds no block that was never used, but each miss is a call of the store; flush:
-    blocks that an overflow gives back (default: half the capacity).
-    """
-
-    capacity: int = 64
-    max_bytes: int = 65_536
-    refill: Refill = None
-    flush: int | None = None
+    capacity: Annotated[int, msgspec.Meta(description="the most blocks")] = 64
+    max_bytes: Annotated[int, msgspec.Meta(description="the most bytes")] = 65_536
+    refill: Annotated[
+        Refill,
+        msgspec.Meta(
+            description="blocks that a miss takes from the store (default: a page of blocks, at most half the "
+            'capacity), or "never": frees alone fill the front, which then holds no block that was never used, but each '
+            "miss is a call of the store"
+        ),
+    ] = None
+    flush: Annotated[
+        int | None, msgspec.Meta(description="blocks that an overflow gives back (default: half the capacity)")
+    ] = None
 
 
 def one_level(params: OneLevel, stride: int) -> FrontPlan:

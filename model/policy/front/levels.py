@@ -40,9 +40,9 @@ COUNTS = 2
 class Level(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A level of a front.
 
-    capacity: the most blocks, of a ring a power of two; spill: blocks that an overflow moves to the next level
-    (default: half the capacity); promote: blocks that a miss of the levels above brings up from this one
-    (default: half the capacity of the level above).
+    kind: how it keeps its blocks; capacity: the most blocks, of a ring a power of two; spill: blocks that an overflow
+    moves to the next level (default: half the capacity); promote: blocks that a miss of the levels above brings up from
+    this one (default: half the capacity of the level above).
     """
 
     kind: Literal["array_stack", "fifo_ring", "linked_list", "bump"]

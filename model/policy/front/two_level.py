@@ -1,6 +1,7 @@
 """Two levels: short for an array stack over a linked list (front `levels`)."""
 
 from types import ModuleType
+from typing import Annotated
 
 import msgspec
 
@@ -13,23 +14,28 @@ SPELLS = True
 
 
 class OverList(msgspec.Struct, frozen=True):
-    """The parameters of a level 0 over a linked list, between which batches move.
+    """The parameters of a level 0 over a linked list, between which batches move."""
 
-    capacity, list_capacity: the most blocks of each level; max_bytes: the most bytes of each;
-    refill: blocks that a miss of both levels takes from the store, or "never" (one block: frees
-    alone fill the front); spill: blocks that an overflow
-    of level 0 moves down (default: half of level 0); promote: blocks that a miss of level 0 brings
-    up (default: half of level 0); flush: blocks that an overflow of level 1 gives to the store
-    (default: half of level 1).
-    """
-
-    capacity: int = 32
-    list_capacity: int = 128
-    max_bytes: int = 65_536
-    refill: Refill = None
-    spill: int | None = None
-    promote: int | None = None
-    flush: int | None = None
+    capacity: Annotated[int, msgspec.Meta(description="the most blocks of level 0")] = 32
+    list_capacity: Annotated[int, msgspec.Meta(description="the most blocks of the list")] = 128
+    max_bytes: Annotated[int, msgspec.Meta(description="the most bytes of each level")] = 65_536
+    refill: Annotated[
+        Refill,
+        msgspec.Meta(
+            description="blocks that a miss of both levels takes from the store, "
+            'or "never" (one block: frees alone fill the front)'
+        ),
+    ] = None
+    spill: Annotated[
+        int | None, msgspec.Meta(description="blocks that an overflow of level 0 moves down (default: half of level 0)")
+    ] = None
+    promote: Annotated[
+        int | None, msgspec.Meta(description="blocks that a miss of level 0 brings up (default: half of level 0)")
+    ] = None
+    flush: Annotated[
+        int | None,
+        msgspec.Meta(description="blocks that an overflow of the list gives to the store (default: half of it)"),
+    ] = None
 
 
 class Params(OverList, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

@@ -30,8 +30,8 @@ COSTS = {
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
     """Classes at most `factor` times larger lend a block to a class whose front is empty.
 
-    A miss then needs no store, but the block wastes up to the factor, and the next request of its
-    own class may miss in its place.
+    factor: how much larger the class may be. A miss then needs no store, but the block wastes up to the factor, and the
+    next request of its own class may miss in its place.
     """
 
     factor: float = 1.5

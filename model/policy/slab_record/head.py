@@ -19,9 +19,9 @@ NUMBERS = ("head_slabs", "record_class_bytes", "record_alignment", "record_extra
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
     """The first slabs of a superslab hold the records of its slabs, and no blocks.
 
-    No table is loaded to find a record, but all superslabs have their records at the same offset:
-    they share few sets of a cache. With 32 slabs of 64 KiB a 32nd of the addresses is lost, of which
-    one page is touched. alignment and class_numbers: as apart.
+    alignment: as for apart; class_numbers: as for apart. No table is loaded to find a record, but all superslabs have
+    their records at the same offset: they share few sets of a cache. With 32 slabs of 64 KiB a 32nd of the addresses is
+    lost, of which one page is touched.
     """
 
     alignment: Alignment = "packed"

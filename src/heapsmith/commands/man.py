@@ -30,11 +30,10 @@ ENVIRONMENT = (
 
 def pages() -> dict[str, str]:
     """Return the manual pages by file name."""
-    root: Any = typer.main.get_command(app)
-    commands = dict(_commands(root, root.context_class(root, info_name="heapsmith", **root.context_settings)))
-    main = commands.pop(("heapsmith",))
-    found = {"heapsmith.1": "".join(_main(*main, commands))}
-    for words, (command, ctx) in commands.items():
+    every = commands()
+    main = every.pop(("heapsmith",))
+    found = {"heapsmith.1": "".join(_main(*main, every))}
+    for words, (command, ctx) in every.items():
         found[f"{'-'.join(words)}.1"] = "".join(_page(words, command, ctx))
     return found
 
@@ -45,26 +44,32 @@ def write(folder: Path) -> None:
         write_text(folder / name, text)
 
 
-def _commands(command: Any, ctx: Any) -> Iterator[tuple[tuple[str, ...], tuple[Any, Any]]]:
+def commands() -> dict[tuple[str, ...], tuple[Any, Any]]:
+    """Return the program and every command that does something, with its context, by its words."""
+    root: Any = typer.main.get_command(app)
+    return dict(_below(root, root.context_class(root, info_name="heapsmith", **root.context_settings)))
+
+
+def _below(command: Any, ctx: Any) -> Iterator[tuple[tuple[str, ...], tuple[Any, Any]]]:
     """Yield the words of the program and of every command that does something, with its context."""
     inner = getattr(command, "commands", {})
     if not inner or ctx.parent is None:
         yield tuple(ctx.command_path.split()), (command, ctx)
     for name, one in inner.items():
-        yield from _commands(one, one.context_class(one, info_name=name, parent=ctx))
+        yield from _below(one, one.context_class(one, info_name=name, parent=ctx))
 
 
-def _main(command: Any, ctx: Any, commands: dict[tuple[str, ...], tuple[Any, Any]]) -> Iterator[str]:
+def _main(command: Any, ctx: Any, below: dict[tuple[str, ...], tuple[Any, Any]]) -> Iterator[str]:
     """Yield the lines of heapsmith(1): its commands, the exit status and the environment."""
     yield from _head(("heapsmith",), command, ctx)
-    yield from _list("commands", ((" ".join(words[1:]), one.help) for words, (one, _) in commands.items()))
+    yield from _list("commands", ((" ".join(words[1:]), one.help) for words, (one, _) in below.items()))
     for title, records in parameter_records(command, ctx):
         yield from _list(title, records)
     yield from _list("exit status", STATUS)
     yield from _list("environment", ENVIRONMENT)
     yield from _examples(command)
     yield ".SH SEE ALSO\n"
-    yield ",\n".join(f".BR {_plain('-'.join(words))} (1)" for words in commands).replace(",\n", " ,\n") + "\n"
+    yield ",\n".join(f".BR {_plain('-'.join(words))} (1)" for words in below).replace(",\n", " ,\n") + "\n"
 
 
 def _page(words: tuple[str, ...], command: Any, ctx: Any) -> Iterator[str]:
