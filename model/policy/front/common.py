@@ -141,8 +141,8 @@ class OneLevel(msgspec.Struct, frozen=True):
         Refill,
         msgspec.Meta(
             description="blocks that a miss takes from the store (default: a page of blocks, at most half the "
-            'capacity), or "never": frees alone fill the front, which then holds no block that was never used, but each '
-            "miss is a call of the store"
+            'capacity), or "never": frees alone fill the front, which then holds no block that was never used, but '
+            "each miss is a call of the store"
         ),
     ] = None
     flush: Annotated[
