@@ -19,6 +19,10 @@ class BadInput(HeapsmithError):
     exit_code = 2
 
 
+class WrongKind(BadInput):
+    """What was given is of another kind: a program where a trace is expected, or a word that is no program."""
+
+
 class Missing(HeapsmithError):
     """The environment lacks what the command needs: a tool, a permission (exit code 3)."""
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, NamedTuple, Self, TypeVar
 import msgspec
 import zstandard
 
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, WrongKind
 from heapsmith.model.trace.codec import COLUMNS, PROCESSOR, SITE, U32, Column, Damage, decode, decode_site
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.stacks import Stacks
@@ -190,7 +190,7 @@ class TraceFile:
         """Return the header and the offset of the first frame."""
         head = self.read(0, _PROLOGUE.size)
         if not head.startswith(MAGIC):
-            raise BadInput(f"{self.path}: not a heapsmith trace: it does not begin with the magic bytes")
+            raise WrongKind(f"{self.path}: not a heapsmith trace: it does not begin with the magic bytes")
         if len(head) < _PROLOGUE.size:
             raise BadInput(f"{self.path}: truncated in the header")
         _, version, length, crc = _PROLOGUE.unpack(head)

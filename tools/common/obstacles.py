@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from heapsmith.model.errors import BadInput, Missing
+from heapsmith.model.errors import BadInput, Missing, WrongKind
 from heapsmith.tools.common.elf import Image, image_of
 
 _MOST_SCRIPTS = 5
@@ -34,7 +34,7 @@ def find_program(
     path = (os.environ if env is None else env).get("PATH")
     found = shutil.which(command[0], path=path)
     if found is None:
-        raise BadInput(f"{command[0]}: no such command, or it is not executable")
+        raise WrongKind(f"{command[0]}: no such command, or it is not executable")
     program = interpreter(Path(found), path)
     if reason := why_not_preloaded(program, everywhere=everywhere):
         raise BadInput(f"{program}: {reason}")

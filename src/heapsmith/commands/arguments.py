@@ -9,7 +9,7 @@ from typing import Annotated
 from heapsmith.api.designs import DESIGN, FOLDER
 from heapsmith.api.stated import Argument, Option
 from heapsmith.api.traces import OUT, TRACE
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, WrongKind
 from heapsmith.model.files import writable_file as writable_file
 from heapsmith.model.files import writable_folder as writable_folder
 
@@ -73,7 +73,7 @@ def command_words(_: str, words: list[str]) -> list[str]:
     if not command:
         raise BadInput("no command: expected -- CMD [ARG]...")
     if shutil.which(command[0]) is None:
-        raise BadInput(f"{command[0]}: no such command, or it is not executable")
+        raise WrongKind(f"{command[0]}: no such command, or it is not executable")
     return command
 
 

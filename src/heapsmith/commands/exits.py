@@ -9,7 +9,7 @@ import sys
 import typer
 
 from heapsmith.api import show
-from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing
+from heapsmith.model.errors import MOST_OF_ERROR, BadInput, HeapsmithError, Missing, WrongKind
 from heapsmith.tools.common.inherited import closed_streams
 
 _OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -28,12 +28,15 @@ def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsm
         sys.stdout.flush()
         return answer if isinstance(answer, int) else 0
     except HeapsmithError as error:
-        _complain(str(error))
+        meant = _meant(app, arguments) if isinstance(error, WrongKind) else None
+        _complain(f"{error}; try: {meant}" if meant else str(error))
         return error.exit_code
     except typer.TyperException as error:
         message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")  # the library's own words
         context = getattr(error, "ctx", None)
-        _complain(f"{message} (see {context.command_path if context else program} --help)")
+        see = f"(see {context.command_path if context else program} --help)"
+        meant = _meant(app, arguments) if program == "heapsmith" else None
+        _complain(f"{message.partition(' Did you mean')[0].rstrip('.')}; try: {meant}" if meant else f"{message} {see}")
         return BadInput.exit_code
     except BrokenPipeError:
         return _reader_gone()
@@ -52,6 +55,13 @@ def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsm
     except SystemExit as stop:
         broken = isinstance(stop.__context__, BrokenPipeError)  # which typer makes an exit of 1
         return _reader_gone() if broken else int(stop.code or 0)
+
+
+def _meant(app: typer.Typer, arguments: list[str]) -> str | None:
+    """The command that was meant, if the words tell."""
+    from heapsmith.commands import hints
+
+    return hints.right(arguments, list(getattr(typer.main.get_command(app), "commands", {})))
 
 
 def _complain(what: str) -> None:

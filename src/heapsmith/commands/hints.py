@@ -1,0 +1,209 @@
+"""The right command for a wrong one: what newcomers type first, by their own words, and what they meant."""
+
+import os
+import shlex
+import shutil
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from heapsmith.model.trace.frames import MAGIC
+
+Words = list[str]
+
+PROGRAMS = "-- CMD"
+MEANT = {
+    "analyse": f"inspect {PROGRAMS}",
+    "analyze": f"inspect {PROGRAMS}",
+    "attach": "top PID",
+    "bench": f"compare --lib glibc --lib default {PROGRAMS}",
+    "benchmark": f"compare --lib glibc --lib default {PROGRAMS}",
+    "compile": "build DESIGN -o libheap.so",
+    "convert": "trace import FILE -o t.hst",
+    "explain": "design show DESIGN",
+    "exec": f"run default {PROGRAMS}",
+    "import": "trace import FILE -o t.hst",
+    "export": "trace export TRACE",
+    "info": "trace info TRACE",
+    "init": "design show default",
+    "leak": "leaks TRACE",
+    "list": "designs",
+    "ls": "designs",
+    "malloc": f"run default {PROGRAMS}",
+    "measure": f"compare --lib glibc --lib default {PROGRAMS}",
+    "new": "design show default",
+    "optimise": "tune TRACE -o design.toml",
+    "optimize": "tune TRACE -o design.toml",
+    "preload": f"run default {PROGRAMS}",
+    "print": "trace print TRACE",
+    "profile": f"inspect {PROGRAMS}",
+    "ps": "top",
+    "search": "tune TRACE -o design.toml",
+    "show": "design show DESIGN",
+    "start": f"forge -o out {PROGRAMS}",
+    "test": "verify DESIGN TRACE",
+    "version": "--version",
+    "view": "report TRACE -o report.html",
+    "watch": "top PID",
+}
+"""What a word means that is no command: the words of commands, in which CMD, TRACE and FILE become what follows it."""
+
+MALLOCS = ("glibc", "default", "jemalloc", "mimalloc2", "mimalloc3", "tcmalloc", "snmalloc", "rpmalloc")
+OF_A_TRACE = ("simulate", "sites", "leaks", "mesh", "reuse", "knobs", "replay", "tune", "report", "guard")
+RECORD_FIRST = "record -o t.hst -- CMD"
+
+
+def right(arguments: Sequence[str], commands: Sequence[str]) -> str | None:
+    """The command that was meant, with the words that were given as far as they fit; None where nothing is known.
+
+    commands: the names of the program's commands.
+    """
+    words = list(arguments)
+    if not words or words[0].startswith("-"):
+        return None
+    first, rest = words[0], words[1:]
+    if first == "help":
+        return " ".join(["heapsmith", *(rest[:1] if rest[:1] and rest[0] in commands else []), "--help"])
+    if first not in commands:
+        return _meant(first, rest)
+    rule = RULES.get(first) or (_of_a_trace if first in OF_A_TRACE else None)
+    said = rule(first, rest) if rule else None
+    return f"heapsmith {said}" if said else None
+
+
+def _meant(first: str, rest: Words) -> str | None:
+    """For a word that is no command: another name of one, or a program."""
+    if first in MEANT:
+        return f"heapsmith {_filled(MEANT[first], rest)}"
+    if is_program(first):
+        return f"heapsmith inspect -- {shlex.join([first, *rest])}"
+    return None
+
+
+def _filled(said: str, rest: Words) -> str:
+    """The words of a command with what was given in place of CMD, TRACE or FILE."""
+    given = [word for word in rest if word != "--"]
+    if not given:
+        return said
+    if "CMD" in said:
+        given = given[1:] if given[0] in MALLOCS and len(given) > 1 else given
+        return said.replace("CMD", shlex.join(given))
+    for name in ("TRACE", "FILE", "PID", "DESIGN"):
+        if name in said and not given[0].startswith("-"):
+            return said.replace(name, shlex.quote(given[0]), 1)
+    return said
+
+
+def is_program(word: str) -> bool:
+    """Whether a word names a program of PATH, or an executable file."""
+    return shutil.which(word) is not None
+
+
+def _is_trace(file: Path) -> bool:
+    with file.open("rb") as content:
+        return content.read(len(MAGIC)) == MAGIC
+
+
+def _program(rest: Words) -> Words:
+    """The words of the program among those of a command: behind --, or from the first that names a program on."""
+    if "--" in rest:
+        return rest[rest.index("--") + 1 :]
+    at = next((number for number, word in enumerate(rest) if is_program(word)), len(rest))
+    return rest[at:]
+
+
+def _has(rest: Words, *options: str) -> bool:
+    before = rest[: rest.index("--")] if "--" in rest else rest
+    return any(word.startswith(options) for word in before)
+
+
+def _recorded(_: str, rest: Words) -> str | None:
+    """record without -o, or without a program."""
+    program = _program(rest)
+    if _has(rest, "-o", "--out"):
+        return None if program else f"record {shlex.join(word for word in rest if word != '--')} -- CMD"
+    if not program:
+        return RECORD_FIRST
+    return f"record -o {shlex.quote(Path(program[0]).name)}.hst -- {shlex.join(program)}"
+
+
+def _forged(command: str, rest: Words) -> str | None:
+    """forge or inspect without a folder, or without a program."""
+    program = _program(rest)
+    if program and _has(rest, "-o", "--out"):
+        return None
+    return f"{command} -o out -- {shlex.join(program) if program else 'CMD'}"
+
+
+def _run(_: str, rest: Words) -> str | None:
+    """run without a design: a program stands in its place."""
+    given = [word for word in rest if word != "--"]
+    if not given:
+        return "run default -- CMD"
+    is_design = Path(given[0]).suffix in (".toml", ".so") or given[0] in MALLOCS
+    if rest[0] == "--" or (is_program(given[0]) and not is_design):
+        return f"run default -- {shlex.join(given)}"
+    return f"run {shlex.quote(given[0])} -- CMD" if len(given) == 1 else None
+
+
+def _compared(_: str, rest: Words) -> str | None:
+    """compare without --lib: mallocs stand before the program, or nowhere."""
+    if _has(rest, "--lib"):
+        return None
+    before = rest[: rest.index("--")] if "--" in rest else rest
+    libraries = [word for word in before if word in MALLOCS or Path(word).suffix in (".toml", ".so")]
+    program = [word for word in _program(rest) if word not in libraries]
+    options = " ".join(f"--lib {shlex.quote(word)}" for word in libraries or MALLOCS[:2])
+    return f"compare {options} -- {shlex.join(program) if program else 'CMD'}"
+
+
+def _of_a_trace(command: str, rest: Words) -> str | None:
+    """A command of traces that got none, a program in place of one, or nowhere to write to."""
+    given = [word for word in rest if not word.startswith("-")]
+    if not given:
+        return RECORD_FIRST
+    file = Path(given[0])
+    if is_program(given[0]):
+        return f"record -o {shlex.quote(file.name)}.hst -- {shlex.join(_program(rest))}"
+    if file.is_file() and not _is_trace(file):
+        return f"record -o {shlex.quote(file.stem)}.hst -- CMD {shlex.quote(given[0])}"
+    wanted = {"tune": f"-o {file.stem}.toml", "report": "-o report.html", "replay": "--lib default"}.get(command)
+    if wanted and not _has(rest, *wanted.split()[:1], "--out"):
+        return f"{command} {shlex.join(rest)} {wanted}"
+    return None
+
+
+def _of_a_design(command: str, rest: Words) -> str | None:
+    """A command of designs that got none, a trace in place of one, or nowhere to write to."""
+    given = [word for word in rest if not word.startswith("-")]
+    out = {"build": "-o libheap.so", "generate": "-o c", "verify": ""}[command]
+    if not given:
+        return f"{command} default {out}".strip()
+    if Path(given[0]).suffix == ".hst":
+        name = shlex.quote(given[0])
+        return f"verify default {name}" if command == "verify" else f"tune {name} -o design.toml"
+    if out and not _has(rest, "-o", "--out"):
+        return f"{command} {shlex.join(rest)} {out}"
+    return None
+
+
+def _trace(_: str, rest: Words) -> str | None:
+    """`trace` with a file in place of what to do with it."""
+    return f"trace info {shlex.quote(rest[0])}" if rest and os.path.exists(rest[0]) else None
+
+
+def _top(_: str, rest: Words) -> str | None:
+    return None if rest else "top PID"
+
+
+RULES: dict[str, Callable[[str, Words], str | None]] = {
+    "record": _recorded,
+    "inspect": _forged,
+    "forge": _forged,
+    "run": _run,
+    "compare": _compared,
+    "build": _of_a_design,
+    "generate": _of_a_design,
+    "verify": _of_a_design,
+    "trace": _trace,
+    "top": _top,
+}

@@ -1,0 +1,91 @@
+"""The first commands of newcomers that are wrong: each gets one line with the right command."""
+
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from conftest import Answer
+from traces import random_trace
+
+from heapsmith.codegen.toolchain import compile_c
+
+Call = Callable[..., Answer]
+
+WRONG = [
+    ("perl x.pl", "heapsmith inspect -- perl x.pl"),
+    ("./server 80", "heapsmith inspect -- ./server 80"),
+    ("help", "heapsmith --help"),
+    ("help tune", "heapsmith tune --help"),
+    ("list", "heapsmith designs"),
+    ("info t.hst", "heapsmith trace info t.hst"),
+    ("trace t.hst", "heapsmith trace info t.hst"),
+    ("profile -- perl x.pl", "heapsmith inspect -- perl x.pl"),
+    ("preload default perl x.pl", "heapsmith run default -- perl x.pl"),
+    ("bench perl x.pl", "heapsmith compare --lib glibc --lib default -- perl x.pl"),
+    ("optimize t.hst", "heapsmith tune t.hst -o design.toml"),
+    ("record perl x.pl", "heapsmith record -o perl.hst -- perl x.pl"),
+    ("record -o a.hst", "heapsmith record -o a.hst -- CMD"),
+    ("record", "heapsmith record -o t.hst -- CMD"),
+    ("forge perl x.pl", "heapsmith forge -o out -- perl x.pl"),
+    ("forge", "heapsmith forge -o out -- CMD"),
+    ("inspect", "heapsmith inspect -o out -- CMD"),
+    ("run -- perl x.pl", "heapsmith run default -- perl x.pl"),
+    ("run perl x.pl", "heapsmith run default -- perl x.pl"),
+    ("run ./server", "heapsmith run default -- ./server"),
+    ("run default", "heapsmith run default -- CMD"),
+    ("compare -- perl x.pl", "heapsmith compare --lib glibc --lib default -- perl x.pl"),
+    ("compare glibc lean.toml -- ./server", "heapsmith compare --lib glibc --lib lean.toml -- ./server"),
+    ("simulate", "heapsmith record -o t.hst -- CMD"),
+    ("simulate ./server", "heapsmith record -o server.hst -- ./server"),
+    ("tune ./server 80 -o s.toml", "heapsmith record -o server.hst -- ./server 80 -o s.toml"),
+    ("tune x.pl", "heapsmith record -o x.hst -- CMD x.pl"),
+    ("tune t.hst", "heapsmith tune t.hst -o t.toml"),
+    ("leaks ./server", "heapsmith record -o server.hst -- ./server"),
+    ("replay t.hst", "heapsmith replay t.hst --lib default"),
+    ("report t.hst", "heapsmith report t.hst -o report.html"),
+    ("build", "heapsmith build default -o libheap.so"),
+    ("build lean", "heapsmith build lean -o libheap.so"),
+    ("build t.hst", "heapsmith tune t.hst -o design.toml"),
+    ("generate", "heapsmith generate default -o c"),
+    ("verify", "heapsmith verify default"),
+    ("top", "heapsmith top PID"),
+]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working folder with a program, a script that is not executable, and a trace."""
+    monkeypatch.chdir(tmp_path)
+    random_trace(tmp_path / "t.hst", 100, 1)
+    (tmp_path / "x.pl").write_text("print 1;\n")
+    (tmp_path / "server.c").write_text("int main(void) { return 0; }\n")
+    compile_c([tmp_path / "server.c"], tmp_path / "server")
+    return tmp_path
+
+
+@pytest.mark.parametrize(("wrong", "right"), WRONG)
+def test_a_wrong_command_gets_the_right_one(call: Call, folder: Path, wrong: str, right: str) -> None:
+    answer = call(*shlex.split(wrong))
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert answer.err.endswith(f"; try: {right}\n")
+
+
+@pytest.mark.parametrize("right", sorted({right for _, right in WRONG if "CMD" not in right and "PID" not in right}))
+def test_the_right_command_is_one(call: Call, folder: Path, right: str) -> None:
+    """The help of its command has its options."""
+    words = shlex.split(right.partition(" -- ")[0])[1:]
+    command = words[: 2 if words[0] == "trace" else 1]
+    answer = call(*command, "--help")
+    assert (answer.status, answer.err) == (0, "")
+    assert [word for word in words[len(command) :] if word.startswith("-") and word not in answer.out] == []
+
+
+NOTHING_KNOWN = ["tune nosuch.hst -o a.toml", "design show nosuch", "xyzzy", "doctor --fix", "--nosuch"]
+
+
+@pytest.mark.parametrize("wrong", NOTHING_KNOWN)
+def test_nothing_is_guessed_where_nothing_is_known(call: Call, folder: Path, wrong: str) -> None:
+    answer = call(*wrong.split())
+    assert answer.status == 2
+    assert "try:" not in answer.err
