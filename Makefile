@@ -125,6 +125,7 @@ check: lint ## before each commit: lint, types, import law, the picture of the a
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m heapsmith.bench.gates.architecture --check
 	$(BIN)/python -m heapsmith.bench.gates.reference --check
+	$(BIN)/python -m heapsmith.bench.gates.funnel --check
 	$(BIN)/python -m heapsmith.bench.studies.by_size --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
@@ -134,11 +135,12 @@ site: dev-all ## the pages and the Python reference as a web site in out/site (N
 man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.commands.man out/man
 
-generated: venv ## write the committed designs, their C, the JSON Schemas, the picture of the architecture and the reference pages anew
+generated: venv ## write the committed designs, their C, the JSON Schemas, the pictures and the reference pages anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
 	$(BIN)/python -m heapsmith.commands.schemas
 	$(BIN)/python -m heapsmith.bench.gates.architecture
 	$(BIN)/python -m heapsmith.bench.gates.reference
+	$(BIN)/python -m heapsmith.bench.gates.funnel
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .
