@@ -1,0 +1,42 @@
+#!/bin/sh
+# Another release of Debian in a folder: the quick tests by its Python, and bench/gates/compilers.py with its compilers.
+#
+# As root, in the repository: sh bench/gates/debian.sh FOLDER SUITE PYTHON [COMPILER]...
+# such as: sh bench/gates/debian.sh /srv/sid sid python3.14 gcc-15 clang-22. FOLDER keeps the system for the next time.
+# Needs debootstrap and the network; MIRROR names a mirror, REPORT the file of the outcomes, which keeps other rows.
+set -eu
+folder=$1 suite=$2 python=$3
+shift 3
+report=${REPORT:-bench/gates/compilers.json}
+
+if [ "${IN_NAMESPACE:-}" != "$folder" ]; then # so that no mount is left behind
+  IN_NAMESPACE=$folder exec unshare --mount --pid --fork --kill-child sh "$0" "$folder" "$suite" "$python" "$@"
+fi
+
+[ -e "$folder/usr/bin/apt-get" ] || debootstrap --variant=minbase "$suite" "$folder" ${MIRROR:+"$MIRROR"}
+mount -t proc proc "$folder/proc"
+mount --rbind /dev "$folder/dev"
+cp /etc/resolv.conf "$folder/etc/"
+[ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$folder/etc/"
+mkdir -p "$folder/etc/ssl/certs" "$folder/srv/heapsmith"
+cp -RL /etc/ssl/certs/. "$folder/etc/ssl/certs/"
+git archive HEAD | tar -x -C "$folder/srv/heapsmith"
+[ ! -e "$report" ] || cp "$report" "$folder/srv/heapsmith/report.json"
+
+# Snapshots of the archive are older than they say. gcc-12 compiles the tools: counts of instructions are comparable then.
+chroot "$folder" /bin/sh -eu -s "$python" "$@" <<'END'
+export HOME=/root DEBIAN_FRONTEND=noninteractive
+python=$1
+shift
+apt="apt-get -qq -o Acquire::Check-Valid-Until=false"
+$apt update
+$apt install -y --no-install-recommends "$python" "$python-venv" "$python-dev" gcc-12 libc6-dev make valgrind binutils git \
+  ca-certificates "$@" >/dev/null
+ln -sf /usr/bin/gcc-12 /usr/local/bin/gcc
+cd /srv/heapsmith
+[ -e "/opt/$python/bin/python" ] || "$python" -m venv "/opt/$python"
+"/opt/$python/bin/python" -m pip install -q -e '.[dev]'
+"/opt/$python/bin/python" -m pytest -q -m quick -p no:cacheprovider
+[ $# = 0 ] || "/opt/$python/bin/python" -m heapsmith.bench.gates.compilers $(printf -- '--compiler %s ' "$@") -o report.json
+END
+[ $# = 0 ] || cp "$folder/srv/heapsmith/report.json" "$report"
