@@ -141,7 +141,7 @@ def report(rounds: int, sources: Path | None, only: list[str]) -> Report:
         mallocs = [Library("musl", None)]
         mallocs += [Library(name, build(load(name), folder / f"lib{name}.so", tools=tools)) for name in DESIGNS]
         work = [
-            (row, [str(program(row, compiler)), *row.words(quick=True)])
+            (row, [str(program(row, compiler)), *row.words(quick=row.threads == 1)])
             for row in (*MICRO, *THREADS)
             if row.name in (only or ROWS)
         ]
