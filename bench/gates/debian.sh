@@ -3,7 +3,8 @@
 #
 # As root, in the repository: sh bench/gates/debian.sh FOLDER SUITE PYTHON [COMPILER]...
 # such as: sh bench/gates/debian.sh /srv/sid sid python3.14 gcc-15 clang-22. FOLDER keeps the system for the next time.
-# Needs debootstrap and the network; MIRROR names a mirror, REPORT the file of the outcomes, which keeps other rows.
+# Needs debootstrap and the network; MIRROR names a mirror, REPORT the file of the outcomes, which keeps other rows,
+# DESIGNS the built-in designs (default: all).
 set -eu
 folder=$1 suite=$2 python=$3
 shift 3
@@ -37,6 +38,7 @@ cd /srv/heapsmith
 [ -e "/opt/$python/bin/python" ] || "$python" -m venv "/opt/$python"
 "/opt/$python/bin/python" -m pip install -q -e '.[dev]'
 "/opt/$python/bin/python" -m pytest -q -m quick -p no:cacheprovider
-[ $# = 0 ] || "/opt/$python/bin/python" -m heapsmith.bench.gates.compilers $(printf -- '--compiler %s ' "$@") -o report.json
+[ $# = 0 ] || "/opt/$python/bin/python" -m heapsmith.bench.gates.compilers -o report.json \
+  $(printf -- '--compiler %s ' "$@") ${DESIGNS:-}
 END
 [ $# = 0 ] || cp "$folder/srv/heapsmith/report.json" "$report"
