@@ -19,14 +19,13 @@ mount -t proc proc "$folder/proc"
 mount --rbind /dev "$folder/dev"
 cp /etc/resolv.conf "$folder/etc/"
 [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$folder/etc/"
-mkdir -p "$folder/etc/ssl/certs" "$folder/srv/heapsmith"
-cp -RL /etc/ssl/certs/. "$folder/etc/ssl/certs/"
+mkdir -p "$folder/srv/heapsmith"
 git archive HEAD | tar -x -C "$folder/srv/heapsmith"
 [ ! -e "$report" ] || cp "$report" "$folder/srv/heapsmith/report.json"
 
 # Snapshots of the archive are older than they say. gcc-12 compiles the tools: counts of instructions are comparable then.
-chroot "$folder" /bin/sh -eu -s "$python" "$@" <<'END'
 export HOME=/root DEBIAN_FRONTEND=noninteractive
+chroot "$folder" /bin/sh -eu -s "$python" "$@" <<'END'
 python=$1
 shift
 apt="apt-get -qq -o Acquire::Check-Valid-Until=false"
@@ -34,6 +33,12 @@ $apt update
 $apt install -y --no-install-recommends "$python" "$python-venv" "$python-dev" gcc-12 libc6-dev make valgrind binutils git \
   ca-certificates "$@" >/dev/null
 ln -sf /usr/bin/gcc-12 /usr/local/bin/gcc
+END
+bundle=/etc/ssl/certs/ca-certificates.crt # which may have an authority of this machine's own
+[ ! -e "$bundle" ] || cp -L "$bundle" "$folder$bundle"
+chroot "$folder" /bin/sh -eu -s "$python" "$@" <<'END'
+python=$1
+shift
 cd /srv/heapsmith
 [ -e "/opt/$python/bin/python" ] || "$python" -m venv "/opt/$python"
 "/opt/$python/bin/python" -m pip install -q -e '.[dev]'
