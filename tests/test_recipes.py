@@ -61,7 +61,7 @@ def test_the_shell_blocks_run(tmp_path: Path) -> None:
     first, shipped, unit, container, machine, servers, environment_of_python = said.values()
     assert first.splitlines()[:2] == ["libheap.so", "True"]
     assert "sleep 5\ndefault " in first
-    assert "c: written: LICENSE, Makefile, README.md" in shipped
+    assert "c: written: BUILD.bazel, CMakeLists.txt, LICENSE, Makefile, README.md" in shipped
     assert unit == ""
     assert "libheap.so" in container.splitlines()
     assert "refills" in container

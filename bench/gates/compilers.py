@@ -66,7 +66,14 @@ def tools(outcome: Outcome, compiler: Compiler) -> None:
     for folder in TOOLS:
         for source in sorted((RUNTIME / folder).glob("*.c")):
             try:
-                words = [*TOOL_FLAGS, "-Werror", *(f"-I{header}" for header in ABOUT_PROCESSORS), "-S", "-o", os.devnull]
+                words = [
+                    *TOOL_FLAGS,
+                    "-Werror",
+                    *(f"-I{header}" for header in ABOUT_PROCESSORS),
+                    "-S",
+                    "-o",
+                    os.devnull,
+                ]
                 run_tool([compiler.path, *words, str(source)], source.name)
             except CheckFailed as error:
                 outcome.faults.append(str(error))

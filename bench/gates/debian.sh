@@ -41,9 +41,10 @@ python=$1
 shift
 cd /srv/heapsmith
 [ -e "/opt/$python/bin/python" ] || "$python" -m venv "/opt/$python"
-"/opt/$python/bin/python" -m pip install -q -e '.[dev]'
-"/opt/$python/bin/python" -m pytest -q -m quick -p no:cacheprovider
-[ $# = 0 ] || "/opt/$python/bin/python" -m heapsmith.bench.gates.compilers -o report.json \
+PATH=/opt/$python/bin:$PATH # `python3` is among the recorded programs
+python -m pip install -q -e '.[dev]'
+python -m pytest -q -m quick -p no:cacheprovider
+[ $# = 0 ] || python -m heapsmith.bench.gates.compilers -o report.json \
   $(printf -- '--compiler %s ' "$@") ${DESIGNS:-}
 END
 [ $# = 0 ] || cp "$folder/srv/heapsmith/report.json" "$report"
