@@ -1,6 +1,7 @@
 """Build files of a generated folder, for projects of CMake, Meson and Bazel that take the folder as it is.
 
-Each has the library twice: linked into a program, whose malloc it then is, and libheap.so to preload.
+Each has the library twice: linked into a program, whose malloc it then is, and libheap.so to preload. A project's own
+warnings are not for it (-w).
 """
 
 import re
@@ -83,7 +84,7 @@ def library_name(design: Design) -> str:
 
 def projects_of(design: Design) -> dict[str, str]:
     """The build files: text by name."""
-    flags = ["-O2", *(flag for flag in design.compile_flags or () if flag != "-flto")]
+    flags = ["-O2", "-w", *(flag for flag in design.compile_flags or () if flag != "-flto")]
     single, double = (", ".join(f"{mark}{flag}{mark}" for flag in flags) for mark in ("'", '"'))
     words = {"DESIGN": design.name, "NAME": library_name(design)}
     files = (("CMakeLists.txt", CMAKE, " ".join(flags)), ("meson.build", MESON, single), ("BUILD.bazel", BAZEL, double))

@@ -21,6 +21,7 @@ NAME = "heapsmith_lock_free_claims"
 CMAKE = f"""
 cmake_minimum_required(VERSION 3.16)
 project(example C)
+add_compile_options(-Wall -Wextra -Werror)
 add_subdirectory(heap)
 add_executable(program program.c)
 target_link_libraries(program PRIVATE {NAME})
@@ -28,7 +29,7 @@ add_executable(plain program.c)
 target_link_libraries(plain PRIVATE pthread)
 """
 MESON = f"""
-project('example', 'c')
+project('example', 'c', default_options: ['warning_level=2', 'werror=true'])
 heap = dependency('{NAME}', fallback: '{NAME}')
 executable('program', 'program.c', dependencies: [heap, dependency('threads')])
 executable('plain', 'program.c', dependencies: dependency('threads'))
