@@ -61,7 +61,7 @@ README = """# {name}: a malloc made by heapsmith {version}
 
 {about}
 
-Build it on x86-64 Linux with the GNU C library, by `make` or without it:
+Build it on x86-64 Linux with the GNU C library or musl, by `make` or without it:
 
     cc -O2 -shared -fPIC -o libheap.so heap.c
 

@@ -6,6 +6,9 @@
 # Needs debootstrap and the network; MIRROR names a mirror, REPORT the file of the outcomes, which keeps other rows,
 # DESIGNS the built-in designs (default: all).
 set -eu
+[ $# -ge 3 ] || { echo "usage: sh $0 FOLDER SUITE PYTHON [COMPILER]..." >&2; exit 2; }
+[ "$(id -u)" = 0 ] || { echo "$0: expected root, who may mount and chroot" >&2; exit 3; }
+command -v debootstrap >/dev/null || { echo "$0: debootstrap not found (Debian: apt install debootstrap)" >&2; exit 3; }
 folder=$1 suite=$2 python=$3
 shift 3
 report=${REPORT:-bench/gates/compilers.json}
