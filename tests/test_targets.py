@@ -55,6 +55,7 @@ def test_library_and_model_agree(system: System, name: str, tmp_path: Path) -> N
     hold_to_model(system, library, plan_of(system, name), trace(2000))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("compiler", ["gcc", MUSL.compiler])
 def test_the_driver_names_the_signal_that_ended_it(compiler: str, tmp_path: Path) -> None:
     tools = native() if compiler == "gcc" else MUSL.tools()
@@ -68,6 +69,7 @@ def test_the_driver_names_the_signal_that_ended_it(compiler: str, tmp_path: Path
     assert failed.value.event == 100
 
 
+@pytest.mark.thorough
 def test_verify_takes_a_target_of_musl(tmp_path: Path) -> None:
     MUSL.tools()
     taken = random_trace(tmp_path / "with space.hst", 3000, 5, threads=4, cross_thread=0.2)
