@@ -1,10 +1,10 @@
 """A Rust crate of a design: its one C file, compiled by build.rs, behind a #[global_allocator]."""
 
-import re
 from importlib.metadata import distribution
 
 from heapsmith.codegen.annotated import Run
 from heapsmith.codegen.generate import HEADER
+from heapsmith.codegen.projects import filled, library_name
 from heapsmith.codegen.ship import single_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import design_text
@@ -195,7 +195,7 @@ every profile. The library is the malloc of the whole program, of its C too: a p
 
 def crate_of(design: Design, run: Run | None = None) -> dict[str, bytes]:
     """The files of a crate: content by name; run: whose counts the C has as comments."""
-    library = "heapsmith_" + re.sub(r"\W", "_", design.name)
+    library = library_name(design)
     words = {
         "NAME": library.replace("_", "-"),
         "LIBRARY": library,
@@ -210,6 +210,6 @@ def crate_of(design: Design, run: Run | None = None) -> dict[str, bytes]:
         "README.md": README,
     }
     single = {f"c/{name}": content for name, content in single_of(design, run).items() if name != HEADER}
-    own = {name: re.sub("@([A-Z]+)@", lambda match: words[match[1]], text) for name, text in texts.items()}
+    own = {name: filled(text, words) for name, text in texts.items()}
     own["design.toml"] = design_text(design)
     return single | {name: text.encode() for name, text in own.items()}

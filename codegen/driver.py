@@ -29,6 +29,8 @@ RECORD = np.dtype(list(FIELDS.items()), align=True)
 """One event on the driver's standard input: struct event of runtime/verify/driver.h."""
 
 RESET, BATCH = 254, 255
+PLACE = "libundertest.so"
+"""What a driver for musl is linked with, behind its C library: dlopen(3) takes no library with such TLS there."""
 LACKING = 3
 """The driver's exit status if the system is out of memory."""
 WORD = np.dtype("<i8")
@@ -57,7 +59,17 @@ def driver_tool(compiler: str | None = None) -> Path:
     folder = RUNTIME / "verify"
     sources = [folder / name for name in ("driver.c", "perform.c", "callers.c", "facts.c", "storm.c", "refusals.c")]
     sources.append(RUNTIME / "replay" / "watchdog.c")
-    return build_tool("driver", sources, [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"], compiler=compiler)
+    flags = [*TOOL_FLAGS, "-pthread", "-rdynamic", "-ldl"]
+    if is_for_musl(compiler):
+        empty = [*TOOL_FLAGS, "-shared", "-nostdlib", f"-Wl,-soname,{PLACE}"]
+        place = build_tool("undertest", [folder / "undertest.c"], empty, compiler=compiler)
+        flags += ["-Wl,--no-as-needed", f"-L{place.parent}", "-lc", f"-l:{place.name}"]
+    return build_tool("driver", sources, flags, compiler=compiler)
+
+
+def is_for_musl(compiler: str | None) -> bool:
+    """Whether a gcc makes programs for musl, by its name: musl-gcc, x86_64-linux-musl-gcc."""
+    return compiler is not None and "-musl" in f"-{Path(compiler).name}"
 
 
 def _head(op: int, size: int, events: int) -> NDArray[np.void]:
@@ -98,6 +110,10 @@ class Driver:
         command = [*under, str(driver_tool(compiler)), f"./{path.name}", *map(str, numbers)]
         environment = {name: value for name, value in os.environ.items() if name not in ("LD_PRELOAD", "HEAPSMITH")}
         environment |= BENCHFAST | {"HEAPSMITH": f"limit=0,nodes={self._nodes.name if self._nodes else ''}"}
+        self._place = tempfile.TemporaryDirectory(prefix="place-") if is_for_musl(compiler) else None
+        if self._place:
+            (Path(self._place.name) / PLACE).symlink_to(path)
+            environment["LD_LIBRARY_PATH"] = self._place.name
         try:
             self._process = subprocess.Popen(
                 command,
@@ -124,8 +140,8 @@ class Driver:
         self._process.wait()
         self._out.close()
         self._stderr.close()
-        if self._nodes:
-            self._nodes.cleanup()
+        for folder in filter(None, (self._nodes, self._place)):
+            folder.cleanup()
         with suppress(BrokenPipeError):  # the buffered input has no reader any more
             self._in.close()
 

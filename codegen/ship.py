@@ -16,6 +16,7 @@ from heapsmith.codegen.annotated import Run, annotated
 from heapsmith.codegen.build import FLAGS, WARNINGS
 from heapsmith.codegen.generate import APART, HEADER, SLOW, UNIT, Generated, banner, pieces, render, written
 from heapsmith.codegen.layers import HEAP
+from heapsmith.codegen.projects import projects_of
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.design.toml import design_text
@@ -60,7 +61,7 @@ README = """# {name}: a malloc made by heapsmith {version}
 
 {about}
 
-Build it on x86-64 Linux with the GNU C library, by `make` or without it:
+Build it on x86-64 Linux with the GNU C library or musl, by `make` or without it:
 
     cc -O2 -shared -fPIC -o libheap.so heap.c
 
@@ -80,6 +81,7 @@ Options go into the environment: `HEAPSMITH=stats` prints what the heap did, at 
 | `plan.h`, `plan.c` | its numbers and its tables |
 | `runtime/` | the parts that it is made of |
 | `heapsmith.h` | for programs: malloc and free of constant sizes, inlined |
+| `CMakeLists.txt`, `meson.build`, `BUILD.bazel` | for projects that take this folder in; their first lines say how |
 
 `heapsmith verify design.toml` holds this C against the model, event by event.
 The licence is in LICENSE.
@@ -105,6 +107,7 @@ def folder_of(design: Design, run: Run | None = None) -> dict[str, bytes]:
     files["heap.c"] = banner(plan, "The library in one unit.") + _whole(files, '#include "fast.c"\n#include "slow.c"')
     files["runtime/apart.ld"] = APART.read_text()
     files["design.toml"] = design_text(design)
+    files |= projects_of(design)
     files["Makefile"] = MAKEFILE.format(flags=" ".join(_flags(design)))
     files["README.md"] = _readme(design)
     files["LICENSE"] = _licence()

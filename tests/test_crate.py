@@ -14,6 +14,7 @@ from test_cli import Call
 from heapsmith.codegen.crate import crate_of
 from heapsmith.codegen.ship import ship, single_of
 from heapsmith.model.design.design import load
+from heapsmith.tools.common.elf import image_of
 
 CALLED = re.compile(r"    fn (\w+)\(")
 LINKED = """
@@ -70,3 +71,42 @@ def test_cargo_tests_and_packages_it(name: str, tmp_path: Path) -> None:
         subprocess.run(["cargo", "-q", *words], cwd=tmp_path, env=environment, check=True)
     reports = [json.loads(file.read_text()) for file in tmp_path.glob("stats-*.json")]
     assert max(report["counters"]["heaps"] for report in reports) > 1
+
+
+MUSL = "x86_64-unknown-linux-musl"
+STATIC = """
+#[global_allocator]
+static HEAP: heapsmith_default::Heap = heapsmith_default::Heap;
+
+fn main() {
+    let words: Vec<String> = (0..1000).map(|number| number.to_string()).collect();
+    println!("{}", std::thread::spawn(move || words.len()).join().unwrap());
+}
+"""
+
+
+@pytest.mark.big
+def test_a_static_program_of_musl_has_it(tmp_path: Path) -> None:
+    """The words of docs/recipes.md; Debian's Rust has no library for musl."""
+    if missing := [tool for tool in ("cargo", "rustc", "musl-gcc") if shutil.which(tool) is None]:
+        pytest.skip(f"not installed: {', '.join(missing)}")
+    asked = ["rustc", "--print", "target-libdir", "--target", MUSL]
+    found = subprocess.run(asked, capture_output=True, text=True, check=False)
+    if not Path(found.stdout.strip()).is_dir():
+        pytest.skip(f"not installed: Rust's library for {MUSL} (rustup target add)")
+    ship(load("default"), tmp_path / "crate", crate_of)
+    (tmp_path / "app" / "src").mkdir(parents=True)
+    (tmp_path / "app" / "src" / "main.rs").write_text(STATIC)
+    (tmp_path / "app" / "Cargo.toml").write_text(
+        '[package]\nname = "app"\nversion = "0.1.0"\nedition = "2021"\n'
+        '[dependencies]\nheapsmith-default = { path = "../crate" }\n'
+    )
+    environment = os.environ | {f"CC_{MUSL.replace('-', '_')}": "musl-gcc"}
+    subprocess.run(["cargo", "-q", "build", "--target", MUSL], cwd=tmp_path / "app", env=environment, check=True)
+    program = tmp_path / "app" / "target" / MUSL / "debug" / "app"
+    image = image_of(program)
+    assert image is not None
+    assert image.is_static
+    report = {"HEAPSMITH": f"stats={tmp_path}/stats.json"}
+    assert subprocess.run([program], env=report, capture_output=True, text=True, check=True).stdout == "1000\n"
+    assert json.loads((tmp_path / "stats.json").read_text())["counters"]["heaps"] == 2

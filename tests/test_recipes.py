@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "recipes.md"
-TOOLS = ("systemd-analyze", "redis-server", "redis-cli", "unshare")
+TOOLS = ("systemd-analyze", "redis-server", "redis-cli", "unshare", "musl-gcc")
 
 
 def blocks() -> dict[str, list[str]]:
@@ -57,14 +57,15 @@ def test_the_shell_blocks_run(tmp_path: Path) -> None:
             complaints = [line for line in done.stderr.splitlines() if "systemd" not in title or "job" in line]
             assert (done.returncode, complaints) == (0, []), title
             said[title] = done.stdout
-    assert len(said) == 7
-    first, shipped, unit, container, machine, servers, environment_of_python = said.values()
+    assert len(said) == 8
+    first, shipped, unit, container, alpine, machine, servers, environment_of_python = said.values()
     assert first.splitlines()[:2] == ["libheap.so", "True"]
     assert "sleep 5\ndefault " in first
-    assert "c: written: LICENSE, Makefile, README.md" in shipped
+    assert "c: written: BUILD.bazel, CMakeLists.txt, LICENSE, Makefile, README.md" in shipped
     assert unit == ""
     assert "libheap.so" in container.splitlines()
     assert "refills" in container
+    assert alpine == "served\nserved\npreloaded.json:1\nstatic.json:1\n"
     assert int(machine) > 0
     assert "redis-server" in servers
     assert "default " in servers

@@ -2,7 +2,9 @@
 
 import importlib.util
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -11,14 +13,17 @@ import pytest
 from conftest import process
 from covering import soon
 from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, trace
+from traces import random_trace
 
 from heapsmith.codegen.build import COMPILE, build
-from heapsmith.codegen.driver import Host
+from heapsmith.codegen.difference import counted
+from heapsmith.codegen.driver import Driver, DriverFailed, Host
 from heapsmith.codegen.generate import UNIT, generate
 from heapsmith.codegen.layers import HEAP
-from heapsmith.codegen.target import toolchain
+from heapsmith.codegen.target import native, toolchain
 from heapsmith.codegen.verify import side_by_side
 from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.elf import image_of
 
@@ -27,9 +32,23 @@ LATER = [
     *((ARM, name) for name in ("hardened", "lock-free-claims", "owner-batch", "benchfast-whole")),
 ]
 CASES = [(ARM, "default"), *(pytest.param(*case, marks=pytest.mark.thorough) for case in [(ARM, "processor"), *LATER])]
+WITH_MUSL = [
+    "hardened",
+    "processor",
+    "lean",
+    "background",
+    "owner-batch",
+    "lock-free-claims",
+    "benchfast-whole",
+    "nodes",
+]
+CASES_OF_MUSL = [
+    (MUSL, "default"),
+    *(pytest.param(MUSL, name, marks=pytest.mark.thorough) for name in WITH_MUSL),
+]
 
 
-@pytest.mark.parametrize(("system", "name"), CASES)
+@pytest.mark.parametrize(("system", "name"), [*CASES, *CASES_OF_MUSL])
 def test_library_and_model_agree(system: System, name: str, tmp_path: Path) -> None:
     """Each address and counter of four threads, which allocate, free each other's blocks and end."""
     library = library_for(system, name, tmp_path, checked=True)
@@ -37,7 +56,35 @@ def test_library_and_model_agree(system: System, name: str, tmp_path: Path) -> N
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize(("system", "name"), [(ARM, "default"), *LATER])
+@pytest.mark.parametrize("compiler", ["gcc", MUSL.compiler])
+def test_the_driver_names_the_signal_that_ended_it(compiler: str, tmp_path: Path) -> None:
+    tools = native() if compiler == "gcc" else MUSL.tools()
+    plan, library = make_plan(load("default")), build(load("default"), tmp_path / "lib.so", checked=True, tools=tools)
+    with Driver(library, plan.grain, len(counted(plan, checked=True)), compiler=compiler) as driver:
+        driver.send(trace(100))
+        driver.receive(100)
+        os.kill(driver._process.pid, signal.SIGSEGV)
+        with pytest.raises(DriverFailed, match=r"^SEGV$") as failed:
+            driver.close()
+    assert failed.value.event == 100
+
+
+@pytest.mark.thorough
+def test_verify_takes_a_target_of_musl(tmp_path: Path) -> None:
+    MUSL.tools()
+    taken = random_trace(tmp_path / "with space.hst", 3000, 5, threads=4, cross_thread=0.2)
+    status, said, complaint = heapsmith("verify", "default", taken, "--target", MUSL.target, "--json")
+    assert (status, complaint) == (0, "")
+    runs = json.loads(said)["runs"]
+    assert [(run["build"], run["events"], run["difference"]) for run in runs] == [
+        ("checked", 3000, None),
+        ("release", 3000, None),
+    ]
+    assert all(run["addresses"] > 1000 and run["threads"] == 4 for run in runs)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("system", "name"), [(ARM, "default"), (MUSL, "default"), *LATER])
 def test_threads_at_once(system: System, name: str, tmp_path: Path) -> None:
     """The release build agrees with the model, and then serves many threads that fork (runtime/verify/storm.c)."""
     plan, library = plan_of(system, name), library_for(system, name, tmp_path, checked=False)
@@ -49,9 +96,10 @@ def test_threads_at_once(system: System, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.big
+@pytest.mark.parametrize("system", [ARM, MUSL], ids=["arm", "musl"])
 @pytest.mark.parametrize("name", builtin_names())
-def test_all_designs_on_arm(name: str, tmp_path: Path) -> None:
-    test_threads_at_once(ARM, name, tmp_path)
+def test_all_designs(name: str, system: System, tmp_path: Path) -> None:
+    test_threads_at_once(system, name, tmp_path)
 
 
 SERVED = ["default", "hardened", "background", "lean", "processor"]

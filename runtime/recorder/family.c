@@ -175,12 +175,17 @@ void free_aligned_sized(void *block, size_t alignment, size_t bytes)
         end_call(w);
 }
 
-int posix_memalign(void **out, size_t alignment, size_t bytes)
+static int align_into(void **out, size_t alignment, size_t bytes, struct caller caller)
 {
     struct writer *w = begin_call();
     int status = real.posix_memalign(out, alignment, bytes);
-    end_aligned(w, status == 0 ? *out : NULL, alignment, bytes, CALLER);
+    end_aligned(w, status == 0 ? *out : NULL, alignment, bytes, caller);
     return status;
+}
+
+int posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    return align_into(out, alignment, bytes, CALLER);
 }
 
 void *aligned_alloc(size_t alignment, size_t bytes)
@@ -251,6 +256,9 @@ void *__libc_pvalloc(size_t bytes)
     return whole_pages(&real.libc, bytes, CALLER);
 }
 
-int __posix_memalign(void **out, size_t alignment, size_t bytes) __attribute__((alias("posix_memalign")));
+int __posix_memalign(void **out, size_t alignment, size_t bytes)
+{
+    return align_into(out, alignment, bytes, CALLER);
+}
 
 #pragma GCC visibility pop

@@ -90,11 +90,20 @@ void lack(const char *format, ...)
     _exit(3);
 }
 
+static const struct {
+    int number;
+    const char *name;
+} fatal[] = {{SIGSEGV, "SEGV"}, {SIGBUS, "BUS"}, {SIGILL, "ILL"}, {SIGFPE, "FPE"}, {SIGABRT, "ABRT"}};
+enum { FATAL = sizeof fatal / sizeof *fatal };
+
 /* snprintf is no async-signal-safe function, but the signal is the process's end anyway and its buffer is on the stack. */
 static void end_by_signal(int signal)
 {
+    const char *name = "";
+    for (size_t index = 0; index < FATAL; index++)
+        name = fatal[index].number == signal ? fatal[index].name : name; /* musl has no sigabbrev_np */
     char line[80];
-    int length = snprintf(line, sizeof line, "event %lld: %s\n", event_number(), sigabbrev_np(signal));
+    int length = snprintf(line, sizeof line, "event %lld: %s\n", event_number(), name);
     if (write(STDERR_FILENO, line, (size_t)length) < 0)
         _exit(2);
     _exit(1);
@@ -344,9 +353,8 @@ static void load(const char *path)
 
 static void watch_signals(void)
 {
-    static const int fatal[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT };
-    for (size_t index = 0; index < sizeof fatal / sizeof fatal[0]; index++)
-        signal(fatal[index], end_by_signal);
+    for (size_t index = 0; index < FATAL; index++)
+        signal(fatal[index].number, end_by_signal);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 

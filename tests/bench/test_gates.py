@@ -1,7 +1,9 @@
 """The gates that build: packages under interpreters, and all C under other compilers."""
 
+import os
 import platform
 import stat
+import subprocess
 import sys
 from pathlib import Path
 
@@ -14,6 +16,8 @@ from heapsmith.codegen.layers import RUNTIME
 from heapsmith.codegen.toolchain import find_compiler, find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import Missing
+
+DEBIAN = compilers.FILE.with_name("debian.sh")
 
 
 def script(path: Path, text: str) -> Path:
@@ -46,6 +50,24 @@ def test_a_compiler_that_complains_of_the_tools(tmp_path: Path) -> None:
     compilers.tools(outcome, find_compiler(str(complains)))
     assert outcome.files == len(outcome.faults) == sum(len(list((RUNTIME / at).glob("*.c"))) for at in compilers.TOOLS)
     assert all(fault.endswith("file.c:1: error: odd") for fault in outcome.faults)
+
+
+@pytest.mark.thorough
+def test_gcc_complains_of_no_tool() -> None:
+    outcome = Outcome(compiler="gcc", version="")
+    compilers.tools(outcome, find_gcc())
+    assert outcome.faults == []
+
+
+def test_another_debian_says_what_is_missing(tmp_path: Path) -> None:
+    path = {"PATH": str(tmp_path)}
+    (tmp_path / "id").symlink_to("/usr/bin/id")
+    words: list[str | Path] = ["/bin/sh", DEBIAN, tmp_path / "root", "sid"]
+    few = subprocess.run(words, env=path, capture_output=True, text=True, check=False)
+    assert (few.returncode, few.stderr) == (2, f"usage: sh {DEBIAN} FOLDER SUITE PYTHON [COMPILER]...\n")
+    lacks = subprocess.run([*words, "python3"], env=path, capture_output=True, text=True, check=False)
+    assert lacks.returncode == 3
+    assert ("debootstrap not found" if os.geteuid() == 0 else "expected root") in lacks.stderr
 
 
 @pytest.mark.big

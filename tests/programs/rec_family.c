@@ -16,6 +16,7 @@ void *__libc_memalign(size_t alignment, size_t bytes);
 void *__libc_valloc(size_t bytes);
 void *__libc_pvalloc(size_t bytes);
 void __libc_free(void *block);
+int __posix_memalign(void **out, size_t alignment, size_t bytes) __attribute__((weak)); /* glibc keeps it to itself */
 
 static volatile size_t huge = SIZE_MAX / 2; /* volatile: the compiler would warn */
 
@@ -49,6 +50,9 @@ static void past_the_own_malloc(void)
     free(__libc_valloc(6525));
     free(__libc_pvalloc(6526));
     __libc_free(NULL);
+    void *out;
+    if (__posix_memalign != NULL && __posix_memalign(&out, 64, 6529) == 0)
+        free(out);
 }
 
 int main(void)

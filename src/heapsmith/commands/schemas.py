@@ -1,5 +1,6 @@
 """The JSON Schemas of heapsmith's TOML files. `python -m heapsmith.commands.schemas` writes them to model/schemas."""
 
+from inspect import cleandoc
 from typing import Any
 
 import msgspec
@@ -17,7 +18,19 @@ DIALECT = "https://json-schema.org/draft/2020-12/schema"
 def schema_of(kind: str) -> dict[str, Any]:
     """Return the JSON Schema of a kind of file, one of SCHEMA_KINDS."""
     makers = {"design": design_schema, "machine": lambda: msgspec.json.schema(Hardware), "grid": _grid_schema}
-    return {"$schema": DIALECT, **makers[kind]()}
+    return {"$schema": DIALECT, **_cleaned(makers[kind]())}
+
+
+def _cleaned(part: Any) -> Any:
+    """Return a part of a schema, its descriptions without the indentation that docstrings have before Python 3.13."""
+    if isinstance(part, list):
+        return [_cleaned(each) for each in part]
+    if not isinstance(part, dict):
+        return part
+    return {
+        name: cleandoc(its) if name == "description" and isinstance(its, str) else _cleaned(its)
+        for name, its in part.items()
+    }
 
 
 def _grid_schema() -> dict[str, Any]:

@@ -1,0 +1,78 @@
+"""The tables of docs/platforms.md are those of the committed measurements, and what the page says of them holds."""
+
+import re
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from heapsmith.bench.gates import compilers, hot_paths
+from heapsmith.bench.studies import musl
+from heapsmith.tools.common.tables import Words, section
+
+PAGE = (Path(__file__).resolve().parents[2] / "docs" / "platforms.md").read_text()
+
+
+@pytest.fixture(scope="module")
+def measured() -> musl.Report:
+    return msgspec.json.decode(musl.FILE.read_bytes(), type=musl.Report)
+
+
+def lines_of(table: Words) -> str:
+    """The table without its title."""
+    return "\n".join([*section(table)][3:])
+
+
+def test_the_table_of_musl_is_the_measured_one(measured: musl.Report) -> None:
+    assert lines_of(musl.table(measured)) in PAGE
+    assert f"{measured.rounds} shuffled rounds" in PAGE
+    assert f"{measured.date}, commit {measured.commit}" in PAGE
+
+
+def test_the_table_of_compilers_is_the_kept_one() -> None:
+    kept = compilers.kept()
+    assert len(kept) > 10
+    assert lines_of(compilers.table(kept)) in PAGE
+
+
+def test_no_compiler_complains_or_takes_many_more_instructions() -> None:
+    limits = hot_paths.allowed()[1]
+    for one in compilers.kept():
+        assert one.faults == []
+        assert one.instructions.keys() == set(hot_paths.DESIGNS)
+        for design, found in one.instructions.items():
+            assert found <= limits[design][compilers.COUNTED] + compilers.MORE
+
+
+def test_what_the_page_says_of_musl(measured: musl.Report) -> None:
+    """Speed with threads; peaks."""
+    page = PAGE.replace("\n", " ")
+    least = re.search(r"at least (\d+) times its speed", page)
+    more = re.search(r"higher by up to (\d+) KiB", page)
+    lean = re.search(r"peaks of at most ([\d.]+) there", page)
+    assert least is not None
+    assert more is not None
+    assert lean is not None
+    for row in measured.rows:
+        other, own, leaner = row.cells
+        assert [cell.malloc for cell in row.cells] == ["musl", *musl.DESIGNS]
+        if row.threads > 1:
+            assert own.speed >= int(least[1]), row.name
+        if other.peak_bytes.median >= 4 << 20:
+            assert own.peak.median < 1, row.name
+        assert own.peak_bytes.median - other.peak_bytes.median < int(more[1]) << 10, row.name
+        assert round(leaner.peak.median, 2) <= float(lean[1]), row.name
+
+
+def test_outcomes_of_other_compilers_stay(tmp_path: Path) -> None:
+    file = tmp_path / "kept.json"
+    first = [compilers.Outcome(compiler=name, version="1", system="here") for name in ("own-cc", "gcc-12", "clang-14")]
+    compilers.keep(first, file)
+    again = compilers.Outcome(compiler="gcc-12", version="2", system="here")
+    compilers.keep([again, msgspec.structs.replace(again, system="there")], file)
+    assert [(one.compiler, one.version, one.system) for one in compilers.kept(file)] == [
+        ("gcc-12", "2", "here"),
+        ("gcc-12", "2", "there"),
+        ("clang-14", "1", "here"),
+        ("own-cc", "1", "here"),
+    ]
