@@ -13,11 +13,13 @@ from heapsmith.codegen import claims
 from heapsmith.codegen.audit import AuditReport, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.built import library_of
-from heapsmith.codegen.disassembly import Unreadable, effect, parse_listing, paths
+from heapsmith.codegen.disassembly import parse_listing, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.generate import generate
+from heapsmith.codegen.instruction import Unreadable
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.shape import audit_shape
+from heapsmith.codegen.x86_64 import X86_64
 from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
@@ -384,7 +386,7 @@ def test_code_that_cannot_be_followed_is_refused(function: str, words: str) -> N
 )
 def test_loads_and_stores_of_an_instruction(instruction: str, loads: int, stores: int) -> None:
     (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
-    assert effect(parsed)[:2] == (loads, stores)
+    assert X86_64.effect(parsed)[:2] == (loads, stores)
 
 
 @pytest.mark.parametrize(
@@ -393,4 +395,4 @@ def test_loads_and_stores_of_an_instruction(instruction: str, loads: int, stores
 def test_unknown_instructions_are_refused(instruction: str) -> None:
     (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
     with pytest.raises(Unreadable, match="unknown instruction form"):
-        effect(parsed)
+        X86_64.effect(parsed)
