@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from conftest import PROGRAM
 from covering import soon
-from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, trace
+from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, small, trace
 
 from heapsmith.codegen.build import COMPILE, build
 from heapsmith.codegen.driver import Host
@@ -18,7 +18,7 @@ from heapsmith.codegen.generate import UNIT, generate
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.target import toolchain
 from heapsmith.codegen.verify import side_by_side
-from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.elf import image_of
 
@@ -38,7 +38,7 @@ def test_library_and_model_agree(system: System, name: str, tmp_path: Path) -> N
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("system", "name"), [(ARM, "default"), *LATER])
-def test_threads_at_once(system: System, name: str, tmp_path: Path) -> None:
+def test_threads_at_once(system: System, name: str | Design, tmp_path: Path) -> None:
     """The release build agrees with the model, and then serves many threads that fork (runtime/verify/storm.c)."""
     plan, library = plan_of(system, name), library_for(system, name, tmp_path, checked=False)
     (side,) = side_by_side(
@@ -48,10 +48,23 @@ def test_threads_at_once(system: System, name: str, tmp_path: Path) -> None:
     assert side.events == 5000
 
 
-@pytest.mark.big
-@pytest.mark.parametrize("name", builtin_names())
+MORE = [
+    "owner-queue",
+    "owner-mutex",
+    "sharded",
+    "page-map",
+    "header",
+    "levels",
+    "by-class",
+    "lock-free-lists",
+    "steady",
+]
+
+
+@pytest.mark.parametrize("name", soon(builtin_names(), [], MORE))
 def test_all_designs_on_arm(name: str, tmp_path: Path) -> None:
-    test_threads_at_once(ARM, name, tmp_path)
+    """With short spans."""
+    test_threads_at_once(ARM, small(load(name)), tmp_path)
 
 
 SERVED = ["default", "hardened", "background", "lean", "processor"]
