@@ -266,6 +266,7 @@ CASES = [
     ("life", "start_3", [1], 29_000),
     ("life", "start_failing", [2], 40_000),
     ("life", "live_2", [1, 2], 1_900),
+    ("life", "live_seen", [0x10, 0x11, 0x20, 0x21, 0x22], 48_000),
     ("life", "fork_both", [0x22], 3_200),
     ("life", "fork_one", [0x22], 24_000),
     ("life", "fork_twice", [0x33], 1),

@@ -98,6 +98,21 @@ def test_a_library_serves_a_threaded_program_under_an_emulator(system: System, n
     assert json.loads((tmp_path / "stats.json").read_text())["design"].split()[0] == name
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["default", "hardened"])
+def test_an_archive_serves_a_threaded_program_under_an_emulator(name: str, tmp_path: Path) -> None:
+    out = build(small(load(name)), tmp_path / f"lib{name}.a", static=True, tools=ARM.tools())
+    words = [
+        *ARM.under,
+        "-E",
+        f"HEAPSMITH=stats={tmp_path / 'stats.json'}",
+        run_anywhere(ARM, tmp_path, "-static", out),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
+    assert json.loads((tmp_path / "stats.json").read_text())["counters"]["heaps"] > 0
+
+
 @pytest.mark.parametrize(
     ("system", "name"),
     [
