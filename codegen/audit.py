@@ -132,7 +132,7 @@ def _machine_rows(
     with scratch() as folder:
         try:
             built = library or build_emitted(emitted, folder / "library.so", compiler=gcc.path)
-            if why_unread(built):
+            if tools and why_unread(built):
                 return []
             listing = disassemble(built, tools.tool("objdump") if tools else None)
             bounds = audit_bounds(built) if plan.design.bounded and not tools else []
