@@ -5,8 +5,9 @@ import shutil
 from pathlib import Path
 
 from heapsmith.codegen.claims import Row, header_hits, header_sentence, judged
-from heapsmith.codegen.disassembly import Unreadable, disassemble, paths
+from heapsmith.codegen.disassembly import disassemble, paths
 from heapsmith.codegen.generate import HEADER
+from heapsmith.codegen.instruction import Unreadable
 from heapsmith.codegen.toolchain import Compiler, compile_c, complaints
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.errors import CheckFailed, Missing

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heapsmith.codegen.claims import Row, judged
-from heapsmith.codegen.disassembly import Unreadable
 from heapsmith.codegen.flow import Function, Image, Loop, function_at, longest, plain, read_image
+from heapsmith.codegen.instruction import Unreadable
 from heapsmith.model.errors import CheckFailed
 
 CHECK = "bounds"

@@ -10,8 +10,10 @@ from collections.abc import Iterable, Mapping, Set
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.codegen.disassembly import BRANCHES, Instruction, Listing, Unreadable, disassemble
+from heapsmith.codegen.disassembly import Listing, disassemble
+from heapsmith.codegen.instruction import Instruction, Unreadable
 from heapsmith.codegen.toolchain import find_tool, run_tool
+from heapsmith.codegen.x86_64 import BRANCHES
 from heapsmith.model.files import scratch
 
 ENDS = frozenset({"ret", "ud2", "hlt"})

@@ -26,11 +26,12 @@ from heapsmith.codegen.difference import (
     lock_row,
     operation,
 )
+from heapsmith.codegen.disassembly import why_unread
 from heapsmith.codegen.driver import Driver, DriverFailed, Host
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.target import Toolchain, pages_vary, toolchain
 from heapsmith.model.design.design import Design, ask_sites
-from heapsmith.model.design.fitted import PAGE_NAMES, plan_for
+from heapsmith.model.design.fitted import PAGE_NAMES, fitted, plan_for
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
@@ -138,7 +139,7 @@ def verify(
     """Audit the emitted C of a design, and compare both builds with the model on each trace.
 
     `release` is the release build if it exists. nodes: the processors of each node of memory, in
-    place of the system's; none: one node. elsewhere: without an audit. Checked build: compares
+    place of the system's; none: one node. Checked build: compares
     every address and counter, runs its own assertions, and checks its heap every CHECK_EVERY events. Release
     build: compares every address and the counters outside the hit path. Both: compare the contents of blocks and
     check the facts of runtime/verify/facts.c. The report holds the differences. Raises BadInput for
@@ -155,6 +156,7 @@ def verify(
             notes += (f"{trace.name}: {note}" for note in site_notes(reader, [design]))
     with scratch() as folder:
         emitted = folder / "emitted"
+        design = fitted(design) if elsewhere and elsewhere.page_bytes else design
         generate(design, emitted)
         checked = elsewhere.library(design, folder, checked=True) if elsewhere else library_of(design, checked=True)
         release = elsewhere.library(design, folder) if elsewhere else release or library_of(design)
@@ -165,7 +167,9 @@ def verify(
         host = elsewhere.host if elsewhere else None
         # Claims count instructions under the usual flags: a library with flags of its own is not audited.
         claimed = None if design.compile_flags else release
-        audited = audit_emitted(design, emitted, library=claimed) if audit and not elsewhere else None
+        tools = elsewhere.tools if elsewhere else None
+        audited = audit_emitted(design, emitted, library=claimed, tools=tools) if audit else None
+        notes += [f"audit: {unread}"] if audited and (unread := why_unread(release)) else []
         runs = [run for trace in traces for run in replay(plan, libraries, trace, tell, nodes, host)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)
     return VerifyReport(design.name, plan.hash, ok, audited, runs, notes)

@@ -25,25 +25,6 @@ SWAPS, CLAIMS = "5_slab_policies/pool/swaps.h", "5_slab_policies/pool/claims.h"
 LOST = "a slab is lost, or two have it"
 MUTANTS = [
     Mutant(
-        "lock", "lock_2x1", "2_system/lock.h", "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE
-    ),
-    Mutant(
-        "lock",
-        "lock_2x1",
-        "2_system/lock.h",
-        "exchange_n(&lock->word, 0, __ATOMIC_RELEASE",
-        "exchange_n(&lock->word, 0, 0",
-        RACE,
-    ),
-    Mutant(
-        "lock",
-        "lock_2x1",
-        "2_system/lock.c",
-        "| LOCK_WAITERS, false, __ATOMIC_ACQUIRE",
-        "| LOCK_WAITERS, false, 0",
-        RACE,
-    ),
-    Mutant(
         "lock",
         "lock_2x1",
         "2_system/lock.h",
@@ -73,9 +54,7 @@ MUTANTS = [
     ),
     Mutant("lock", "lock_2x1", "2_system/lock.h", "& ~LOCK_WAITERS) ==", ") ==", "lock_mine is false for the holder"),
     Mutant("lock", "lock_2x1", "2_system/lock.c", "    errno = saved;", "    (void)saved;", "errno is not as it was"),
-    Mutant("list", "list_1x1", LIST, "true, __ATOMIC_RELEASE", "true, 0", RACE),
     Mutant("list", "recycle", LIST, "true, __ATOMIC_RELEASE", "true, 0", "data race"),
-    Mutant("list", "list_1x1", LIST, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE),
     Mutant(
         "list",
         "list_2x1",
@@ -112,8 +91,6 @@ MUTANTS = [
     Mutant("mutex_fork", "mutex_fork", "2_system/locks.c", "    take_numbered(holds_none);\n", "", "data race"),
     Mutant("mutex_fork", "mutex_fork", "2_system/locks.c", "    release_numbered();\n", "", "deadlock"),
     Mutant("mutex", "list_1x2", MUTEX, "    __atomic_store_n(&heap->remote, NULL, __ATOMIC_RELAXED);\n", "", "a block"),
-    Mutant("queue", "list_1x1", QUEUE, "newest, __ATOMIC_ACQ_REL", "newest, __ATOMIC_ACQUIRE", RACE),
-    Mutant("queue", "list_1x1", QUEUE, "NULL, __ATOMIC_ACQ_REL", "NULL, __ATOMIC_RELEASE", RACE),
     Mutant(
         "queue",
         "list_1x2",
@@ -135,8 +112,6 @@ MUTANTS = [
     Mutant("queue", "list_1x1", QUEUE, "    link_store(newest, NULL);\n", "", "a link leads nowhere"),
     Mutant("queue", "list_2x1", QUEUE, "if (left == 0 || (more && next == NULL)) {", "if (false) {", "memory that"),
     Mutant("queue", "list_twice", QUEUE, "oldest = queue->taken;", "oldest = NULL;", "blocks come out of order"),
-    Mutant("batch", "batch_2", BATCH, "true, __ATOMIC_RELEASE", "true, 0", RACE),
-    Mutant("batch", "batch_2", BATCH, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE),
     Mutant(
         "batch",
         "batch_3",
@@ -156,14 +131,7 @@ MUTANTS = [
     ),
     Mutant("pool", "swap_2", SWAPS, "(word >> TAG_SHIFT) + 1, below", "word >> TAG_SHIFT, below", LOST),
     Mutant("pool", "swap_2", SWAPS, "with = pool_word(word >> TAG_SHIFT, first);", "with = pool_word(0, first);", LOST),
-    Mutant("pool", "swap_push", SWAPS, "with, false, __ATOMIC_RELEASE", "with, false, 0", RACE),
-    Mutant("pool", "swap_push", SWAPS, "? __atomic_load_n(pool, __ATOMIC_ACQUIRE)", "? __atomic_load_n(pool, 0)", LOST),
-    Mutant("pool", "swap_push", SWAPS, "__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))", "__ATOMIC_ACQUIRE, 0))", LOST),
-    Mutant("pool", "swap_all", SWAPS, "NULL), false, __ATOMIC_ACQUIRE", "NULL), false, 0", RACE),
     Mutant("pool", "swap_all", SWAPS, "        pool_push_chain(pool, first, last);", "        return bytes;", LOST),
-    Mutant("pool", "claim_3", CLAIMS, "1 + next, __ATOMIC_RELEASE", "1 + next, 0", RACE),
-    Mutant("pool", "claim_3", CLAIMS, "after, true, __ATOMIC_ACQUIRE", "after, true, 0", RACE),
-    Mutant("pool", "claim_walk", CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
     Mutant("pool", "claim_close", CLAIMS, "exchange_n(&superslab->next, 0, ", "load_n(&superslab->next, ", RACE),
     Mutant("pool", "claim_3", SWAPS, "    hs_lock_pool();", "    ;", RACE),
     Mutant(
@@ -203,10 +171,6 @@ MUTANTS = [
         "        hs_lock_pool();\n        count_locks(LOCKS_HEAP_START);\n",
         "",
         RACE,
-    ),
-    Mutant(
-        *("life", "start_2", "8_threads/life.c"),
-        *("__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)", RACE),
     ),
     Mutant("life", "handlers_exchanged", "2_system/locks.c", "holds_none || tries < PATIENCE", "true", "livelock"),
     Mutant(

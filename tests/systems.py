@@ -5,6 +5,7 @@ import subprocess
 from pathlib import Path
 from typing import NamedTuple
 
+import msgspec
 import numpy as np
 import pytest
 from traces import random_chunk
@@ -15,7 +16,7 @@ from heapsmith.codegen.driver import Driver
 from heapsmith.codegen.target import Toolchain, pages_vary, toolchain
 from heapsmith.codegen.verify import Library
 from heapsmith.model.constants import PAGE
-from heapsmith.model.design.design import load
+from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.fitted import fitted
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
@@ -53,14 +54,29 @@ ARM, RISC = emulated("aarch64"), emulated("riscv64")
 MUSL = System("x86_64-linux-musl", ())
 
 
-def plan_of(system: System, name: str, page_bytes: int = PAGE) -> Plan:
+def small(design: Design) -> Design:
+    """The design with short spans: the emulator marks each page of a reservation, seconds for those of `default`.
+
+    Regions of a class stay: they take what is their part of a span.
+    """
+    if make_plan(design).regions > 1:
+        return design
+    return msgspec.structs.replace(design, slab_span_bytes=1 << 28, run_span_bytes=1 << 28)
+
+
+def design_of(name: str | Design) -> Design:
+    return load(name) if isinstance(name, str) else name
+
+
+def plan_of(system: System, name: str | Design, page_bytes: int = PAGE) -> Plan:
     """The plan of the library that `build` makes for the system, whose pages are so long."""
-    varies = pages_vary(system.tools())
-    return make_plan(fitted(load(name)), page_bytes) if varies else make_plan(load(name))
+    varies, design = pages_vary(system.tools()), design_of(name)
+    return make_plan(fitted(design), page_bytes) if varies else make_plan(design)
 
 
-def library_for(system: System, name: str, folder: Path, *, checked: bool) -> Library:
-    path = build(load(name), folder / f"lib{name}.so", checked=checked, tools=system.tools())
+def library_for(system: System, name: str | Design, folder: Path, *, checked: bool) -> Library:
+    design = design_of(name)
+    path = build(design, folder / f"lib{design.name}.so", checked=checked, tools=system.tools())
     compared = counted(plan_of(system, name), checked=checked)
     return Library("checked" if checked else "release", path, 512 if checked else 0, compared)
 

@@ -13,7 +13,6 @@ from heapsmith.codegen import claims
 from heapsmith.codegen.audit import AuditReport, audit_emitted
 from heapsmith.codegen.build import FLAGS, build_emitted
 from heapsmith.codegen.built import library_of
-from heapsmith.codegen.disassembly import Unreadable, effect, parse_listing, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.layers import HEAP
@@ -22,7 +21,6 @@ from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
-from heapsmith.model.policy.emitted import Hit
 from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.front import fifo_ring as front_fifo_ring
 from heapsmith.model.policy.front import hot_over_list as front_hot_over_list
@@ -295,102 +293,3 @@ def test_missing_objdump_is_said(emitted: Path, tmp_path: Path, monkeypatch: pyt
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(Missing, match="install binutils"):
         audit_emitted(TAMPERED, emitted, library=tmp_path / "library.so")
-
-
-LISTING = """
-/lib/x.so:     file format elf64-x86-64
-
-SYMBOL TABLE:
-0000000000000100 l     F .text\t0000000000000020              alloc_16
-0000000000000200 l     F .text\t0000000000000002              alloc_16.cold
-0000000000000300 l     F .text\t0000000000000002              alloc_32
-0000000000000400 g     F .text\t0000000000000002              .hidden refill.isra.0
-0000000000000500 l     F .text\t0000000000000002              spins
-0000000000000600 l     F .text\t0000000000000002              strays
-0000000000000700 g     F .text\t0000000000000002              malloc
-
-Disassembly of section .text:
-
-     100:\tendbr64
-     104:\tmov    0x8349(%rip),%rax        # afd0 <_GLOBAL_OFFSET_TABLE_+0xb0>
-     10b:\tsubl   $0x1,%fs:0x10(%rax)
-     113:\tjb     200 <alloc_16.cold>
-     115:\tmov    %rdi,0x10(%rax,%rdx,8)
-     11a:\trepz ret
-     200:\txor    %esi,%esi
-     202:\tjmp    400 <refill.isra.0>
-     300:\tjmp    100 <alloc_16>
-     400:\tret
-     500:\tdec    %eax
-     502:\tjne    500 <spins>
-     504:\tret
-     600:\tcall   7000 <memset@plt>
-     605:\tret
-     700:\tcmp    $0x40,%rdi
-     704:\tja     400 <refill.isra.0>
-     706:\tnotrack jmp *(%rax,%rdx,8)
-"""
-
-
-def test_paths_through_split_shared_and_dispatching_functions() -> None:
-    listing = parse_listing(LISTING)
-    refill, own = frozenset({"refill"}), frozenset({"alloc_16"})
-    slow, hit = sorted(paths(listing, "alloc_16", refill, frozenset()), key=lambda path: path.end == "ret")
-    assert (slow.end, hit.end, hit.hit(), len(hit.instructions)) == ("refill", "ret", Hit(2, 2, 1), 6)
-    assert [path.hit() for path in paths(listing, "alloc_32", refill, own) if path.end == "ret"] == [Hit(2, 2, 1)]
-    ends = {path.end: path.hit() for path in paths(listing, "malloc", refill, frozenset())}
-    assert ends == {"refill": Hit(0, 0, 1), "dispatch": Hit(1, 0, 1)}
-
-
-@pytest.mark.parametrize(
-    ("function", "words"),
-    [
-        ("spins", "loops back"),
-        ("strays", "leaves for memset"),
-        ("alloc_32", "leaves for alloc_16"),
-        ("none", "no function"),
-    ],
-)
-def test_code_that_cannot_be_followed_is_refused(function: str, words: str) -> None:
-    with pytest.raises(Unreadable, match=words):
-        paths(parse_listing(LISTING), function, frozenset({"refill"}), frozenset())
-
-
-@pytest.mark.parametrize(
-    ("instruction", "loads", "stores"),
-    [
-        ("lea 0x8(%rax),%rdx", 0, 0),
-        ("mov %eax,%edx", 0, 0),
-        ("mov %fs:(%rax),%rdi", 1, 0),
-        ("mov %fs:0x28,%rdi", 1, 0),
-        ("movq $0x0,-0x8(%rax)", 0, 1),
-        ("movzbl (%rax,%rdi,1),%edx", 1, 0),
-        ("addl $0x1,(%rdi)", 1, 1),
-        ("sub 0x923e(%rip),%rax", 1, 0),
-        ("cmp %rax,%fs:(%rdx)", 1, 0),
-        ("shrq 0x10(%rdi)", 1, 1),
-        ("cmovne (%rax),%rdx", 1, 0),
-        ("sete (%rax)", 0, 1),
-        ("push %rbx", 0, 1),
-        ("pop %rbx", 1, 0),
-        ("push (%rbx)", 1, 1),
-        ("jmp *(%rax,%rdx,8)", 1, 0),
-        ("jmp *%rax", 0, 0),
-        ("nopw 0x0(%rax,%rax,1)", 0, 0),
-        ("data16 cs nopw 0x0(%rax,%rax,1)", 0, 0),
-        ("movups %xmm0,0x10(%rdi)", 0, 1),
-        ("ret", 0, 0),
-    ],
-)
-def test_loads_and_stores_of_an_instruction(instruction: str, loads: int, stores: int) -> None:
-    (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
-    assert effect(parsed)[:2] == (loads, stores)
-
-
-@pytest.mark.parametrize(
-    "instruction", ["lock xadd %eax,(%rdi)", "rep stos %al,%es:(%rdi)", "vmovdqu (%rax),%ymm0", "leave"]
-)
-def test_unknown_instructions_are_refused(instruction: str) -> None:
-    (parsed,) = parse_listing(f"  10:\t{instruction}").code.values()
-    with pytest.raises(Unreadable, match="unknown instruction form"):
-        effect(parsed)

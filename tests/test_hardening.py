@@ -200,8 +200,12 @@ def test_a_fresh_page_costs_one_fault() -> None:
 
 
 def holds(name: str, level: str, design: Design) -> None:
-    """The program ends as the page says: with the last words and the address that it named, or without a word."""
-    done = run(name, design)
+    """The program ends as the page says."""
+    judge(run(name, design), name, level)
+
+
+def judge(done: subprocess.CompletedProcess[str], name: str, level: str) -> None:
+    """With the last words and the address that it named, or without a word."""
     match table()[name][level]:
         case "":
             assert "heapsmith" not in done.stderr

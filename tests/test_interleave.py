@@ -21,7 +21,7 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.shards import striped
 
 HERE = Path(__file__).resolve().parent / "interleave"
-EXPLORER = ("explore.c", "threads.c", "memory.c", "shared.c", "hooks.c")
+EXPLORER = ("explore.c", "early.c", "threads.c", "memory.c", "shared.c", "hooks.c")
 PROGRAMS = {
     "litmus": ("litmus.c",),
     "lock": ("lock_cases.c", "2_system/lock.c"),
@@ -156,8 +156,8 @@ class Found(NamedTuple):
     outcomes: list[int]
 
 
-def explore(program: Path, case: str) -> Found:
-    done = subprocess.run([program, case], check=False, capture_output=True, text=True)
+def explore(program: Path, case: str, *model: str) -> Found:
+    done = subprocess.run([program, case, *model], check=False, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     return Found(**json.loads(done.stdout))
 
@@ -172,6 +172,8 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     [
         ("store_buffering", [0, 1, 4, 5]),
         ("load_buffering", [0, 1, 4]),  # C11 has 5 too: both read the other's later store
+        ("load_buffering_release", [0, 1, 4]),
+        ("thin_air", [0]),
         ("two_plus_two", [6, 9, 10]),  # C11 has 5 too: both words end with the first store
         ("pass_relaxed", [0, 4, 8, 12]),
         ("pass_release_only", [0, 4, 8, 12]),
@@ -210,8 +212,8 @@ def test_the_explorer_reports_a_mistake(workshop: Workshop, case: str, words: st
     fails(workshop.program("litmus"), case, words)
 
 
-def fails(program: Path, case: str, words: str) -> None:
-    done = subprocess.run([program, case], check=False, capture_output=True, text=True)
+def fails(program: Path, case: str, words: str, *model: str) -> None:
+    done = subprocess.run([program, case, *model], check=False, capture_output=True, text=True)
     assert f"{case}: FAILED: {words}" in done.stdout, done.stdout + done.stderr
     assert done.returncode == 1
 
@@ -264,6 +266,7 @@ CASES = [
     ("life", "start_3", [1], 29_000),
     ("life", "start_failing", [2], 40_000),
     ("life", "live_2", [1, 2], 1_900),
+    ("life", "live_seen", [0x10, 0x11, 0x20, 0x21, 0x22], 48_000),
     ("life", "fork_both", [0x22], 3_200),
     ("life", "fork_one", [0x22], 24_000),
     ("life", "fork_twice", [0x33], 1),

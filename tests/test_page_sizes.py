@@ -165,9 +165,10 @@ def test_verify_holds_a_library_of_long_pages_to_the_model(tmp_path: Path) -> No
     trace = random_trace(tmp_path / "t.hst", 1000, 4, threads=2)
     under = " ".join([*ARM.under, "-p", str(LONGEST)])
     words = ("verify", "lean", trace, "--target", ARM.target, "--under", under, "--json")
-    status, said, complaint = heapsmith(*words, "--page-size", "64K")
-    assert (status, complaint) == (0, "")
+    status, said, _ = heapsmith(*words, "--page-size", "64K")
+    assert status == 0
     assert [run["difference"] for run in json.loads(said)["runs"]] == [None, None]
+    assert {row["check"] for row in json.loads(said)["audit"]["rows"]} >= {"shape", "numbers", "machine code"}
     status, said, _ = heapsmith(*words, "--page-size", "4K")
     assert status == 1
     assert all(run["difference"] for run in json.loads(said)["runs"])

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from conftest import process
 from covering import soon
-from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, trace
+from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, small, trace
 from traces import random_trace
 
 from heapsmith.codegen.build import COMPILE, build
@@ -22,7 +22,7 @@ from heapsmith.codegen.generate import UNIT, generate
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.target import native, toolchain
 from heapsmith.codegen.verify import side_by_side
-from heapsmith.model.design.design import builtin_names, load
+from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.elf import image_of
@@ -85,7 +85,7 @@ def test_verify_takes_a_target_of_musl(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize(("system", "name"), [(ARM, "default"), (MUSL, "default"), *LATER])
-def test_threads_at_once(system: System, name: str, tmp_path: Path) -> None:
+def test_threads_at_once(system: System, name: str | Design, tmp_path: Path) -> None:
     """The release build agrees with the model, and then serves many threads that fork (runtime/verify/storm.c)."""
     plan, library = plan_of(system, name), library_for(system, name, tmp_path, checked=False)
     (side,) = side_by_side(
@@ -96,10 +96,28 @@ def test_threads_at_once(system: System, name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.big
-@pytest.mark.parametrize("system", [ARM, MUSL], ids=["arm", "musl"])
 @pytest.mark.parametrize("name", builtin_names())
-def test_all_designs(name: str, system: System, tmp_path: Path) -> None:
-    test_threads_at_once(system, name, tmp_path)
+def test_all_designs_on_musl(name: str, tmp_path: Path) -> None:
+    test_threads_at_once(MUSL, name, tmp_path)
+
+
+MORE = [
+    "owner-queue",
+    "owner-mutex",
+    "sharded",
+    "page-map",
+    "header",
+    "levels",
+    "by-class",
+    "lock-free-lists",
+    "steady",
+]
+
+
+@pytest.mark.parametrize("name", soon(builtin_names(), [], MORE))
+def test_all_designs_on_arm(name: str, tmp_path: Path) -> None:
+    """With short spans."""
+    test_threads_at_once(ARM, small(load(name)), tmp_path)
 
 
 SERVED = ["default", "hardened", "background", "lean", "processor"]
@@ -131,6 +149,21 @@ def test_a_library_serves_a_threaded_program_under_an_emulator(system: System, n
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
     assert json.loads((tmp_path / "stats.json").read_text())["design"].split()[0] == name
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["default", "hardened"])
+def test_an_archive_serves_a_threaded_program_under_an_emulator(name: str, tmp_path: Path) -> None:
+    out = build(small(load(name)), tmp_path / f"lib{name}.a", static=True, tools=ARM.tools())
+    words = [
+        *ARM.under,
+        "-E",
+        f"HEAPSMITH=stats={tmp_path / 'stats.json'}",
+        run_anywhere(ARM, tmp_path, "-static", out),
+    ]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
+    assert json.loads((tmp_path / "stats.json").read_text())["counters"]["heaps"] > 0
 
 
 @pytest.mark.parametrize(

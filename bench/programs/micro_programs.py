@@ -43,16 +43,18 @@ class Took(msgspec.Struct, frozen=True):
     free_ns: Stamped | None = None
 
 
-def program(name: str, *, dry: bool = False, stamped: bool = False, seed: int = SEED) -> Path:
+def program(
+    name: str, *, dry: bool = False, stamped: bool = False, seed: int = SEED, compiler: str | None = None
+) -> Path:
     """`micro/<name>.c`, built; `dry`: the loop without malloc and free; `seed`: any 32 bits but 0.
 
-    `stamped`: with the time of single calls (`micro/stamps.h`). Raises what build_tool raises.
+    `stamped`: with the time of single calls (`micro/stamps.h`). compiler: in place of gcc. Raises what build_tool
+    raises.
     """
     form = "-dry" if dry else "-stamped" if stamped else ""
     flags = [*PROGRAM_FLAGS, f"-DDRY={int(dry)}", f"-DSTAMP={int(stamped)}", f"-DSEED={seed}"]
-    return build_tool(
-        f"{name}{form}", [MICRO_FOLDER / f"{name}.c", *SHARED], flags, include=[STAMPS, *ABOUT_PROCESSORS]
-    )
+    sources, include = [MICRO_FOLDER / f"{name}.c", *SHARED], [STAMPS, *ABOUT_PROCESSORS]
+    return build_tool(f"{name}{form}", sources, flags, include=include, compiler=compiler)
 
 
 def ceiling(name: str) -> Library:

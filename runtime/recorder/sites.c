@@ -33,8 +33,10 @@ struct sites *sites_of_stream(uint32_t stream)
     static struct sites none; /* its pairs stay NULL */
     if (stream >= MAX_STREAMS)
         return &none;
-    if (stream >= __atomic_load_n(&tables_used, __ATOMIC_RELAXED))
-        __atomic_store_n(&tables_used, stream + 1, __ATOMIC_RELAXED);
+    uint32_t used = __atomic_load_n(&tables_used, __ATOMIC_RELAXED);
+    while (stream >= used &&
+           !__atomic_compare_exchange_n(&tables_used, &used, stream + 1, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
     return &tables[stream];
 }
 

@@ -1,6 +1,7 @@
 /* The search: states met, deadlock, states that cannot end any more, and the way to a failure. */
 #include "world.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +10,10 @@ enum { DEPTH = 4000 };
 
 const struct explored *explored;
 
+bool is_early;
+
 static int looking_thread = -1, looking_view;
+static jmp_buf *unreported; /* where a mistake goes that is not reported */
 
 /* The way to the present state. */
 static struct step {
@@ -37,7 +41,7 @@ static void print_step(int number, const struct step *step)
 {
     static const char *const kinds[] = { "load", "store", "exchange", "add", "compare-and-swap", "weak compare-and-swap",
                                          "futex wait", "wakes up by itself", "wakes up", "futex wake",
-                                         "goes on alone", "yields" };
+                                         "goes on alone", "yields", "stores early" };
     const struct request *request = &step->request;
     size_t offset;
     const char *name = name_of(request->address, &offset);
@@ -48,10 +52,20 @@ static void print_step(int number, const struct step *step)
     putchar('\n');
 }
 
+void suffice(bool holds, const char *words)
+{
+    if (holds)
+        return;
+    unreported = NULL;
+    fail(words);
+}
+
 void fail(const char *words)
 {
     if (running >= 0) /* a thread's stack is too small to print from */
         ask((struct request){ .kind = FAILED, .address = words });
+    if (unreported != NULL)
+        longjmp(*unreported, 1);
     printf("%s: FAILED: %s\n", explored ? explored->name : "?", words);
     for (int index = depth > 100 ? depth - 100 : 0; index < depth; index++)
         print_step(index, &way[index]);
@@ -156,17 +170,82 @@ static void note_end(void)
     outcomes[outcome_count++] = outcome;
 }
 
+/* What the thread does by `does`; false where that is a mistake, or gives false. */
+static bool attempt(bool (*does)(int thread, const void *with), int thread, const void *with)
+{
+    jmp_buf here, *before = unreported;
+    volatile bool done = false;
+    unreported = &here;
+    if (setjmp(here) == 0)
+        done = does(thread, with);
+    unreported = before;
+    return done;
+}
+
+static bool does_step(int thread, const void *choice)
+{
+    if (perform(thread, *(const int *)choice))
+        go_on(thread);
+    return true;
+}
+
+/* What seems a mistake while a store is early need not be one. */
+static bool does_look(int thread, const void *unused)
+{
+    (void)thread, (void)unused;
+    explored->always();
+    return true;
+}
+
+bool try_step(int thread, int choice)
+{
+    return attempt(does_step, thread, &choice);
+}
+
+struct at {
+    const struct store_ahead *store;
+    uint64_t place;
+};
+
+static bool does_store(int thread, const void *at)
+{
+    return memory_store_early(thread, ((const struct at *)at)->store, ((const struct at *)at)->place);
+}
+
+static bool all_come(void)
+{
+    for (int thread = 0; thread < explored->threads; thread++)
+        if (!comes(thread))
+            return false;
+    return true;
+}
+
+/* A thread whose store was seen early must still be able to come to it. A mistake counts if all such threads could before it:
+ * else there is no such execution. */
+static bool take_step(int thread, int choice, const struct world *before, const uint64_t *shared)
+{
+    if (!any_early())
+        return does_step(thread, &choice);
+    bool owes = world.thread[thread].early.made;
+    if (try_step(thread, choice))
+        return !owes || comes(thread);
+    world = *before;
+    restore_shared(shared);
+    return !owes && all_come() && does_step(thread, &choice);
+}
+
 static uint32_t explore(void);
 
-/* One step, and all that can follow it. */
-static void follow_step(uint32_t number, int thread, int choice, int choices)
+static void begin_step(struct step step)
 {
-    expect(depth < DEPTH, "a way longer than DEPTH");
-    way[depth++] = (struct step){ thread, choice, choices, world.thread[thread].request };
-    if (perform(thread, choice))
-        go_on(thread);
+    suffice(depth < DEPTH, "a way longer than DEPTH");
+    way[depth++] = step;
+}
+
+/* All that can follow a step that was taken from a state. */
+static void follow_step(uint32_t number)
+{
     uint32_t next = explore();
-    depth--;
     transitions++;
     struct state *state = &states[number];
     loops += states[next].open && states[next].index <= state->index;
@@ -174,6 +253,30 @@ static void follow_step(uint32_t number, int thread, int choice, int choices)
         state->low = states[next].low;
     state->ends |= states[next].ends;
     state->ways += states[next].ways;
+}
+
+/* The thread's next stores that others may see already, each at each of its places. */
+static bool follow_early(uint32_t number, int thread, const struct world *before)
+{
+    struct store_ahead list[AHEAD_STORES];
+    uint64_t places[STORES], shared[WORDS];
+    bool any = false;
+    save_shared(shared);
+    for (int left = stores_ahead(thread, list); left-- > 0;) {
+        int count = memory_places(thread, memory_history(list[left].address, list[left].bytes), places);
+        for (int at = 0; at < (list[left].modifies ? 1 : count); at++) {
+            struct request request = { .kind = EARLY, .address = list[left].address, .value = list[left].value };
+            begin_step((struct step){ thread, at, count, request });
+            if (attempt(does_store, thread, &(struct at){ &list[left], places[at] })) {
+                follow_step(number);
+                any = true;
+            }
+            depth--;
+            world = *before;
+            restore_shared(shared);
+        }
+    }
+    return any;
 }
 
 /* All steps that the present state allows; false if there are none. */
@@ -185,12 +288,18 @@ static bool follow(uint32_t number)
     save_shared(shared);
     bool any = false;
     for (int thread = 0; thread < explored->threads; thread++) {
-        for (int choice = 0, choices = choices_of(thread); choice < choices; choice++) {
-            follow_step(number, thread, choice, choices);
+        struct step step = { thread, 0, choices_of(thread), before->thread[thread].request };
+        for (; step.choice < step.choices; step.choice++) {
+            begin_step(step);
+            if (take_step(thread, step.choice, before, shared)) {
+                follow_step(number);
+                any = true;
+            }
+            depth--;
             world = *before;
             restore_shared(shared);
-            any = true;
         }
+        any |= follow_early(number, thread, before);
     }
     free(before);
     return any;
@@ -211,11 +320,21 @@ static void close_component(uint32_t number)
     }
 }
 
+static void end_here(uint32_t number)
+{
+    for (int thread = 0; thread < explored->threads; thread++)
+        expect(world.thread[thread].request.kind == DONE, "deadlock: no thread can take a step");
+    note_end();
+    states[number].ways = 1;
+}
+
 static uint32_t explore(void)
 {
     uint64_t hash[2];
-    if (explored->always)
+    if (explored->always && !any_early())
         explored->always();
+    else if (explored->always)
+        attempt(does_look, 0, NULL);
     look_as(-1, 0);
     hash_world(hash);
     if (2 * state_count >= state_room)
@@ -227,12 +346,11 @@ static uint32_t explore(void)
     *slot = number + 1;
     states[number] = (struct state){ { hash[0], hash[1] }, number, number, true, false, 0 };
     open_states[open_count++] = number;
+    bool owed = any_early();
     if (!follow(number)) {
-        for (int thread = 0; thread < explored->threads; thread++)
-            expect(world.thread[thread].request.kind == DONE, "deadlock: no thread can take a step");
-        note_end();
         states[number].ends = true;
-        states[number].ways = 1;
+        if (!owed) /* else its thread cannot come to the store any more: no execution */
+            end_here(number);
     }
     if (states[number].low == number)
         close_component(number);
@@ -247,7 +365,8 @@ static int by_value(const void *one, const void *other)
 
 int main(int count, char **words)
 {
-    for (int index = 0; count == 2 && cases[index].name != NULL; index++)
+    is_early = count == 3 && strcmp(words[2], "early") == 0;
+    for (int index = 0; count == 2 + is_early && cases[index].name != NULL; index++)
         if (strcmp(cases[index].name, words[1]) == 0)
             explored = &cases[index];
     if (explored == NULL)

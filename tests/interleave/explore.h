@@ -3,7 +3,9 @@
  * The sources and the cases are compiled with -fsanitize=thread, so that the compiler turns each atomic operation and each
  * plain access into a call; hooks.c answers those calls instead of the sanitizer's library. A case's threads are coroutines
  * that stop before each atomic operation and futex call. explore.c searches all that can follow, depth first; a state met
- * before is not searched again. memory.c says what an operation may read and which plain accesses race. */
+ * before is not searched again. memory.c says what an operation may read and which plain accesses race.
+ *
+ * PROGRAM CASE explores what C11 allows without load buffering, PROGRAM CASE early what C11 and 64-bit Arm allow with it. */
 #ifndef EXPLORE_H
 #define EXPLORE_H
 
@@ -20,9 +22,12 @@ enum {
     STACK_BYTES = 1536,
     TLS_BYTES = 64,
     OUTCOMES = 64,
+    AHEAD = 6,         /* atomic operations that an early store may overtake, and one more */
+    AHEAD_STORES = 16, /* that one thread may store early, as the next of its stores that do so */
 };
 
-/* One case. `setup` shares memory and gives it its first values; `always` looks at every state, `finished` at every end. */
+/* One case. `setup` shares memory and gives it its first values; `always` looks at every state (in which no
+ * store is early), `finished` at every end. */
 struct explored {
     const char *name;
     int threads;
@@ -44,6 +49,8 @@ static inline void expect(bool holds, const char *words)
     if (!holds)
         fail(words);
 }
+/* A limit of the explorer: never passed over. */
+void suffice(bool holds, const char *words);
 /* For a case's thread: what its last atomic write to this word left there. */
 uint64_t last_written(const uint64_t *word);
 /* For a case's thread: the others are no more, as in the child of fork. */

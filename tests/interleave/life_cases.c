@@ -169,6 +169,24 @@ static uint64_t heaps_in_peace(void)
     return made;
 }
 
+/* Threads live while another walks all heaps, as a report does. */
+static void live_seen(int thread)
+{
+    if (thread < 2) {
+        live(thread);
+        return;
+    }
+    uint64_t seen = 0;
+    for (const struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
+        seen++;
+    large_data = seen;
+}
+
+static uint64_t heaps_seen(void)
+{
+    return heaps_in_peace() << 4 | large_data;
+}
+
 static void use_pool(void)
 {
     hs_lock_pool();
@@ -298,6 +316,7 @@ static const struct explored all[] = {
     { "start_3", 3, 0, setup_unstarted, start_all, 0, started_once },
     { "start_failing", 3, 0, setup_failing, start_all, 0, started_once },
     { "live_2", 2, 0, setup, live, 0, heaps_in_peace },
+    { "live_seen", 3, 0, setup, live_seen, 0, heaps_seen },
     { "live_3", 3, 0, setup, live, 0, heaps_in_peace },
     { "fork_both", 2, 0, setup, fork_both, 0, all_free },
     { "fork_one", 3, 0, setup, fork_one, 0, all_free },

@@ -1,4 +1,4 @@
-/* Known answers: what C11 (RC11, without load buffering) allows small programs, and mistakes that must be reported. */
+/* Known answers: what C11 (RC11; with `early` load buffering too) allows small programs, and mistakes that must be reported. */
 #include "explore.h"
 
 #include <linux/futex.h>
@@ -44,14 +44,38 @@ static void store_buffering(int thread)
     result[thread] = get(thread ? &x : &y, RELAXED);
 }
 
-/* Load buffering: one of them reads 0 in this model (C11 allows both 1). */
+/* Load buffering: one of them reads 0, and with `early` both may read 1. */
 static void load_buffering(int thread)
 {
     result[thread] = get(thread ? &x : &y, RELAXED);
     set(thread ? &y : &x, 1, RELAXED);
 }
 
-/* Two stores to each of two words: one of the orders that C11 allows is not in this model (x == y == 1). */
+/* No store with release comes before the load. */
+static void load_buffering_release(int thread)
+{
+    result[thread] = get(thread ? &x : &y, RELAXED);
+    set(thread ? &y : &x, 1, RELEASE);
+}
+
+/* Each hands on what it read: only 0 was ever there. */
+static void thin_air(int thread)
+{
+    result[thread] = get(thread ? &x : &y, RELAXED);
+    set(thread ? &y : &x, result[thread], RELAXED);
+}
+
+/* The other's store says 1 whatever was read: both may read 1. */
+static void load_buffering_branch(int thread)
+{
+    result[thread] = get(thread ? &x : &y, RELAXED);
+    if (thread == 0 && result[0] == 1)
+        set(&x, 1, RELAXED);
+    else
+        set(thread ? &y : &x, 1, RELAXED);
+}
+
+/* Two stores to each of two words: one of the orders that C11 allows is not in RC11's model without `early` (x == y == 1). */
 static void two_plus_two(int thread)
 {
     set(thread ? &y : &x, 1, RELAXED);
@@ -196,6 +220,9 @@ static void strays(int thread)
 static const struct explored all[] = {
     { "store_buffering", 2, 0, share_all, store_buffering, 0, results },
     { "load_buffering", 2, 0, share_all, load_buffering, 0, results },
+    { "load_buffering_release", 2, 0, share_all, load_buffering_release, 0, results },
+    { "load_buffering_branch", 2, 0, share_all, load_buffering_branch, 0, results },
+    { "thin_air", 2, 0, share_all, thin_air, 0, results },
     { "two_plus_two", 2, 0, share_all, two_plus_two, 0, final_words },
     { "pass_relaxed", 2, 0, share_all, pass_relaxed, 0, results },
     { "pass_release_only", 2, 0, share_all, pass_release_only, 0, results },

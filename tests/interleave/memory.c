@@ -1,10 +1,15 @@
-/* The memory model: C11 atomics without load buffering (as RC11 [Lahav et al., PLDI 2017], no seq_cst), plain accesses
- * checked for races.
+/* The memory model: C11 atomics, plain accesses checked for races. Without `early` it is RC11's (Lahav et al., PLDI 2017):
+ * no load buffering. There is no seq_cst.
  *
  * Each atomic word has a history of stores. A thread may read any store not older than what it has seen: itself, or through
- * what it acquired (views, as in Kang et al., POPL 2017, without promises). A read-modify-write reads the newest. Stores
- * join at the history's end: for a word changed by read-modify-writes alone that is every modification order there is. A
- * release store carries the writer's knowledge, a read-modify-write also passes on what it read (release sequences). */
+ * what it acquired (views, as in Kang et al., POPL 2017). A read-modify-write reads the newest. Stores join at the history's
+ * end: for a word changed by read-modify-writes alone that is every modification order there is. A release store carries the
+ * writer's knowledge, a read-modify-write also passes on what it read (release sequences).
+ *
+ * With `early` the model is that of Kang et al. with promises, which allows all that 64-bit Arm does with the instructions
+ * of these orders (Podkopaev et al., POPL 2019). A store may join behind any store that its thread has not seen, if the next
+ * one is no read-modify-write of that. And it may be read before its thread comes to it, past loads and read-modify-writes, if
+ * the thread can come to it whatever the others do: checked after each step of the thread, alone, AHEAD operations far. */
 #include "world.h"
 
 #include <string.h>
@@ -12,7 +17,7 @@
 static int8_t atomic_of[WORDS]; /* the history of a word: 1 + its number; 0: none yet; -1: written plainly. One for all states */
 static int atomics;
 
-static uint64_t newest(const void *address, uint64_t bytes)
+uint64_t newest_of(const void *address, uint64_t bytes)
 {
     uint64_t value = 0;
     memcpy(&value, address, bytes);
@@ -24,13 +29,13 @@ int memory_history(const void *address, uint64_t bytes)
     int word = word_of(address);
     expect(atomic_of[word] >= 0, "data race: a word that is written plainly is used atomically");
     if (atomic_of[word] == 0) {
-        expect(atomics < ATOMICS, "more atomic words than ATOMICS");
+        suffice(atomics < ATOMICS, "more atomic words than ATOMICS");
         atomic_of[word] = (int8_t)++atomics;
     }
     int number = atomic_of[word] - 1;
     struct memory *memory = &world.memory;
     if (memory->stores[number] == 0) {
-        memory->history[number][0] = (struct store){ .value = newest(address, bytes) };
+        memory->history[number][0] = (struct store){ .value = newest_of(address, bytes) };
         memory->stores[number] = 1;
     }
     return number;
@@ -95,23 +100,78 @@ static void check_readers(int thread, int word)
                "data race: another thread's read did not happen before this write");
 }
 
-static void write_store(int thread, int number, const struct request *request, uint64_t value, bool modifies)
+static bool is_read(uint64_t kind)
 {
-    int word = word_of(request->address);
+    return kind != STORE;
+}
+
+/* The stores from `index` on become one newer: those that were seen, and those that were made early. */
+static void make_place(int number, uint64_t index)
+{
+    struct memory *memory = &world.memory;
+    uint64_t count = memory->stores[number]++;
+    suffice(count < STORES, "a history longer than STORES");
+    memmove(&memory->history[number][index + 1], &memory->history[number][index], (count - index) * sizeof(struct store));
+    memory->history[number][index] = (struct store){ 0 };
+    for (int thread = 0; thread < THREADS; thread++) {
+        struct early *early = &world.thread[thread].early;
+        memory->knows[thread].seen[number] += memory->knows[thread].seen[number] >= index;
+        early->index += early->made && early->number == (uint64_t)number && early->index >= index;
+    }
+    for (int other = 0; other < ATOMICS; other++)
+        for (uint64_t store = 0; store < memory->stores[other]; store++)
+            memory->history[other][store].brings.seen[number] += memory->history[other][store].brings.seen[number] >= index;
+}
+
+/* Writes at a place of the history, whose store before that place is read if this is a read-modify-write. */
+static void write_store(int thread, int number, const struct store_ahead *store, uint64_t place, bool releases)
+{
+    int word = word_of(store->address);
     check_readers(thread, word);
     note(thread, word, true);
-    uint64_t index = world.memory.stores[number]++;
-    expect(index < STORES, "a history longer than STORES");
-    struct store *store = &world.memory.history[number][index];
-    struct knowledge *knows = &world.memory.knows[thread];
-    knows->seen[number] = (uint8_t)index;
-    *store = (struct store){ .value = value };
-    if (releases(request->order))
-        store->brings = *knows;
-    if (modifies)
-        join(&store->brings, &store[-1].brings);
-    world.thread[thread].written[number] = value;
-    memcpy((void *)(uintptr_t)request->address, &value, request->bytes);
+    make_place(number, place);
+    struct store *made = &world.memory.history[number][place];
+    made->value = store->value;
+    made->modifies = store->modifies;
+    if (releases) {
+        made->brings = world.memory.knows[thread];
+        made->brings.seen[number] = (uint8_t)place;
+    }
+    if (store->modifies)
+        join(&made->brings, &made[-1].brings);
+    if (place + 1 == world.memory.stores[number])
+        memcpy((void *)(uintptr_t)store->address, &store->value, store->bytes);
+}
+
+/* The newest first. A store comes behind what its thread has seen, and a read-modify-write right behind what it reads. */
+int memory_places(int thread, int number, uint64_t places[STORES])
+{
+    uint64_t place = world.memory.stores[number], last = world.memory.knows[thread].seen[number];
+    int count = 0;
+    places[count++] = place;
+    while (is_early && --place > last)
+        if (!world.memory.history[number][place].modifies)
+            places[count++] = place;
+    return count;
+}
+
+/* The value that the operation stores if it reads `read`; false: it is a compare-and-swap, and fails. */
+static bool stored(const struct request *request, uint64_t read, uint64_t *value)
+{
+    *value = request->kind == ADD ? read + request->value : request->value;
+    return (request->kind != CAS_STRONG && request->kind != CAS_WEAK) || read == request->expected;
+}
+
+/* Is the operation the store that others may have seen already? */
+static bool is_early_store(int thread, int number, const struct request *request)
+{
+    const struct early *early = &world.thread[thread].early;
+    const struct store *store = &world.memory.history[number][early->index];
+    uint64_t value;
+    if (!early->made || early->number != (uint64_t)number || world.memory.knows[thread].seen[number] >= early->index)
+        return false;
+    return !releases(request->order) && request->kind != LOAD && store->modifies == is_read(request->kind) &&
+           stored(request, store[-1].value, &value) && value == store->value;
 }
 
 static void forget_oldest(struct knowledge *knows, int number, uint8_t count)
@@ -131,82 +191,112 @@ static void trim(int number)
         return;
     memory->stores[number] -= least;
     memmove(memory->history[number], memory->history[number] + least, memory->stores[number] * sizeof(struct store));
-    for (int thread = 0; thread < THREADS; thread++)
+    for (int thread = 0; thread < THREADS; thread++) {
         forget_oldest(&memory->knows[thread], number, least);
+        struct early *early = &world.thread[thread].early;
+        if (early->made && early->number == (uint64_t)number)
+            early->index -= early->index < least ? early->index : least;
+    }
     for (int other = 0; other < ATOMICS; other++)
         for (uint64_t index = 0; index < memory->stores[other]; index++)
             forget_oldest(&memory->history[other][index].brings, number, least);
 }
 
-static bool is_cas(uint64_t kind)
+/* The `choice`-th way an operation can go: the store that it reads; where its own stands, 0: nowhere, or it is early. A load
+ * reads any store that is not older than what the thread knows. The first way is the newest one. A weak compare-and-swap may fail
+ * where it could succeed; one that fails reads any store with another value. */
+struct course {
+    uint64_t reads, place;
+    bool is_early;
+};
+
+static bool next_course(struct course *course, int *left, uint64_t reads, uint64_t place, bool early)
 {
-    return kind == CAS_STRONG || kind == CAS_WEAK;
+    *course = (struct course){ reads, place, early };
+    return (*left)-- == 0;
 }
 
-/* The `choice`-th way a compare-and-swap can go: the store it reads; succeeds or not. Choice 0 reads the newest store; a weak
- * one may then fail all the same; older stores that hold another value than the expected one are read by failures. */
-static bool cas_choice(int thread, const struct request *request, int number, int choice, uint64_t *index, bool *succeeds)
+/* A thread that reads its own early store, or a newer one, can never come to it. */
+static uint64_t readable(int thread, int number)
+{
+    const struct early *early = &world.thread[thread].early;
+    return early->made && early->number == (uint64_t)number ? early->index : world.memory.stores[number];
+}
+
+static bool may_read_alone(uint64_t kind)
+{
+    return kind == LOAD || kind == CAS_STRONG || kind == CAS_WEAK;
+}
+
+static bool find_course(int thread, const struct request *request, int number, int choice, struct course *course)
 {
     const struct memory *memory = &world.memory;
-    uint64_t last = memory->stores[number] - 1;
-    bool equal = memory->history[number][last].value == request->expected;
-    *index = last;
-    *succeeds = equal && choice == 0;
-    if (choice == 0 || (choice == 1 && equal && request->kind == CAS_WEAK))
-        return true;
-    int left = choice - (equal && request->kind == CAS_WEAK ? 2 : 1);
-    for (*index = memory->knows[thread].seen[number]; *index < last; ++*index)
-        if (memory->history[number][*index].value != request->expected && left-- == 0)
+    uint64_t places[STORES], value, seen = memory->knows[thread].seen[number];
+    int count = request->kind == LOAD ? 0 : memory_places(thread, number, places);
+    for (int at = 0; at < count; at++)
+        if (stored(request, memory->history[number][places[at] - 1].value, &value) &&
+            next_course(course, &choice, places[at] - 1, places[at], false))
             return true;
+    if (is_early_store(thread, number, request) &&
+        next_course(course, &choice, world.thread[thread].early.index - 1, 0, true))
+        return true;
+    for (uint64_t at = may_read_alone(request->kind) ? readable(thread, number) : 0; at-- > seen;) {
+        bool fails = !stored(request, memory->history[number][at].value, &value);
+        if (request->kind == CAS_WEAK && at + 1 == memory->stores[number])
+            fails = true;
+        if ((fails || request->kind == LOAD) && next_course(course, &choice, at, 0, false))
+            return true;
+    }
     return false;
 }
 
 int memory_choices(int thread, const struct request *request)
 {
-    int number = memory_history(request->address, request->bytes);
-    if (request->kind == LOAD)
-        return (int)world.memory.stores[number] - world.memory.knows[thread].seen[number];
-    int choices = 1;
-    uint64_t index;
-    bool succeeds;
-    while (is_cas(request->kind) && cas_choice(thread, request, number, choices, &index, &succeeds))
+    int number = memory_history(request->address, request->bytes), choices = 0;
+    struct course course;
+    while (find_course(thread, request, number, choices, &course))
         choices++;
     return choices;
 }
 
-static void modify(int thread, struct request *request, int number, uint64_t value)
+static void write_where(int thread, int number, const struct request *request, const struct course *course, uint64_t value)
 {
-    request->result = read_store(thread, number, world.memory.stores[number] - 1, request->order);
-    write_store(thread, number, request, value, true);
-}
-
-static void compare(int thread, struct request *request, int number, int choice)
-{
-    uint64_t index;
-    bool succeeds;
-    cas_choice(thread, request, number, choice, &index, &succeeds);
-    if (succeeds)
-        modify(thread, request, number, request->value);
+    struct early *early = &world.thread[thread].early;
+    struct store_ahead store = { request->address, request->bytes, value, is_read(request->kind) };
+    uint64_t place = course->is_early ? early->index : course->place;
+    if (!course->is_early)
+        write_store(thread, number, &store, place, releases(request->order));
     else
-        request->result = read_store(thread, number, index, request->failure_order);
-    request->value = succeeds;
+        *early = (struct early){ 0 };
+    world.memory.knows[thread].seen[number] = (uint8_t)place;
+    world.thread[thread].written[number] = value;
 }
 
 void memory_perform(int thread, struct request *request, int choice)
 {
     int number = memory_history(request->address, request->bytes);
-    const struct memory *memory = &world.memory;
-    if (request->kind == LOAD)
-        request->result = read_store(thread, number, memory->knows[thread].seen[number] + (uint64_t)choice, request->order);
-    else if (request->kind == STORE)
-        write_store(thread, number, request, request->value, false);
-    else if (request->kind == EXCHANGE)
-        modify(thread, request, number, request->value);
-    else if (request->kind == ADD)
-        modify(thread, request, number, newest(request->address, request->bytes) + request->value);
-    else
-        compare(thread, request, number, choice);
+    struct course course;
+    find_course(thread, request, number, choice, &course);
+    bool writes = course.place > 0 || course.is_early, is_cas = request->kind == CAS_STRONG || request->kind == CAS_WEAK;
+    uint64_t value = 0;
+    if (writes)
+        stored(request, world.memory.history[number][course.reads].value, &value);
+    if (is_read(request->kind))
+        request->result = read_store(thread, number, course.reads, is_cas && !writes ? request->failure_order : request->order);
+    if (writes)
+        write_where(thread, number, request, &course, value);
+    if (is_cas)
+        request->value = writes;
     trim(number);
+}
+
+bool memory_store_early(int thread, const struct store_ahead *store, uint64_t place)
+{
+    int number = memory_history(store->address, store->bytes);
+    write_store(thread, number, store, place, false);
+    world.thread[thread].early = (struct early){ true, (uint64_t)number, place };
+    trim(number);
+    return comes(thread);
 }
 
 void memory_plain(int thread, const struct request *request)

@@ -58,7 +58,7 @@ void go_on(int number)
     } while (thread->request.kind == READ || thread->request.kind == WRITE);
     memcpy(thread->local, local_start, local_bytes);
     uint8_t *stack = world.stack[number];
-    expect(stack[0] == 0 && stack[64] == 0 && (uint8_t *)thread->top > stack + 128, "STACK_BYTES are too few");
+    suffice(stack[0] == 0 && stack[64] == 0 && (uint8_t *)thread->top > stack + 128, "STACK_BYTES are too few");
     memset(stack, 0, (size_t)((uint8_t *)thread->top - stack));
     if (thread->request.kind == DONE)
         memory_leave(number);
@@ -140,8 +140,10 @@ static void yield(int number)
 static void end_others(int number)
 {
     for (int other = 0; other < explored->threads; other++)
-        if (other != number)
+        if (other != number) {
             world.thread[other].request = (struct request){ .kind = DONE };
+            world.thread[other].early = (struct early){ 0 }; /* seen, and will never be made */
+        }
     for (int other = 0; other < explored->threads; other++)
         if (other != number)
             memory_leave(other);

@@ -15,7 +15,15 @@ struct knowledge {
 /* One store to an atomic word, and what an acquire load of it brings. */
 struct store {
     uint64_t value;
+    uint64_t modifies; /* of a read-modify-write: no other store comes between it and the one that it read */
     struct knowledge brings;
+};
+
+/* A store that others may read before its thread has come to it. */
+struct early {
+    uint64_t made; /* 0: there is none */
+    uint64_t number; /* of the history */
+    uint64_t index;
 };
 
 struct memory {
@@ -24,7 +32,7 @@ struct memory {
     struct store history[ATOMICS][STORES]; /* in modification order; those that no thread can read any more are dropped */
 };
 
-enum kind { LOAD, STORE, EXCHANGE, ADD, CAS_STRONG, CAS_WEAK, WAIT, ASLEEP, WOKEN, WAKE, ALONE, YIELD, READ, WRITE, DONE, FAILED };
+enum kind { LOAD, STORE, EXCHANGE, ADD, CAS_STRONG, CAS_WEAK, WAIT, ASLEEP, WOKEN, WAKE, ALONE, YIELD, EARLY, READ, WRITE, DONE, FAILED };
 
 /* What a thread is about to do. */
 struct request {
@@ -43,6 +51,7 @@ struct thread {
     uint64_t surprises;       /* waits that ended without a wake */
     uint64_t yields;          /* up to YIELDS */
     uint64_t written[ATOMICS]; /* last_written */
+    struct early early;
     uint8_t local[TLS_BYTES]; /* its thread-local variables */
 };
 
@@ -55,6 +64,7 @@ struct world {
 extern struct world world;
 extern int running; /* the thread that runs; -1: the explorer */
 extern const struct explored *explored;
+extern bool is_early; /* stores may be seen early, and come between older ones */
 
 /* shared.c */
 int word_of(const void *address); /* fails if it is not shared */
@@ -73,12 +83,25 @@ void go_on(int thread); /* up to its next step */
 
 /* explore.c */
 uint64_t look(const void *address, uint64_t bytes); /* the explorer itself reads: see look_as */
+bool try_step(int thread, int choice); /* perform and go_on; false where that is a mistake, which it does not report */
+
+/* early.c */
+struct store_ahead {
+    const void *address;
+    uint64_t bytes, value, modifies;
+};
+int stores_ahead(int thread, struct store_ahead list[AHEAD_STORES]); /* what it may store early, alone; their number */
+bool any_early(void); /* is there a store to which its thread has yet to come? */
+bool comes(int thread); /* can it, alone, come to the store that others may have seen already? */
 
 /* memory.c */
 void memory_init(void);
 int memory_history(const void *address, uint64_t bytes); /* the number of the word's history */
+uint64_t newest_of(const void *address, uint64_t bytes);
 int memory_choices(int thread, const struct request *request);
 void memory_perform(int thread, struct request *request, int choice);
+int memory_places(int thread, int number, uint64_t places[STORES]); /* where a store of the thread may stand; their number */
+bool memory_store_early(int thread, const struct store_ahead *store, uint64_t place);
 void memory_plain(int thread, const struct request *request);
 void memory_leave(int thread); /* it has ended */
 void memory_catch_up(int thread); /* it sees every newest store */

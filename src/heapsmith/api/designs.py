@@ -311,7 +311,7 @@ def verify(
         ),
     ] = (),
     target: Annotated[
-        str | None, Option("The library of another system, without the audit: aarch64-linux-gnu and others.", "TRIPLE")
+        str | None, Option("The library of another system: aarch64-linux-gnu and others.", "TRIPLE")
     ] = None,
     under: Annotated[str, Option("The command that runs programs of TRIPLE here, with its options.", "CMD")] = "",
     page_size: PageSize = None,

@@ -1,0 +1,92 @@
+"""The gate of the hot paths on another processor: instructions per operation under qemu, and the hit paths' counts.
+
+`python -m heapsmith.bench.gates.hot_paths_elsewhere [TARGET]` writes the file of a target.
+"""
+
+import sys
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import tomlkit
+
+from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.gates.hot_paths import DESIGNS, GATED
+from heapsmith.bench.programs import emulated
+from heapsmith.bench.programs.instructions import FORMS
+from heapsmith.codegen.audit import hit_paths, hot_functions, said
+from heapsmith.codegen.build import build
+from heapsmith.codegen.disassembly import disassemble
+from heapsmith.codegen.target import toolchain
+from heapsmith.codegen.toolchain import find_compiler
+from heapsmith.model.design.design import load
+from heapsmith.model.design.fitted import fitted
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.files import scratch, write_text
+
+TARGET = "aarch64-linux-gnu"
+READ = (*DESIGNS, "header", "byte-header", "bump", "ring", "processor", "region", "page-map", "levels")
+"""Designs whose hit paths are read: those that are counted, and others with every classifier and front."""
+
+OPERATIONS = 1000
+"""Few, since each step is a line of a log; more than twice the live blocks."""
+
+HEAD = """\
+# Hot paths on another processor: instructions per operation, by steps of qemu-user (bench/programs/emulated.py):
+# release build, with call and PLT, without the loop; and what each function's hit path has, of classes each kind once.
+# Exact for one compiler. `python -m heapsmith.bench.gates.hot_paths_elsewhere TARGET` writes the file;
+# tests/test_hot_paths_elsewhere.py fails on other counts. Raise a figure only with a reason in the commit.
+"""
+
+Counts = dict[str, dict[str, Any]]
+"""By design: by form the instructions, and as `hit_paths` by function what the hit path has."""
+
+
+def file_of(target: str) -> Path:
+    """The file with the counts of a target."""
+    return Path(__file__).with_name(f"hot_paths_{target}.toml")
+
+
+def count(names: Sequence[str], target: str, *, run: bool) -> Counts:
+    """The current counts; run: with those that programs must run for. Raises Missing without compiler or qemu."""
+    return {name: _count(name, target, run=run) for name in names}
+
+
+def _count(name: str, target: str, *, run: bool) -> dict[str, Any]:
+    tools = toolchain(target=target)
+    design = fitted(load(name))
+    found: dict[str, Any] = {}
+    with scratch() as folder:
+        library = build(design, folder / f"lib{name}.so", tools=tools)
+        if run and name in DESIGNS:
+            for form in GATED:
+                steps = emulated.per_operation(FORMS[form], library, target, operations=OPERATIONS)
+                found[form] = round(steps, 1)
+        listing, plan = disassemble(library, tools.tool("objdump")), make_plan(design)
+    kinds: dict[str, set[str]] = {}
+    for function in hot_functions(plan):
+        ways = [said(path) for path in hit_paths(function, listing, plan)]
+        kind = function.partition("_")[0] + " of a class" if function[-1].isdecimal() else function
+        kinds.setdefault(kind, set()).update(ways or ["no hit path"])
+    return found | {"hit_paths": {kind: " or ".join(sorted(ways)) for kind, ways in kinds.items()}}
+
+
+def allowed(target: str) -> tuple[str, Counts]:
+    """The compiler that the file names, and its counts."""
+    content = tomllib.loads(file_of(target).read_text())
+    return content.pop("gcc"), content
+
+
+def main() -> int:
+    """Count, write the file of the target, and print it."""
+    target = sys.argv[1] if len(sys.argv) > 1 else TARGET
+    gcc = find_compiler(toolchain(target=target).compiler[0]).version
+    content = HEAD + tomlkit.dumps({"gcc": gcc, **count(READ, target, run=True)})
+    write_text(file_of(target), content)
+    print(content.removeprefix(HEAD), end="")
+    return 0
+
+
+if __name__ == "__main__":
+    exit_with(main)

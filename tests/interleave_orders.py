@@ -1,0 +1,154 @@
+"""The memory order of each access of the lock-free parts: what fails without it, and its instruction on 64-bit Arm."""
+
+from typing import NamedTuple
+
+from interleave_mutants import BATCH, CLAIMS, LIST, LOST, QUEUE, RACE, SWAPS, Mutant
+
+EARLY = "early"
+"""The explorer's second model: stores that others see before their thread comes to them, as on 64-bit Arm."""
+
+LOCK = "2_system/lock.h"
+
+
+class Order(NamedTuple):
+    """An access that needs its order: `old` in `file` becomes `new`, and `case` fails with `words` under `model`.
+
+    On 64-bit Arm `function`, of `source` compiled for the program's design, has it as `instruction`.
+    """
+
+    part: str
+    access: str
+    order: str
+    program: str
+    case: str
+    model: tuple[str, ...]
+    file: str
+    old: str
+    new: str
+    words: str
+    source: str
+    function: str
+    instruction: str
+
+    def mutant(self) -> Mutant:
+        return Mutant(self.program, self.case, self.file, self.old, self.new, self.words)
+
+    def line(self) -> str:
+        """The row of docs/concurrency.md."""
+        case = " ".join((self.case, *self.model))
+        return f"| {self.part} | {self.access} | {self.order} | `{self.instruction}` | {self.program}: {case} |"
+
+
+ORDERS = [
+    Order(
+        *("lock", "take", "acquire", "lock", "lock_2x1", ()),
+        *(LOCK, "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
+        *("2_system/locks.c", "hs_lock_pool", "cas8_acq"),
+    ),
+    Order(
+        *("lock", "take after a sleep", "acquire", "lock", "lock_2x1", ()),
+        *("2_system/lock.c", "| LOCK_WAITERS, false, __ATOMIC_ACQUIRE", "| LOCK_WAITERS, false, 0", RACE),
+        *("2_system/lock.c", "hs_lock_wait", "cas8_acq"),
+    ),
+    Order(
+        *("lock", "give up", "release", "lock", "lock_2x1", ()),
+        *(LOCK, "exchange_n(&lock->word, 0, __ATOMIC_RELEASE", "exchange_n(&lock->word, 0, 0", RACE),
+        *("2_system/locks.c", "hs_unlock_pool", "swp8_rel"),
+    ),
+    Order(
+        *("`owner_mutex`", "its lock's take", "acquire", "mutex", "list_1x1", ()),
+        *(LOCK, "lock_self(), false, __ATOMIC_ACQUIRE", "lock_self(), false, 0", RACE),
+        *("2_system/numbered_locks.c", "hs_lock_number", "cas8_acq"),
+    ),
+    Order(
+        *("`owner_list`", "push", "release", "list", "list_1x1", ()),
+        *(LIST, "true, __ATOMIC_RELEASE", "true, 0", RACE, LIST, "remote_free", "cas8_rel"),
+    ),
+    Order(
+        *("`owner_list`", "take", "acquire", "list", "list_1x1", ()),
+        *(LIST, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE, LIST, "remote_drain", "swp8_acq"),
+    ),
+    Order(
+        *("`owner_queue`", "append: what was done to the block", "release", "queue", "list_1x1", ()),
+        *(QUEUE, "newest, __ATOMIC_ACQ_REL", "newest, __ATOMIC_ACQUIRE", RACE, QUEUE, "remote_free", "swp8_acq_rel"),
+    ),
+    Order(
+        *("`owner_queue`", "append: before the link", "acquire", "queue", "list_1x1", (EARLY,)),
+        *(QUEUE, "newest, __ATOMIC_ACQ_REL", "newest, __ATOMIC_RELEASE", RACE, QUEUE, "remote_free", "swp8_acq_rel"),
+    ),
+    Order(
+        *("`owner_queue`", "take: all of the chain", "acquire", "queue", "list_1x1", ()),
+        *(QUEUE, "NULL, __ATOMIC_ACQ_REL", "NULL, __ATOMIC_RELEASE", RACE, QUEUE, "remote_drain", "swp8_acq_rel"),
+    ),
+    Order(
+        *("`owner_queue`", "take: after the front's NULL", "release", "queue", "list_1x1", (EARLY,)),
+        *(QUEUE, "NULL, __ATOMIC_ACQ_REL", "NULL, __ATOMIC_ACQUIRE", RACE, QUEUE, "remote_drain", "swp8_acq_rel"),
+    ),
+    Order(
+        *("`owner_batch`", "push", "release", "batch", "batch_2", ()),
+        *(BATCH, "true, __ATOMIC_RELEASE", "true, 0", RACE, BATCH, "hand_over", "cas8_rel"),
+    ),
+    Order(
+        *("`owner_batch`", "take", "acquire", "batch", "batch_2", ()),
+        *(BATCH, "NULL, __ATOMIC_ACQUIRE", "NULL, 0", RACE, BATCH, "has_parcels", "swp8_acq"),
+    ),
+    Order(
+        *("pool", "push", "release", "pool", "swap_push", ()),
+        *(SWAPS, "with, false, __ATOMIC_RELEASE", "with, false, 0", RACE),
+        *("6_slabs/slabs.c", "slabs_retire", "cas8_rel"),
+    ),
+    Order(
+        *("pool", "pop", "acquire", "pool", "swap_push", ()),
+        *(SWAPS, "? __atomic_load_n(pool, __ATOMIC_ACQUIRE)", "? __atomic_load_n(pool, 0)", LOST),
+        *("6_slabs/slabs.c", "slabs_acquire", "ldar"),
+    ),
+    Order(
+        *("pool", "pop again", "acquire", "pool", "swap_push", ()),
+        *(SWAPS, "__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE))", "__ATOMIC_ACQUIRE, 0))", LOST),
+        *("6_slabs/slabs.c", "slabs_acquire", "cas8_acq"),
+    ),
+    Order(
+        *("pool", "take all", "acquire", "pool", "swap_all", ()),
+        *(SWAPS, "NULL), false, __ATOMIC_ACQUIRE", "NULL), false, 0", RACE),
+        *("6_slabs/slabs_back.c", "to_pooled", "cas8_acq"),
+    ),
+    Order(
+        *("claims", "open a superslab", "release", "pool", "claim_3", ()),
+        *(CLAIMS, "1 + next, __ATOMIC_RELEASE", "1 + next, 0", RACE, "6_slabs/slabs.c", "slabs_map", "stlr"),
+    ),
+    Order(
+        *("claims", "claim", "acquire", "pool", "claim_3", ()),
+        *(CLAIMS, "after, true, __ATOMIC_ACQUIRE", "after, true, 0", RACE),
+        *("6_slabs/slabs.c", "slabs_acquire", "cas8_acq"),
+    ),
+    Order(
+        *("claims", "push on the list of all slabs", "release", "pool", "claim_walk", ()),
+        *(CLAIMS, "slab, true, __ATOMIC_RELEASE", "slab, true, 0", RACE),
+        *("6_slabs/slabs.c", "slabs_acquire", "cas8_rel"),
+    ),
+    Order(
+        *("runs", "raise `top` over new records", "release", "run", "run_looked_behind", ()),
+        *("7_large/run_pages.c", "&hs_runs.top, top, __ATOMIC_RELEASE", "&hs_runs.top, top, 0"),
+        *("a run begins where none seems to", "7_large/run_pages.c", "pages_rise", "stlr"),
+    ),
+    Order(
+        *("list of all heaps", "publish a heap", "release", "life", "live_seen", ()),
+        *("8_threads/life.c", "&hs_newest_heap, heap, __ATOMIC_RELEASE", "&hs_newest_heap, heap, 0", RACE),
+        *("8_threads/life.c", "hs_heap_create", "stlr"),
+    ),
+    Order(
+        *("list of all heaps", "walk", "acquire", "life", "live_seen", ()),
+        *("3_records/heap.h", "&hs_newest_heap, __ATOMIC_ACQUIRE", "&hs_newest_heap, 0", RACE),
+        *("9_api/glibc.c", "tally_class", "ldar"),
+    ),
+    Order(
+        *("start", "say that all is made", "release", "life", "start_2", ()),
+        *("8_threads/life.c", "&heaps_usable, true, __ATOMIC_RELEASE", "&heaps_usable, true, 0", RACE),
+        *("8_threads/life.c", "hs_started", "stlrb"),
+    ),
+    Order(
+        *("start", "use what was made", "acquire", "life", "start_2", ()),
+        *("8_threads/life.c", "__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)"),
+        *(RACE, "8_threads/life.c", "hs_started", "ldarb"),
+    ),
+]
