@@ -1,17 +1,23 @@
-"""Everyday programs: each must do under the recorder and under two designs what it does without.
+"""Everyday programs: each must do under the recorder, under designs and beside other mallocs what it does without.
 
 python -m heapsmith.bench.gates.everyday [PROGRAM]... [--limit 120] [--json FILE], or make everyday
 
-Each program of everyday.toml that is here runs twice, for its version and for a real job, as it is
-and in every way of WAYS, in a new folder each time. Exit status and standard output must be those
-of the plain run. Where two plain runs differ in their output, only the status counts.
+Each program of everyday.toml that is here runs as it is and in every way of WAYS, in a new folder
+each time: a real job of it, by a shell, and in the ways of DIRECTLY its version, started without a
+shell. The end and both outputs must be those of the plain run; an output in which two plain runs
+differ does not count. Programs whose rows the JSON file holds do not run again unless they are
+named; docs/everyday.md is made of that file (everyday_page.py).
 """
 
 import os
+import re
 import shlex
 import shutil
+import subprocess
 import sys
+import threading
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import Annotated
 
@@ -19,22 +25,38 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.commit import commit
 from heapsmith.bench.programs import inputs
+from heapsmith.codegen.built import library_of
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import cache_dir, scratch, write_json, write_text
 from heapsmith.tools.common.limited import run_limited
 from heapsmith.tools.common.parallel import in_parallel
+from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.tables import Words, draw
 
 PROGRAMS = Path(__file__).with_name("everyday.toml")
+RELEASE = Path("/etc/debian_version")
 HEAPSMITH = [sys.executable, "-m", "heapsmith"]
+BY_HAND = "LD_PRELOAD"
+COMPARE = "compare"
 WAYS = {
     "record": [*HEAPSMITH, "record", "--only", "-o", "../out.hst", "--"],
     "record --stacks": [*HEAPSMITH, "record", "--only", "--stacks", "-o", "../out.hst", "--"],
     "run default": [*HEAPSMITH, "run", "default", "--"],
     "run hardened": [*HEAPSMITH, "run", "hardened", "--"],
+    BY_HAND: ["env"],
+    COMPARE: [*HEAPSMITH, "compare", "--rounds", "1", "--lib", "glibc", "--lib", "default", "--"],
 }
+"""What goes before a command. The library of BY_HAND is built first. COMPARE shows no output of the command: it
+compares two runs itself, and is tried with a sample."""
+DIRECTLY = ("run default", BY_HAND)
 SAME = "same"
+REFUSED = "refused: "
+"""Of a program that cannot be served: heapsmith starts nothing and says why."""
+_OURS = re.compile(r"heapsmith: .*\n?")
+_NEEDS_SHELL = re.compile(r"[^\w ./+:,@%$-]")
 
 
 class Run(msgspec.Struct, frozen=True):
@@ -46,29 +68,49 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class Row(msgspec.Struct, frozen=True):
-    """One program: for its version and its job, how each way compares with the plain run."""
+    """One program: how each way compares with the plain run, of its version and of its job.
+
+    package: Debian's, with its version; empty for a program of another origin. commit: of heapsmith. steady: what of
+    the job's outputs was the same in two plain runs.
+    """
 
     program: str
+    package: str
+    commit: str
+    steady: str
     version: dict[str, str]
     job: dict[str, str]
 
-    def faults(self) -> list[str]:
-        """A line for each way that was not the same."""
+    def cells(self) -> list[tuple[str, str, str]]:
+        """What ran, the way, and how it compares."""
         runs = (("version", self.version), ("job", self.job))
+        return [(what, way, word) for what, ways in runs for way, word in ways.items()]
+
+    def faults(self) -> list[str]:
+        """A line for each way that was not the same and that heapsmith did not refuse."""
         return [
             f"{self.program}, {what}, {way}: {word}"
-            for what, ways in runs
-            for way, word in ways.items()
-            if word != SAME
+            for what, way, word in self.cells()
+            if word != SAME and not word.startswith(REFUSED)
         ]
 
 
+class Results(msgspec.Struct, frozen=True):
+    """What the JSON file holds. debian: its release; empty on another system."""
+
+    debian: str
+    limit_s: float
+    rows: list[Row]
+
+
 def programs() -> dict[str, tuple[str, str]]:
-    """The command for its version and for its job, of each program of PROGRAMS that is on PATH."""
+    """The command for its version and for its job, of each program of PROGRAMS that is here."""
     content = _content()
     versions = content["version"]
     return {
-        name: (versions.get(name, f"{name} --version"), job) for name, job in content["jobs"].items() if _is_here(name)
+        name: (versions.get(name, f"{name} --version"), job)
+        for name, job in content["jobs"].items()
+        if _path(name) is not None
     }
 
 
@@ -77,12 +119,25 @@ def _content() -> dict[str, dict[str, str]]:
     return tomllib.loads(PROGRAMS.read_text(encoding="utf-8"))
 
 
-def _is_here(name: str) -> bool:
-    """Two programs lie outside PATH on Debian."""
-    outside = {"postgres": "/usr/lib/postgresql/*/bin/postgres", "cc1": "/usr/lib/gcc/*/*/cc1"}
-    if name in outside:
-        return any(Path("/").glob(outside[name].lstrip("/")))
-    return shutil.which(name) is not None
+def _path(name: str) -> str | None:
+    """The file of a program, or of what makes it; None for a program that is not here."""
+    outside = _content()["outside"].get(name)
+    if outside is None:
+        return shutil.which(name)
+    return next(map(str, Path("/").glob(outside.lstrip("/"))), None)
+
+
+def _package(name: str) -> str:
+    """Debian's package of a program and its version; empty where there is none."""
+    file = _path(name)
+    if name in _content()["made"] or file is None or shutil.which("dpkg-query") is None:
+        return ""
+    for path in dict.fromkeys((os.path.realpath(file), file, os.path.realpath(file).removeprefix("/usr"))):
+        found = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True, check=False).stdout
+        if owner := found.partition(": ")[0].partition(",")[0]:
+            show = ["dpkg-query", "-W", "-f", "${Package} ${Version}", owner]
+            return subprocess.run(show, capture_output=True, text=True, check=True).stdout
+    return ""
 
 
 def prepare(folder: Path) -> None:
@@ -101,26 +156,40 @@ def prepare(folder: Path) -> None:
     write_text(folder / "data.json", msgspec.json.encode(data).decode())
     for name, content in _content()["files"].items():
         write_text(folder / name, content)
+    made = folder / "made"
+    made.mkdir()
+    folder.chmod(0o755)
+    for name, command in _content()["made"].items():
+        if _path(name) is not None:
+            subprocess.run(["sh", "-c", command], cwd=made, check=True)
 
 
 def run(command: str, way: list[str], inputs_folder: Path, limit_s: float) -> Run:
-    """Run the command of sh(1) in a copy of the inputs."""
+    """Run the command in a copy of the inputs: by sh(1) if it needs a shell. $MADE is the folder of made programs."""
+    made = inputs_folder / "made"
     with scratch() as folder:
         place = folder / "job"
-        shutil.copytree(inputs_folder, place, symlinks=True)
-        folder.chmod(0o755)  # the job of postgres runs as another user
+        unused = ["made", *(name for name in ("repository", "tree") if name not in command)]
+        shutil.copytree(inputs_folder, place, symlinks=True, ignore=shutil.ignore_patterns(*unused))
+        for path in (folder, place):
+            path.chmod(0o755)  # some jobs run as another user
         environment = {key: value for key, value in os.environ.items() if key not in ("LD_PRELOAD", "DISPLAY")}
         environment |= {
             "HOME": str(folder),
             "TMPDIR": str(folder),
+            "MADE": str(made),
             "XDG_CACHE_HOME": str(cache_dir().parent),
             "TERM": "dumb",
+            "PATH": f"{environment.get('PATH', '')}:/usr/sbin:/sbin",
         }
         environment.setdefault("RUSTUP_HOME", str(Path.home() / ".rustup"))  # rustc may be a link to rustup
-        words = [*way, "sh", "-c", f"cd {shlex.quote(str(place))}\n{command}"]
+        named = [word.replace("$MADE", str(made)) for word in command.split()]
+        words = ["sh", "-c", command] if _NEEDS_SHELL.search(command.replace("$MADE", "")) else named
         with open(folder / "out", "wb+") as out, open(folder / "errors", "wb+") as errors:
             try:
-                status = run_limited(words, limit_s, env=environment, stdout=out, stderr=errors).returncode
+                status = run_limited(
+                    ["env", "-C", str(place), *way, *words], limit_s, env=environment, stdout=out, stderr=errors
+                ).returncode
             except CheckFailed:
                 status = None
             out.seek(0)
@@ -130,58 +199,120 @@ def run(command: str, way: list[str], inputs_folder: Path, limit_s: float) -> Ru
         return Run(status, *texts)
 
 
-def compared(plain: Run, steady: bool, other: Run) -> str:
-    """How a run compares with the plain one, in words; SAME if it does not differ."""
+def compared(plain: Run, again: Run, other: Run) -> str:
+    """How a run compares with two plain ones, in words; SAME if it does not differ from them."""
+    said = "".join(_OURS.findall(other.errors)).strip()
+    errors = _OURS.sub("", other.errors)
     if other.status is None:
         return "hangs"
     if other.status != plain.status:
-        last = (other.errors.strip().splitlines() or [""])[-1]
-        return f"status {other.status} for {plain.status}: {last[:200]}"
-    return SAME if not steady or other.out == plain.out else "other output"
+        if other.status in (2, 3) and said and not errors and not other.out:
+            return REFUSED + said
+        return f"status {other.status} for {plain.status}: {_last(other.errors)}"
+    if plain.out == again.out != other.out:
+        return "other output"
+    if plain.errors == again.errors != errors:
+        known = plain.errors.splitlines()
+        return f"other errors: {_last(chr(10).join(line for line in errors.splitlines() if line not in known))}"
+    return SAME
 
 
-def tried(command: str, inputs_folder: Path, limit_s: float) -> dict[str, str]:
-    """How each way of WAYS compares with the plain run of the command."""
+def _last(text: str) -> str:
+    """The last line, or its begin."""
+    return (text.strip().splitlines() or [""])[-1][:200]
+
+
+def ways_of(name: str) -> dict[str, list[str]]:
+    """The ways in which the job of a program runs."""
+    sample = _content()["compare"]
+    return {way: words for way, words in WAYS.items() if way != COMPARE or name in sample["programs"]}
+
+
+def tried(command: str, ways: dict[str, list[str]], inputs_folder: Path, limit_s: float) -> tuple[dict[str, str], str]:
+    """How each way compares with the plain runs of the command, and what of these was steady."""
     plain, again = (run(command, [], inputs_folder, limit_s) for _ in range(2))
     if plain.status is None:
-        return dict.fromkeys(WAYS, f"left out: the plain run had not ended after {limit_s:.0f} s")
-    steady = plain.out == again.out
-    return {name: compared(plain, steady, run(command, way, inputs_folder, limit_s)) for name, way in WAYS.items()}
+        return dict.fromkeys(ways, f"left out: the plain run had not ended after {limit_s:.0f} s"), ""
+    parts = {"status": plain.status == again.status, "output": plain.out == again.out}
+    steady = ", ".join(what for what, is_same in (parts | {"errors": plain.errors == again.errors}).items() if is_same)
+    found = {}
+    for way, words in ways.items():
+        other = run(command, [*words, *([_by_hand()] if way == BY_HAND else [])], inputs_folder, limit_s)
+        if way == COMPARE:
+            found[way] = SAME if other.status == 0 else f"status {other.status}: {_last(other.errors)}"
+        else:
+            found[way] = compared(plain, again, other)
+    return found, steady
 
 
-def everyday(names: list[str], limit_s: float) -> list[Row]:
-    """A row for each program; all that are here if `names` is empty. Raises BadInput for a name that is not here."""
+@cache
+def _by_hand() -> str:
+    """The assignment that preloads the library of a design."""
+    return f"LD_PRELOAD={preloadable(library_of(load('default')))}"
+
+
+def everyday(names: list[str], limit_s: float, json: Path | None = None) -> list[Row]:
+    """A row for each program; all that are here if `names` is empty. Raises BadInput for a name that is not here.
+
+    With a file, each row is written at once, and rows that it has are not made again but for those of `names`.
+    """
     here = programs()
     if missing := set(names) - set(here):
         raise BadInput(f"{', '.join(sorted(missing))}: not in {PROGRAMS.name}, or not on PATH")
+    rows = {} if json is None or not json.exists() else {row.program: row for row in results(json).rows}
+    at, debian, lock = commit(), RELEASE.read_text().strip() if RELEASE.exists() else "", threading.Lock()
     with scratch() as folder:
         prepare(folder)
 
-        def row(name: str) -> Row:
-            version, job = (tried(command, folder, limit_s) for command in here[name])
-            return Row(name, version, job)
+        def work(name: str) -> None:
+            version, job = here[name]
+            direct, _ = tried(version, {way: WAYS[way] for way in DIRECTLY}, folder, limit_s)
+            found, steady = tried(job, ways_of(name), folder, limit_s)
+            with lock:
+                rows[name] = Row(name, _package(name), at, steady, direct, found)
+                if json is not None:
+                    write_json(
+                        json, Results(debian, limit_s, [rows[known] for known in _content()["jobs"] if known in rows])
+                    )
 
         def progress(what: str, done: int, total: int) -> None:
             print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)
 
-        return in_parallel("programs", row, names or list(here), progress)
+        in_parallel("programs", work, names or [name for name in here if name not in rows], progress)
+    return [rows[name] for name in _content()["jobs"] if name in rows]
+
+
+def results(path: Path) -> Results:
+    """What a file of an earlier run holds. Raises BadInput for another file."""
+    try:
+        return msgspec.json.decode(path.read_bytes(), type=Results)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise BadInput(f"{path}: expected rows of everyday programs: {error}") from None
+
+
+def counts(rows: list[Row]) -> Words:
+    """A row for each way: how many versions and jobs were the same, refused, other."""
+    table = []
+    for way in WAYS:
+        words = [
+            [word for of, at, word in row.cells() if (of, at) == (what, way)]
+            for what in ("version", "job")
+            for row in rows
+        ]
+        flat = [word for found in words for word in found]
+        same, refused = flat.count(SAME), sum(word.startswith(REFUSED) for word in flat)
+        table.append([way, *map(str, (len(flat), same, refused, len(flat) - same - refused))])
+    return Words(f"{len(rows)} programs", ("<way", "runs", "same", "refused", "other"), table)
 
 
 def main(
     names: Annotated[list[str] | None, typer.Argument(metavar="PROGRAM")] = None,
     limit: Annotated[float, typer.Option(min=1, help="Seconds after which a run counts as hanging.")] = 120,
-    json: Annotated[Path | None, typer.Option()] = None,
+    json: Annotated[Path | None, typer.Option(help="Holds the rows; a run goes on where it was interrupted.")] = None,
 ) -> int:
     """Print a row for each way, and a line for each fault; 1 if there is one."""
-    rows = everyday(names or [], limit)
-    if json is not None:
-        write_json(json, rows)
-    table = []
-    for way in WAYS:
-        words = [[of[way] for of in (row.version, row.job)] for row in rows]
-        same = [str(sum(pair[index] == SAME for pair in words)) for index in (0, 1)]
-        table.append([way, *same, str(sum("hangs" in pair for pair in words))])
-    draw(Words(f"{len(rows)} programs", ("way", "versions same", "jobs same", "hang"), table))
+    rows = everyday(names or [], limit, json)
+    draw(counts(rows))
     faults = [fault for row in rows for fault in row.faults()]
     print(*faults, sep="\n")
     return int(bool(faults))
