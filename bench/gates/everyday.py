@@ -11,7 +11,6 @@ named; docs/everyday.md is made of that file (everyday_page.py).
 
 import os
 import re
-import shlex
 import shutil
 import subprocess
 import sys
