@@ -3,8 +3,8 @@
 python -m heapsmith.bench.gates.everyday [PROGRAM]... [--limit 120] [--json FILE], or make everyday
 
 Each program of everyday.toml that is here runs as it is and in every way of WAYS, in a new folder
-each time: a real job of it, by a shell, and in the ways of DIRECTLY its version, started without a
-shell. The end and both outputs must be those of the plain run; an output in which two plain runs
+each time: a real job of it, by a shell, and in the ways of ways_of_version its version, started
+without a shell. The end and both outputs must be those of the plain run; an output in which two plain runs
 differ does not count. Programs whose rows the JSON file holds do not run again unless they are
 named; docs/everyday.md is made of that file (everyday_page.py).
 """
@@ -49,8 +49,7 @@ WAYS = {
     COMPARE: [*HEAPSMITH, "compare", "--rounds", "1", "--lib", "glibc", "--lib", "default", "--"],
 }
 """What goes before a command. The library of BY_HAND is built first. COMPARE shows no output of the command: it
-compares two runs itself, and is tried with a sample."""
-DIRECTLY = ("run default", BY_HAND)
+compares two runs itself. It is tried with a sample."""
 SAME = "same"
 REFUSED = "refused: "
 """Of a program that cannot be served: heapsmith starts nothing and says why."""
@@ -221,10 +220,15 @@ def _last(text: str) -> str:
     return (text.strip().splitlines() or [""])[-1][:200]
 
 
-def ways_of(name: str) -> dict[str, list[str]]:
+def ways_of_job(name: str) -> dict[str, list[str]]:
     """The ways in which the job of a program runs."""
-    sample = _content()["compare"]
-    return {way: words for way, words in WAYS.items() if way != COMPARE or name in sample["programs"]}
+    return {way: words for way, words in WAYS.items() if way != COMPARE or name in _content()["sample"]["compare"]}
+
+
+def ways_of_version(name: str) -> dict[str, list[str]]:
+    """The ways in which its version does: for some programs another than by hand, since heapsmith starts each itself."""
+    wanted = {BY_HAND, *(["run default"] if name in _content()["sample"]["directly"] else [])}
+    return {way: words for way, words in WAYS.items() if way in wanted}
 
 
 def tried(command: str, ways: dict[str, list[str]], inputs_folder: Path, limit_s: float) -> tuple[dict[str, str], str]:
@@ -265,8 +269,8 @@ def everyday(names: list[str], limit_s: float, json: Path | None = None) -> list
 
         def work(name: str) -> None:
             version, job = here[name]
-            direct, _ = tried(version, {way: WAYS[way] for way in DIRECTLY}, folder, limit_s)
-            found, steady = tried(job, ways_of(name), folder, limit_s)
+            direct, _ = tried(version, ways_of_version(name), folder, limit_s)
+            found, steady = tried(job, ways_of_job(name), folder, limit_s)
             with lock:
                 rows[name] = Row(name, _package(name), at, steady, direct, found)
                 if json is not None:
