@@ -3,10 +3,10 @@
 python -m heapsmith.bench.gates.everyday [PROGRAM]... [--limit 120] [--json FILE], or make everyday
 
 Each program of everyday.toml that is here runs as it is and in every way of WAYS, in a new folder
-each time: a real job of it, by a shell, and in the ways of ways_of_version its version, started
-without a shell. The end and both outputs must be those of the plain run; an output in which two plain runs
-differ does not count. Programs whose rows the JSON file holds do not run again unless they are
-named; docs/everyday.md is made of that file (everyday_page.py).
+each time: a real job of it, and its version in the ways of `ways_of_version`, each by a shell only
+if it needs one. The end and both outputs must be those of the plain run; an output in which two
+plain runs differ does not count. Programs whose rows the JSON file holds do not run again unless
+they are named. docs/everyday.md is made of everyday.json (everyday_page.py).
 """
 
 import os
@@ -103,7 +103,7 @@ class Results(msgspec.Struct, frozen=True):
 
 def programs() -> dict[str, tuple[str, str]]:
     """The command for its version and for its job, of each program of PROGRAMS that is here."""
-    content = _content()
+    content = contents()
     versions = content["version"]
     return {
         name: (versions.get(name, f"{name} --version"), job)
@@ -112,14 +112,14 @@ def programs() -> dict[str, tuple[str, str]]:
     }
 
 
-def _content() -> dict[str, dict[str, str]]:
+def contents() -> dict[str, dict[str, str]]:
     """The tables of PROGRAMS."""
     return tomllib.loads(PROGRAMS.read_text(encoding="utf-8"))
 
 
 def _path(name: str) -> str | None:
     """The file of a program, or of what makes it; None for a program that is not here."""
-    outside = _content()["outside"].get(name)
+    outside = contents()["outside"].get(name)
     if outside is None:
         return shutil.which(name)
     return next(map(str, Path("/").glob(outside.lstrip("/"))), None)
@@ -128,7 +128,7 @@ def _path(name: str) -> str | None:
 def _package(name: str) -> str:
     """Debian's package of a program and its version; empty where there is none."""
     file = _path(name)
-    if name in _content()["made"] or file is None or shutil.which("dpkg-query") is None:
+    if name in contents()["made"] or file is None or shutil.which("dpkg-query") is None:
         return ""
     for path in dict.fromkeys((os.path.realpath(file), file, os.path.realpath(file).removeprefix("/usr"))):
         found = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True, check=False).stdout
@@ -152,12 +152,12 @@ def prepare(folder: Path) -> None:
     inputs.make_project(folder, 4)
     data = [{"id": k, "tags": [k % 7, k % 11], "name": f"n{k}"} for k in range(2000)]
     write_text(folder / "data.json", msgspec.json.encode(data).decode())
-    for name, content in _content()["files"].items():
+    for name, content in contents()["files"].items():
         write_text(folder / name, content)
     made = folder / "made"
     made.mkdir()
     folder.chmod(0o755)
-    for name, command in _content()["made"].items():
+    for name, command in contents()["made"].items():
         if _path(name) is not None:
             subprocess.run(["sh", "-c", command], cwd=made, check=True)
 
@@ -181,8 +181,8 @@ def run(command: str, way: list[str], inputs_folder: Path, limit_s: float) -> Ru
             "PATH": f"{environment.get('PATH', '')}:/usr/sbin:/sbin",
         }
         environment.setdefault("RUSTUP_HOME", str(Path.home() / ".rustup"))  # rustc may be a link to rustup
-        named = [word.replace("$MADE", str(made)) for word in command.split()]
-        words = ["sh", "-c", command] if _NEEDS_SHELL.search(command.replace("$MADE", "")) else named
+        argv = [word.replace("$MADE", str(made)) for word in command.split()]
+        words = ["sh", "-c", command] if _NEEDS_SHELL.search(command.replace("$MADE", "")) else argv
         with open(folder / "out", "wb+") as out, open(folder / "errors", "wb+") as errors:
             try:
                 status = run_limited(
@@ -192,9 +192,15 @@ def run(command: str, way: list[str], inputs_folder: Path, limit_s: float) -> Ru
                 status = None
             out.seek(0)
             errors.seek(0)
-            # a job may print the names of its folder, which differ
-            texts = [file.read().decode(errors="replace").replace(str(folder), "FOLDER") for file in (out, errors)]
+            texts = [named_alike(file.read().decode(errors="replace"), folder, made) for file in (out, errors)]
         return Run(status, *texts)
+
+
+def named_alike(text: str, folder: Path, made: Path) -> str:
+    """A text without names that differ from run to run, or from one machine to another."""
+    for path, name in ((folder, "FOLDER"), (made, "MADE"), (cache_dir(), "CACHE")):
+        text = text.replace(str(path), name)
+    return text
 
 
 def compared(plain: Run, again: Run, other: Run) -> str:
@@ -222,12 +228,12 @@ def _last(text: str) -> str:
 
 def ways_of_job(name: str) -> dict[str, list[str]]:
     """The ways in which the job of a program runs."""
-    return {way: words for way, words in WAYS.items() if way != COMPARE or name in _content()["sample"]["compare"]}
+    return {way: words for way, words in WAYS.items() if way != COMPARE or name in contents()["sample"]["compare"]}
 
 
 def ways_of_version(name: str) -> dict[str, list[str]]:
-    """The ways in which its version does: for some programs another than by hand, since heapsmith starts each itself."""
-    wanted = {BY_HAND, *(["run default"] if name in _content()["sample"]["directly"] else [])}
+    """The ways in which its version does: by hand, and for a sample also started by heapsmith itself."""
+    wanted = {BY_HAND, *(["run default"] if name in contents()["sample"]["directly"] else [])}
     return {way: words for way, words in WAYS.items() if way in wanted}
 
 
@@ -275,14 +281,14 @@ def everyday(names: list[str], limit_s: float, json: Path | None = None) -> list
                 rows[name] = Row(name, _package(name), at, steady, direct, found)
                 if json is not None:
                     write_json(
-                        json, Results(debian, limit_s, [rows[known] for known in _content()["jobs"] if known in rows])
+                        json, Results(debian, limit_s, [rows[known] for known in contents()["jobs"] if known in rows])
                     )
 
         def progress(what: str, done: int, total: int) -> None:
             print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)
 
         in_parallel("programs", work, names or [name for name in here if name not in rows], progress)
-    return [rows[name] for name in _content()["jobs"] if name in rows]
+    return [rows[name] for name in contents()["jobs"] if name in rows]
 
 
 def results(path: Path) -> Results:

@@ -24,7 +24,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_list_holds_a_hundred_programs_and_their_versions() -> None:
-    content = everyday._content()
+    content = everyday.contents()
     assert len(content["jobs"]) > 140
     assert set(content["version"]) < set(content["jobs"])
 
