@@ -12,7 +12,8 @@ from typing import Annotated
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.gates.everyday import SAME, Results, Row, contents, counts, results
+from heapsmith.bench.gates.everyday import SAME, Results, Row, counts, results
+from heapsmith.bench.gates.everyday_runs import contents
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import read_text
