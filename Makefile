@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist wheels clean distclean
+.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist wheels chroot clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -153,6 +153,9 @@ dist: dev man ## build sdist and wheel and try them under every Python here: mak
 wheels: dev man ## wheels with the recorder, the replayer and three libraries compiled, for systems without a compiler
 	$(BIN)/python -m pip install --quiet -e '.[dist]'
 	$(BIN)/python -m heapsmith.bench.gates.wheels
+
+chroot: wheels ## try the wheel in a minimal Debian without a compiler (root, debootstrap): make chroot CHROOT=--keep
+	$(BIN)/python -m heapsmith.bench.gates.chroot $(CHROOT)
 
 clean: ## remove what was built, not the virtual environment
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

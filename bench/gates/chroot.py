@@ -1,10 +1,10 @@
 """The wheel on a Debian without a compiler: installed in a minimal chroot, where each command runs; figures as JSON.
 
-python -m heapsmith.bench.gates.chroot [WHEEL] [--root DIR] [--json FILE], or make chroot
+python -m heapsmith.bench.gates.chroot [WHEEL] [--root DIR] [--keep], or make chroot
 
 It needs root, debootstrap and a gigabyte. The mirror and the release are those of this machine's
 apt. Packages of Python are downloaded outside, so that the chroot needs no network.
-docs/platforms.md has the figures.
+docs/platforms.md has the figures that are kept.
 """
 
 import datetime
@@ -16,6 +16,7 @@ import time
 from collections.abc import Sequence
 from importlib.metadata import Distribution, distributions
 from pathlib import Path
+from textwrap import fill
 from typing import Annotated
 
 import msgspec
@@ -25,10 +26,14 @@ from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit
 from heapsmith.codegen.toolchain import find_tool, run_tool
 from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.files import scratch, write_json
+from heapsmith.model.files import scratch, write_json, write_text
 from heapsmith.tools.common.tables import Words, section
 
 FIGURES = Path(__file__).with_name("chroot.json")
+PAGE = Path(__file__).resolve().parents[2] / "docs/platforms.md"
+BEGIN, END = "<!-- of chroot.json -->\n", "<!-- end -->\n"
+LARGEST = 6
+"""Packages with a row of their own."""
 PACKAGES = "python3,python3-venv,python3-pip"
 COMPILERS = ("cc", "gcc", "clang", "c89", "c99", "tcc", "as", "ld")
 _ENTER = (
@@ -192,34 +197,51 @@ def faults(figures: Figures) -> list[str]:
     ]
 
 
-def text(figures: Figures, largest: int = 8) -> str:
+def text(figures: Figures) -> str:
     """The figures as docs/platforms.md has them."""
-    shares = [(name, size) for name, size in figures.parts.items()]
-    rest = sum(size for _, size in shares[largest:])
-    total = sum(figures.parts.values())
-    rows = [[name, f"{size / 1e6:,.1f}"] for name, size in shares[:largest]]
-    rows += [[f"{len(shares) - largest} others", f"{rest / 1e6:,.1f}"], ["all", f"{total / 1e6:,.1f}"]]
-    steps = [[f"`{one.words}`", str(one.status), f"{one.seconds:.1f}"] for one in figures.steps]
-    tables = [
-        ("package", ["<package", "MB on disk"], rows),
-        ("command", ["<command", "status", "seconds"], steps),
+    shares = list(figures.parts.items())
+    rest = sum(size for _, size in shares[LARGEST:])
+    rows = [[name, f"{size / 1e6:,.0f}"] for name, size in shares[:LARGEST]]
+    rows += [
+        [f"{len(shares) - LARGEST} others", f"{rest / 1e6:,.0f}"],
+        ["all packages", f"{sum(figures.parts.values()) / 1e6:,.0f}"],
     ]
-    lines = [line for title, columns, cells in tables for line in [*[*section(Words(title, columns, cells))][3:], ""]]
-    return "\n".join(lines).strip() + "\n"
+    steps = [[f"`{one.words}`", str(one.status), f"{one.seconds:.0f}"] for one in figures.steps]
+    about = (
+        f"`make chroot` on {figures.date}, Debian {figures.release}, Python {figures.python}: "
+        f"{figures.download_bytes / 1e6:.0f} MB to download, of which the wheel is {figures.wheel_bytes / 1e6:.1f}; "
+        f"`pip install` took {figures.install_seconds:.0f} s. The machine did much other work meanwhile."
+    )
+    tables = (Words("", ["<package", "MB on disk"], rows), Words("", ["<command", "status", "seconds"], steps))
+    return "\n\n".join([fill(about, 100), *("\n".join([*section(table)][3:]) for table in tables)]) + "\n"
+
+
+def paged(page: str, figures: Figures) -> str:
+    """The page with these figures."""
+    head, _, rest = page.partition(BEGIN)
+    return f"{head}{BEGIN}\n{text(figures)}\n{END}{rest.partition(END)[2]}"
+
+
+def kept() -> Figures:
+    """The figures of the page."""
+    return msgspec.json.decode(FIGURES.read_bytes(), type=Figures)
 
 
 def main(
     wheel: Annotated[Path | None, typer.Argument(help="Default: that of this processor in dist/.")] = None,
     root: Annotated[Path | None, typer.Option(metavar="DIR", help="A chroot of debootstrap that is there.")] = None,
-    json: Annotated[Path | None, typer.Option(metavar="FILE", help="Write the figures to FILE too.")] = None,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Keep the figures, and write them to docs/platforms.md.")
+    ] = False,
 ) -> int:
     """Print the figures as JSON, and a line for each step that ended otherwise; 1 if there is one."""
     found = [wheel] if wheel else sorted(Path("dist").glob("*manylinux*_x86_64.whl"))
     if not found:
         raise Missing("dist: no wheel of this platform: make wheels")
     figures = measured(found[-1].absolute(), root)
-    if json is not None:
-        write_json(json, figures)
+    if keep:
+        write_json(FIGURES, figures)
+        write_text(PAGE, paged(PAGE.read_text(), figures))
     print(msgspec.json.format(msgspec.json.encode(figures)).decode())
     wrong = faults(figures)
     print(*wrong, sep="\n", file=sys.stderr)
