@@ -76,7 +76,8 @@ public-traces: dev-all ## traces of other tools from import to measurement: make
 	$(BIN)/python -m heapsmith.bench.gates.public_traces $(TRACES)
 
 everyday: dev ## programs of a Linux machine and their jobs, recorded and under two designs: make everyday PROGRAMS="curl git"
-	$(BIN)/python -m heapsmith.bench.gates.everyday $(PROGRAMS)
+	@mkdir -p out
+	$(BIN)/python -m heapsmith.bench.gates.everyday --json out/everyday.json $(PROGRAMS)
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
 	$(BIN)/python -m heapsmith.bench.soak.soak $(SOAK)
