@@ -63,8 +63,9 @@ def package(name: str) -> str:
         return ""
     for path in dict.fromkeys((os.path.realpath(file), file, os.path.realpath(file).removeprefix("/usr"))):
         found = subprocess.run(["dpkg-query", "-S", path], capture_output=True, text=True, check=False).stdout
-        if owner := found.partition(": ")[0].partition(",")[0]:
-            show = ["dpkg-query", "-W", "-f", "${Package} ${Version}", owner]
+        owners = [line.partition(": ")[0] for line in found.splitlines() if not line.startswith("diversion by ")]
+        if owners:
+            show = ["dpkg-query", "-W", "-f", "${Package} ${Version}", owners[0].partition(",")[0]]
             return subprocess.run(show, capture_output=True, text=True, check=True).stdout
     return ""
 
