@@ -170,20 +170,17 @@ def everyday(names: list[str], limit_s: float, json: Path | None = None) -> list
         prepare(folder)
 
         def in_order() -> list[Row]:
-            return in_order()
+            return [rows[name] for name in contents()["jobs"] if name in rows]
 
         def work(batch: list[str]) -> None:
             found = tried([command for name in batch for command in here[name]], folder, limit_s)
             samples = [sampled(name, folder, limit_s) for name in batch]
             with lock:
-                for name, (version, _), (job, kept), sample in zip(
-                    batch, found[::2], found[1::2], samples, strict=True
-                ):
+                for index, (name, sample) in enumerate(zip(batch, samples, strict=True)):
+                    (version, _), (job, kept) = found[2 * index : 2 * index + 2]
                     rows[name] = Row(name, package(name), at, kept, version, job, sample)
                 if json is not None:
-                    write_json(
-                        json, Results(debian, limit_s, [rows[name] for name in contents()["jobs"] if name in rows])
-                    )
+                    write_json(json, Results(debian, limit_s, in_order()))
 
         def progress(what: str, done: int, total: int) -> None:
             print(f"{what}: {done} of {total}", file=sys.stderr, flush=True)
