@@ -29,7 +29,7 @@ AGAIN = "python -m heapsmith.bench.gates.everyday_page"
 HEAD = """# Everyday programs
 
 What `record` and a preloaded library do to programs of a Linux machine: {same} of {runs} runs are
-the same as without. `make everyday` runs {programs} programs of Debian {debian}, each with a real
+the same as without. `make everyday` ran {programs} programs on Debian {debian}, each with a real
 job and with its version: as they are, recorded, under two designs, with `LD_PRELOAD=LIBRARY` by
 hand, and a sample in `compare`. Compared are the exit status or signal, and standard output and
 standard error where two plain runs agree in them. *Refused* means that heapsmith starts nothing,
@@ -68,13 +68,14 @@ def text(of: Results) -> str:
         hangs=words.count("hangs") or "none",
     )
     columns = ["<program", "<what", "<ways", "<line", "<why"]
-    unsteady = [row.program for row in of.rows if "output" not in row.steady.split(", ")]
+    output, errors = ([row.program for row in of.rows if word not in row.steady] for word in ("output", "errors"))
     commits = Counter(row.commit for row in of.rows)
     lines = [head.rstrip()]
     lines += section(counts(of.rows)._replace(title="Counts"))
     lines += section(Words("Exceptions", columns, exceptions(of.rows)))
     lines += ["", "## What was run", ""]
-    lines += [_filled(f"Two plain runs differ in standard output, which is not compared then: {_list(unsteady)}.")]
+    lines += [_filled(f"Jobs of which two plain runs differ in standard output: {_list(output)}.")]
+    lines += ["", _filled(f"Jobs of which they differ in standard error: {_list(errors)}.")]
     lines += [
         "",
         _filled(f"heapsmith's commits, with their rows: {_list(f'{at} ({n})' for at, n in commits.items())}."),
