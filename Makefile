@@ -6,7 +6,7 @@ DEMO := out/demo
 GENERATED := default lean generated/perl/design.toml
 
 .DEFAULT_GOAL := help
-.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist wheels clean distclean
+.PHONY: help venv dev dev-all demo quick test thorough bigcheck mutants search default conformance compilers imports public-traces everyday soak ageing floor latency hardening attacks peers bench bench-large experiments log verified hot-paths check site man generated lint format dist wheels chroot clean distclean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,7 +76,8 @@ public-traces: dev-all ## traces of other tools from import to measurement: make
 	$(BIN)/python -m heapsmith.bench.gates.public_traces $(TRACES)
 
 everyday: dev ## programs of a Linux machine and their jobs, recorded and under two designs: make everyday PROGRAMS="curl git"
-	$(BIN)/python -m heapsmith.bench.gates.everyday $(PROGRAMS)
+	@mkdir -p out
+	$(BIN)/python -m heapsmith.bench.gates.everyday --json out/everyday.json $(PROGRAMS)
 
 soak: dev ## half an hour of mixed load: memory over time must not grow without bound
 	$(BIN)/python -m heapsmith.bench.soak.soak $(SOAK)
@@ -158,6 +159,9 @@ dist: dev man ## build sdist and wheel and try them under every Python here: mak
 wheels: dev man ## wheels with the recorder, the replayer and three libraries compiled, for systems without a compiler
 	$(BIN)/python -m pip install --quiet -e '.[dist]'
 	$(BIN)/python -m heapsmith.bench.gates.wheels
+
+chroot: wheels ## try the wheel in a minimal Debian without a compiler (root, debootstrap): make chroot CHROOT=--keep
+	$(BIN)/python -m heapsmith.bench.gates.chroot $(CHROOT)
 
 clean: ## remove what was built, not the virtual environment
 	rm -rf out build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis src/*.egg-info

@@ -138,6 +138,16 @@ def test_a_bare_environment_stays_bare(name: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", soon(["run", "record"], ["run"]))
+def test_a_preload_of_the_programs_own_stays_behind(name: str, tmp_path: Path) -> None:
+    entries = [*ODD_ENTRIES, b"LD_PRELOAD=libm.so.6"]
+    given = told([], tmp_path, entries)
+    (ours,) = (line for line in given if line.startswith(b"entry LD_PRELOAD="))
+    got = told(command_of(name, tmp_path), tmp_path, entries)
+    (theirs,) = (line for line in got if line.startswith(b"entry LD_PRELOAD="))
+    assert (ours, theirs.partition(b":")[2]) == (b"entry LD_PRELOAD=libm.so.6", b"libm.so.6")
+
+
+@pytest.mark.parametrize("name", soon(["run", "record"], ["run"]))
 def test_closed_streams_stay_closed(name: str, tmp_path: Path) -> None:
     close: Callable[[], None] = partial(odd, set(), (0, 1))
     given = told([], tmp_path, preexec_fn=close)

@@ -4,6 +4,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -54,5 +55,6 @@ int main(int argc, char **argv)
     fprintf(out, "umask %o\nfolder %s\nnice %d\n", mask, getcwd(folder, sizeof folder), getpriority(PRIO_PROCESS, 0));
     sched_getaffinity(0, sizeof processors, &processors);
     fprintf(out, "processors %d\ngroup %d\nsession %d\n", CPU_COUNT(&processors), getpgrp(), getsid(0));
+    fprintf(out, "secure %lu\nterminal %d\n", getauxval(AT_SECURE), tcgetpgrp(0) == getpgrp());
     return fclose(out) != 0;
 }
