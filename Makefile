@@ -132,9 +132,10 @@ site: dev-all ## the pages and the Python reference as a web site in out/site (N
 man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.commands.man out/man
 
-generated: venv ## write the committed designs, their C, the JSON Schemas and the picture of the architecture anew
+generated: venv ## write the committed designs, their C, the JSON Schemas, the guide for assistants and the picture of the architecture anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
 	$(BIN)/python -m heapsmith.commands.schemas
+	$(BIN)/python -m heapsmith.commands.guide
 	$(BIN)/python -m heapsmith.bench.gates.architecture
 
 lint: dev ## ruff and mypy --strict

@@ -30,13 +30,18 @@ ENVIRONMENT = (
 
 def pages() -> dict[str, str]:
     """Return the manual pages by file name."""
-    root: Any = typer.main.get_command(app)
-    commands = dict(_commands(root, root.context_class(root, info_name="heapsmith", **root.context_settings)))
-    main = commands.pop(("heapsmith",))
-    found = {"heapsmith.1": "".join(_main(*main, commands))}
-    for words, (command, ctx) in commands.items():
+    main, inner = commands()
+    found = {"heapsmith.1": "".join(_main(*main, inner))}
+    for words, (command, ctx) in inner.items():
         found[f"{'-'.join(words)}.1"] = "".join(_page(words, command, ctx))
     return found
+
+
+def commands() -> tuple[tuple[Any, Any], dict[tuple[str, ...], tuple[Any, Any]]]:
+    """Return the program and its context, and by their words the commands with theirs."""
+    root: Any = typer.main.get_command(app)
+    found = dict(_commands(root, root.context_class(root, info_name="heapsmith", **root.context_settings)))
+    return found.pop(("heapsmith",)), found
 
 
 def write(folder: Path) -> None:
