@@ -45,7 +45,7 @@ static void look_at_runs(void)
     }
 }
 
-static void begin(struct text *out, const char *name, const char *kind, const char *help)
+static void describe(struct text *out, const char *name, const char *kind, const char *help)
 {
     const char *part[] = { "# HELP heapsmith_", name, " ", help, "\n# TYPE heapsmith_", name, " ", kind, "\n" };
     for (size_t index = 0; index < sizeof part / sizeof *part; index++)
@@ -102,7 +102,7 @@ static void value(struct text *out, const char *name, const char *label, const c
 
 static void gauge(struct text *out, const char *name, const char *help, uint64_t number)
 {
-    begin(out, name, "gauge", help);
+    describe(out, name, "gauge", help);
     value(out, name, NULL, NULL, number);
 }
 
@@ -172,7 +172,7 @@ static void uses(struct text *out, const struct tally *tally)
         { "huge", __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED) },
     };
     int64_t ahead = (int64_t)heap_counter(COUNTED(committed));
-    begin(out, "bytes", "gauge", "What the committed bytes are for.");
+    describe(out, "bytes", "gauge", "What the committed bytes are for.");
     for (size_t index = 0; index < sizeof use / sizeof *use; index++) {
         value(out, "bytes", "use", use[index].name, use[index].bytes);
         ahead -= (int64_t)use[index].bytes;
@@ -199,7 +199,7 @@ static void events(struct text *out)
     uint64_t sum[CLASS_COUNTERS] = { 0 }, of_class[CLASS_COUNTERS];
     const char *const *name = NULL;
     const uint64_t *count = NULL;
-    begin(out, "events_total", "counter", "Events of the heap by kind (docs/machine.md).");
+    describe(out, "events_total", "counter", "Events of the heap by kind (docs/machine.md).");
     for (size_t index = 0; index < HEAP_COUNTERS; index++)
         if (!is_of_bytes(index))
             event(out, "", hs_heap_counter[index], heap_counter(index));
@@ -228,7 +228,7 @@ static void by_class(struct text *out, const struct tally *tally)
     static const char *const help[] = { "Blocks with the program of a size class.", "Blocks in fronts of a size class.",
                                         "Bytes of slabs of a size class." };
     for (unsigned figure = 0; figure < CLASS_FIGURES; figure++) {
-        begin(out, name[figure], "gauge", help[figure]);
+        describe(out, name[figure], "gauge", help[figure]);
         for (unsigned class = 0; class < CLASS_COUNT; class++) {
             char digits[24];
             struct text size = text_to(-1, digits, sizeof digits);
