@@ -88,7 +88,7 @@ def test_a_reader_never_sees_half_a_file(tmp_path: Path) -> None:
             seen.add(path.stat().st_ino)
             time.sleep(0.001)
         assert len(seen) > 1  # it was replaced
-        assert [run.line()[1], run.line()[1]] == [0, 0]
+        run.process.kill()  # thousands of files would follow
 
 
 def test_slow_paths_write_when_the_time_has_come_and_no_others(tmp_path: Path) -> None:
@@ -97,7 +97,7 @@ def test_slow_paths_write_when_the_time_has_come_and_no_others(tmp_path: Path) -
         with stepped("default", tmp_path, f",metrics={path},metrics-every={every}") as run:
             first = path.stat().st_ino
             holder = path.open()  # so that no other file has its number
-            run.step("w")
+            run.step("k")
             assert (path.stat().st_ino != first) == written
             assert "heapsmith_threads{" in path.read_text()
             holder.close()
@@ -123,7 +123,7 @@ def test_the_parent_of_children_writes_the_file(tmp_path: Path) -> None:
     path = tmp_path / "heap.prom"
     with stepped("default", tmp_path, f",metrics={path},metrics-every=0") as run:
         run.step("f")
-        run.step("w")
+        run.step("k")
         assert f'{{pid="{run.pid}",' in path.read_text()
 
 
