@@ -93,6 +93,7 @@ latency: venv ## the time of single calls: p99 and p99.9 of malloc and free, of 
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.studies.hardening
+	$(BIN)/python -m heapsmith.bench.studies.single_checks
 
 attacks: venv ## how many small attacks each malloc stops: make attacks LIBS="--lib glibc --lib hardened"
 	$(BIN)/python -m heapsmith.bench.attacks.attacks $(LIBS)
@@ -136,9 +137,10 @@ site: dev-all ## the pages and the Python reference as a web site in out/site (N
 man: venv ## write the manual pages to out/man, from the help of the commands
 	$(BIN)/python -m heapsmith.commands.man out/man
 
-generated: venv ## write the committed designs, their C, the JSON Schemas, the pictures and the reference pages anew
+generated: venv ## write the committed designs, their C, the JSON Schemas, the guide for assistants, the pictures and the reference pages anew
 	$(BIN)/python -m heapsmith.codegen.committed $(GENERATED)
 	$(BIN)/python -m heapsmith.commands.schemas
+	$(BIN)/python -m heapsmith.commands.guide
 	$(BIN)/python -m heapsmith.bench.gates.architecture
 	$(BIN)/python -m heapsmith.bench.gates.reference
 	$(BIN)/python -m heapsmith.bench.gates.funnel

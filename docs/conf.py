@@ -8,6 +8,7 @@ project = "heapsmith"
 release = version = heapsmith.__version__
 extensions = ["myst_nb", "sphinx.ext.autodoc"]
 html_theme = "furo"
+html_extra_path = ["../src/heapsmith/llms.txt"]
 html_title = f"heapsmith {release}"
 smartquotes = False
 default_role = "literal"  # docstrings have `names` in single backticks

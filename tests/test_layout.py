@@ -106,10 +106,10 @@ def test_packages_import_only_packages_to_their_left(part: str) -> None:
 
 
 def test_the_interface_does_not_know_the_command_line() -> None:
-    """`src/heapsmith` is these two packages, the begin of the program, pytest's plugin, and links."""
+    """`src/heapsmith` is two packages, the begin of the program, pytest's plugin, assistants' guide, and links."""
     package = ROOT / "src/heapsmith"
     own = {path.name for path in package.iterdir() if not path.is_symlink() and path.name != "__pycache__"}
-    assert own == {"__init__.py", "__main__.py", "py.typed", "pytest_plugin.py", "api", "commands"}
+    assert own == {"__init__.py", "__main__.py", "llms.txt", "py.typed", "pytest_plugin.py", "api", "commands"}
     files = sorted((package / "api").glob("*.py"))
     assert len(files) > 5
     for path in files:

@@ -49,6 +49,8 @@ ELSEWHERE = {
     "1_base/text.c": "test_options.py",
     "1_base/text.h": "test_options.py",
     "9_api/view.c": "test_top.py",
+    "9_api/metrics.c": "test_metrics.py",
+    "9_api/tally.c": "test_metrics.py, test_options.py",
 }
 """Files that no judge here looks at, and who does.
 

@@ -199,6 +199,11 @@ def test_a_program_may_overwrite_its_environment(tmp_path: Path) -> None:
         ("foreign=-1", 'bad value in "foreign=-1"'),
         ("foreign=12x", 'bad value in "foreign=12x"'),
         ("foreign=99999999999999999999", 'bad value in "foreign=99999999999999999999"'),
+        ("metrics", 'unknown word "metrics"'),
+        ("metrics=", 'bad value in "metrics="'),
+        ("metrics-every=", 'bad value in "metrics-every="'),
+        ("metrics-every=1s", 'bad value in "metrics-every=1s"'),
+        ("metrics-every=4294967296", 'bad value in "metrics-every=4294967296"'),
         ("check", 'this library was not built with --checked: "check"'),
     ],
 )

@@ -39,10 +39,12 @@ SIZE = 4096
 class Stepped:
     """run_top under a library, in its steps; what it says behind each: bytes in use, blocks of 4,000 bytes."""
 
-    def __init__(self, command: list[str], report: Path | None = None, preload: Path | None = None) -> None:
+    def __init__(
+        self, command: list[str], report: Path | None = None, preload: Path | None = None, options: str = ""
+    ) -> None:
         environment = BENCHFAST | {"PYTHONMALLOC": os.environ.get("PYTHONMALLOC", "default")}
         if report is not None:
-            environment["HEAPSMITH"] = f"stats={report},stats-on=USR1"
+            environment["HEAPSMITH"] = f"stats={report},stats-on=USR1{options}"
         if preload is not None:
             environment["LD_PRELOAD"] = preloadable(preload)
         self.process = subprocess.Popen(
@@ -77,11 +79,10 @@ class Stepped:
 
 
 @contextmanager
-def stepped(name: str | None, folder: Path) -> Iterator[Stepped]:
-    """run_top under the release library of a design, or under none."""
-    run = Stepped(
-        [str(program("run_top")), str(THREADS)], folder / "r.json", unchecked_library(load(name)) if name else None
-    )
+def stepped(name: str | None, folder: Path, options: str = "") -> Iterator[Stepped]:
+    """run_top under the release library of a design, or under none. options: more of them, each behind a comma."""
+    library = unchecked_library(load(name)) if name else None
+    run = Stepped([str(program("run_top")), str(THREADS)], folder / "r.json", library, options)
     with run.process:
         yield run
         assert run.process.stdin is not None

@@ -1,18 +1,15 @@
 """Does Prometheus read the metrics of `heapsmith top`, with the figures of the library's own report?"""
 
-import json
 import shutil
-import socket
 import subprocess
-import sys
 import time
-import urllib.request
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from conftest import PROGRAM, Answer
+from scraped import scraped
 from test_top import SIZE, Stepped, stepped
 
 from heapsmith.tools.top.openmetrics import openmetrics, prometheus
@@ -105,46 +102,11 @@ def test_a_file_is_written_at_each_look(call: Call, tmp_path: Path) -> None:
         assert "--json, --openmetrics and --prometheus: expected one of them" in both.err
 
 
-def free_port() -> int:
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        port: int = one.getsockname()[1]
-        return port
-
-
 def test_prometheus_scrapes_the_file(call: Call, tmp_path: Path) -> None:
-    if not shutil.which("prometheus"):
-        pytest.skip("no prometheus (package prometheus)")
     with stepped("default", tmp_path) as run:
         run.step("k")
         call("top", run.pid, "--once", "--prometheus", tmp_path / "metrics", "--interval", "0.05s")
         committed = run.reported()["counters"]["committed"]
-    served, port = free_port(), free_port()
-    (tmp_path / "prometheus.yml").write_text(
-        "global: {scrape_interval: 200ms, scrape_timeout: 200ms}\n"
-        f"scrape_configs: [{{job_name: heap, static_configs: [{{targets: ['127.0.0.1:{served}']}}]}}]\n"
-    )
-    server = [sys.executable, "-m", "http.server", "-d", str(tmp_path), "-b", "127.0.0.1", str(served)]
-    scraper = [
-        *("prometheus", f"--config.file={tmp_path / 'prometheus.yml'}", f"--storage.tsdb.path={tmp_path / 'data'}"),
-        *(f"--web.listen-address=127.0.0.1:{port}",),
-    ]
-    null = subprocess.DEVNULL
-    started = [subprocess.Popen(words, stdout=null, stderr=null) for words in (server, scraper)]
-    query = f"http://127.0.0.1:{port}/api/v1/query?query=heapsmith_committed_bytes"
-    found: list[Any] = []
-    try:
-        end = time.monotonic() + 60
-        while not found and time.monotonic() < end:
-            time.sleep(0.1)
-            try:
-                with urllib.request.urlopen(query) as answer:
-                    found = json.load(answer)["data"]["result"]
-            except OSError:
-                continue
-    finally:
-        for one in started:
-            one.terminate()
-        for one in started:
-            one.wait()
+    with scraped(tmp_path) as prometheus_at:
+        found = prometheus_at.query("heapsmith_committed_bytes")
     assert [(one["metric"]["design"], float(one["value"][1])) for one in found] == [("default", committed)]

@@ -67,7 +67,8 @@ def design_page() -> str:
 def commands_page() -> str:
     """Each command with its help, arguments, options and examples; then exit statuses and environment."""
     lines = [COMMANDS]
-    for words, (command, ctx) in commands().items():
+    program, inner = commands()
+    for words, (command, ctx) in {("heapsmith",): program, **inner}.items():
         lines += [f"## {' '.join(words)}", ""]
         for paragraph in command.help.split("\n\n"):
             lines += [_folded(_escaped(" ".join(paragraph.split()))), ""]

@@ -24,10 +24,11 @@ from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.common.rounds import Progress, Stop
 from heapsmith.tools.common.served_share import did_the_work, sentences
 from heapsmith.tools.compare.measure import limit_of, measure
+from heapsmith.tools.compare.worth import Price
 from heapsmith.tools.forge.page import forged
 from heapsmith.tools.forge.report import ForgeReport, Found, Unfinished, markdown, unfinished_markdown
 from heapsmith.tools.forge.share import malloc_share
-from heapsmith.tools.forge.verdict import verdict
+from heapsmith.tools.forge.verdict import verdict, worth_of
 from heapsmith.tools.page.page import write_page
 from heapsmith.tools.peers.peers import GLIBC, Library, why_no_malloc
 from heapsmith.tools.record.record import Processes, RecordResult, record
@@ -49,14 +50,21 @@ Say = Callable[[int, str], None]
 """Called with the number of the step that begins, from 1 to STEPS, and its description."""
 
 
+class Order(NamedTuple):
+    """What is asked of a forge: of its search, of its measurements, and the prices for its verdict."""
+
+    asked: Asked
+    stop: Stop
+    price: Price | None = None
+
+
 def forge(
     command: list[str],
     out: Path,
     *,
     base: Design,
     name: str,
-    asked: Asked,
-    stop: Stop,
+    order: Order,
     say: Say,
     progress: Progress,
 ) -> ForgeReport:
@@ -65,13 +73,13 @@ def forge(
     The command's input is /dev/null; its output is dropped, except for errors during recording.
     Each file appears whole or not at all, report.json last. An interrupt leaves report.md and
     report.json of what is done (Unfinished). Raises the errors of the steps, and CheckFailed if the
-    command is killed, exceeds a limit, or library and model differ. The time of `stop` is divided
+    command is killed, exceeds a limit, or library and model differ. The time of `order.stop` is divided
     (RUNS, REPLAYS, SHARE), but the command and the replays have LEAST_ROUNDS rounds in any case.
     """
-    check_arguments(base, asked, name)
+    check_arguments(base, order.asked, name)
     for kind in ("md", "html", "json"):
         (out / f"report.{kind}").unlink(missing_ok=True)
-    work = _Work(command, out, base, name, asked, stop, progress, Found(), [])
+    work = _Work(command, out, base, name, order, progress, Found(), [])
     begun: list[str] = []
 
     def begin(step: int, what: str) -> None:
@@ -94,8 +102,7 @@ class _Work(NamedTuple):
     out: Path
     base: Design
     name: str
-    asked: Asked
-    stop: Stop
+    order: Order
     progress: Progress
     found: Found
     files: list[str]
@@ -112,7 +119,7 @@ def _leave(work: _Work, step: str) -> None:
 
 
 def _steps(work: _Work, say: Say) -> ForgeReport:
-    command, out, base, name, asked, stop, progress, found, files = work
+    command, out, base, name, (asked, stop, price), progress, found, files = work
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     say(1, f"record {shlex.join(command)}")
     recorded, traces = _record(command, trace, progress)
@@ -154,7 +161,8 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.share = share = malloc_share(command, library_of(base), to_glibc, once, progress)
     files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
     results = (info, tuned, simulated, verified, measured, replayed, share, decided, files, found.other_memory)
-    report = ForgeReport(command, recorded.exit_status, name, base.name, *results)
+    dollars = worth_of(measured, decided.use, price) if price else []
+    report = ForgeReport(command, recorded.exit_status, name, base.name, *results, dollars)
     write_text(out / "report.md", markdown(report))
     # The model that counts reuse is compiled in half a minute: `heapsmith report` of the folder adds it.
     write_page(out / "report.html", forged(report, with_reuse=False, progress=progress))

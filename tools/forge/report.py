@@ -14,6 +14,7 @@ from heapsmith.tools.common.other_memory import OtherMemory
 from heapsmith.tools.common.tables import Words, code, section
 from heapsmith.tools.common.units import amount
 from heapsmith.tools.compare.measure import MeasureTable
+from heapsmith.tools.compare.worth import Worth
 from heapsmith.tools.forge.next_steps import Next, next_steps
 from heapsmith.tools.forge.share import Share
 from heapsmith.tools.forge.verdict import Verdict
@@ -39,6 +40,8 @@ class ForgeReport(msgspec.Struct, frozen=True):
     files: list[str]
     other_memory: list[OtherMemory] = []
     """Programs with much memory that malloc did not give: the busiest as it was recorded, others as measured."""
+    worth: list[Worth] = []
+    """What the malloc to use is worth against the one to beat, if prices were told."""
 
     def next_steps(self) -> list[Next]:
         """What to do by the verdict."""
@@ -106,7 +109,8 @@ def measured_bytes(table: ReplayTable) -> list[Words]:
 
 def conclusion(report: ForgeReport) -> list[str]:
     """The verdict, and what to expect at most."""
-    return [*report.verdict.why, *measurements.other_memory(report), report.share.sentence()]
+    dollars = [one.sentence() for one in report.worth]
+    return [*report.verdict.why, *dollars, *measurements.other_memory(report), report.share.sentence()]
 
 
 def markdown(report: ForgeReport) -> str:

@@ -6,6 +6,7 @@ import msgspec
 
 from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.tools.compare.measure import MeasureRow, MeasureTable, Ratios, ratios
+from heapsmith.tools.compare.worth import Price, Worth, worth
 from heapsmith.tools.report.measurements import against
 
 NOTHING = 0.01
@@ -76,6 +77,13 @@ def verdict(table: MeasureTable, *, kept_base: bool) -> Verdict:
     if wide:
         why.append(f"The interval of {_and(wide)} is still wide: measure longer (--time), or in quieter hours.")
     return Verdict(use, why, to_base)
+
+
+def worth_of(table: MeasureTable, use: str | None, price: Price) -> list[Worth]:
+    """The worth of the malloc to use against the one to beat; of the forged one where nothing is decided."""
+    row = next((row for row in table.rows if row.library == use), table.rows[-1])
+    reference = _reference(table)
+    return [] if row is reference else worth(row, reference, price)
 
 
 def _reference(table: MeasureTable) -> MeasureRow:

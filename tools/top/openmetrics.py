@@ -69,6 +69,10 @@ def _of_processes(sights: Sequence[Sight]) -> Iterator[Family]:
         "resident_bytes": ("Resident memory of the process.", lambda one: one.rss_bytes),
         "committed_bytes": ("Bytes that the heap has from the system.", lambda one: one.bytes.committed),
         "committed_peak_bytes": ("The most committed bytes so far.", lambda one: one.counters["committed_peak"]),
+        "metadata_bytes": (
+            "Bytes of the heap's own records, beside the committed ones.",
+            lambda one: one.metadata_bytes,
+        ),
         "threads": ("Threads of the process.", lambda one: one.threads),
         "heaps": ("Heaps of threads or processors.", lambda one: one.heaps),
         "idle_heaps": ("Heaps whose thread has ended.", lambda one: one.idle_heaps),

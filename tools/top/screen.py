@@ -47,7 +47,8 @@ ITEMS = {
     "empty_slabs": "empty slabs",
     "run_caches": "run caches",
     "free_runs": "free runs",
-    "ahead": "huge blocks, pages ahead",
+    "huge": "huge blocks",
+    "ahead": "pages ahead",
 }
 
 

@@ -32,6 +32,7 @@ class Class(NamedTuple):
 class Picture(NamedTuple):
     """A heap at one moment. Counts are those of HEAPSMITH=stats (docs/api.md); the rest are bytes, or heaps.
 
+    huge_bytes, metadata_bytes: 0 of a library whose view has no such names.
     system, locks: of a library that counts everything. counts_hits: whether its `hit0` and `push` count.
     """
 
@@ -47,6 +48,8 @@ class Picture(NamedTuple):
     run_bytes: int
     cached_run_bytes: int
     free_run_bytes: int
+    huge_bytes: int
+    metadata_bytes: int
 
 
 class View:
@@ -96,7 +99,20 @@ class View:
             self._abandoned(memory),
             int(committed[pooled].sum()),
             *self._runs(memory),
+            memory.word(at["huge_committed"]) if "huge_committed" in at else 0,
+            self._metadata(memory, len(heaps), len(slabs)),
         )
+
+    def _metadata(self, memory: Memory, heaps: int, slabs: int) -> int:
+        """Bytes of the records of heaps, slabs, and pages of runs."""
+        at = self._at
+        if "heap_bytes" not in at:
+            return 0
+        return heaps * at["heap_bytes"] + slabs * at["slab_bytes"] + self._run_top(memory) * at["page"]
+
+    def _run_top(self, memory: Memory) -> int:
+        """How many pages of the run span were ever handed out."""
+        return int.from_bytes(memory.read(self._at["runs"] + self._at["run_span.top"], 4), "little")
 
     def _with_hits(self, memory: Memory, heaps: list[int], totals: dict[str, int]) -> dict[str, int]:
         """The totals with those that each heap counts by itself."""
@@ -217,7 +233,7 @@ class View:
     def _runs(self, memory: Memory) -> tuple[int, int, int]:
         """Bytes of runs with the program, in run caches, and the committed ones of free runs."""
         at = self._at
-        top = int.from_bytes(memory.read(at["runs"] + at["run_span.top"], 4), "little")
+        top = self._run_top(memory)
         table = memory.word(at["runs"] + at["run_span.page"])
         pages = self._records(memory.read(table, top * at["page"]) if top else b"", "page")
         state = _column(pages, at["page.state"], "u1")

@@ -16,7 +16,10 @@ UNITS = ("hit0", "hit1", "refill")
 
 
 class Bytes(msgspec.Struct, frozen=True):
-    """What the committed bytes are for. `ahead`: huge blocks, and pages that are committed and not handed out yet."""
+    """What the committed bytes are for.
+
+    huge: huge blocks, and mappings that wait for one. ahead: pages that are committed and not handed out yet.
+    """
 
     committed: int
     small: int
@@ -27,6 +30,7 @@ class Bytes(msgspec.Struct, frozen=True):
     runs: int
     run_caches: int
     free_runs: int
+    huge: int
     ahead: int
 
 
@@ -51,6 +55,7 @@ class Sight(msgspec.Struct, frozen=True):
 
     allocations, frees: of small blocks, and large_allocations, in the rates; the first two only where
     `counts_hits`. processors: those it kept busy. system, locks: of a library that counts everything.
+    metadata_bytes: of the heap's own records, beside the committed ones.
     """
 
     pid: int
@@ -63,6 +68,7 @@ class Sight(msgspec.Struct, frozen=True):
     processors: float | None
     heaps: int
     idle_heaps: int
+    metadata_bytes: int
     bytes: Bytes
     counters: dict[str, int]
     system: dict[str, int]
@@ -166,6 +172,7 @@ def sight(now: _Moment, last: _Moment | None) -> Sight:
         processors=busy / elapsed if elapsed else None,
         heaps=picture.heaps,
         idle_heaps=picture.abandoned,
+        metadata_bytes=picture.metadata_bytes,
         bytes=_bytes(picture),
         counters=picture.counters,
         system=picture.system,
@@ -227,6 +234,7 @@ def _bytes(picture: Picture) -> Bytes:
         "runs": picture.run_bytes,
         "run_caches": picture.cached_run_bytes,
         "free_runs": picture.free_run_bytes,
+        "huge": picture.huge_bytes,
     }
     committed = picture.counters["committed"]
     return Bytes(committed=committed, ahead=max(0, committed - sum(items.values())), **items)

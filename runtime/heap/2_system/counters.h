@@ -1,6 +1,8 @@
 /* Counters of docs/machine.md section 10, in its order; each has one writer unless it says otherwise, and any reader. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "1_base/arch/arch.h"
@@ -42,6 +44,13 @@ enum {
 };
 extern const char *const hs_heap_counter[HEAP_COUNTERS];
 extern const char *const hs_class_counter[CLASS_COUNTERS];
+
+/* Some builds do not count the hit path. */
+static inline bool class_counted(size_t counter)
+{
+    size_t offset = counter * sizeof(uint64_t);
+    return COUNTS_HITS || (offset != offsetof(struct class_count, hit0) && offset != offsetof(struct class_count, push));
+}
 
 #include HEAPS_COUNTS
 

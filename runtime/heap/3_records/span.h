@@ -7,6 +7,12 @@
 
 enum { NO_SPAN = UINTPTR_MAX - SLAB_SPAN_BYTES + 1 }; /* no program has an address so high: every pointer is outside */
 
+/* What the heap keeps for each heap of a thread, and for each slab in use: records, marks, class map and live map. */
+enum {
+    HEAP_RECORD_BYTES = sizeof(struct heap) + SLOT_COUNT * sizeof(void *),
+    SLAB_RECORD_BYTES = sizeof(struct slab) + BITMAP_WORDS * sizeof(uint64_t) + CLASS_MAP_BYTES + LIVE_MAP * SLAB_BYTES / GRAIN,
+};
+
 enum { HAS_HEADERS = (int)SIZE_BIAS > (int)TAIL_BYTES };
 
 extern size_t hs_span_bytes; /* SLAB_SPAN_BYTES; 0 before */

@@ -149,8 +149,10 @@ static APART void *alloc_missed(size_t bytes, size_t alignment, bool *zero)
             block = try_alloc(bytes, alignment, zero);
         }
     }
-    if (block != NULL)
+    if (block != NULL) {
         look_near_limit();
+        hs_tell_listener();
+    }
     errno = block != NULL ? saved : ENOMEM;
     return block;
 }

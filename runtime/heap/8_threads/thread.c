@@ -4,6 +4,8 @@
 #include "1_base/bound.h"
 #include "6_slabs/store.h"
 
+void (*hs_slow_listener)(void);
+
 GATE void hs_free_without_heap(unsigned class, void *block)
 {
     if (hs_heap_start() != &hs_no_heap) {

@@ -15,11 +15,28 @@
  * gets none: a thread that dies, or that lacks memory. */
 void hs_free_without_heap(unsigned class, void *block);
 
+/* Whoever wants to act from time to time, without a lock; NULL: nobody. */
+extern void (*hs_slow_listener)(void);
+
+static inline void hs_tell_listener(void)
+{
+    void (*listener)(void) = __atomic_load_n(&hs_slow_listener, __ATOMIC_RELAXED);
+    if (__builtin_expect(listener != NULL, 0))
+        listener();
+}
+
+/* A refill. Without a lock. */
+static inline void hs_slow_path(void)
+{
+    on_slow_path();
+    hs_tell_listener();
+}
+
 /* Before a refill: frees by other threads come into the heap's fronts. May an empty front have blocks since it was looked at?
  * One of a heap that was just created may, and one of a heap that was just adopted. */
 static inline bool hs_filled_meanwhile(struct heap *heap, unsigned class)
 {
-    on_slow_path();
+    hs_slow_path();
     bool came = remote_comes(heap, class);
     return came || PREWARM_FILLS;
 }

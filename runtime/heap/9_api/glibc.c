@@ -6,6 +6,7 @@
 #include "1_base/text.h"
 #include "8_threads/thread.h"
 #include "6_slabs/transfer/transfer.h"
+#include "9_api/tally.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -32,51 +33,6 @@ COLD int mallopt(int parameter, int value);
 COLD int mlockall(int flags);
 #pragma GCC visibility pop
 
-/* One class, summed over heaps. Other threads' heaps are read as they happen to be, one after the other: a block that moves
- * meanwhile may be missed where it came from and where it went, so that a sum is below 0 for once. */
-struct tally {
-    int64_t parked;  /* blocks that left their slab and are not the program's: in fronts, quarantines, the transfer cache, on remote lists */
-    int64_t emptied; /* slabs that the class gave up, less those it took */
-};
-
-static uint64_t look(const uint64_t *counter)
-{
-    return __atomic_load_n(counter, __ATOMIC_RELAXED);
-}
-
-/* By the slab table, which can be read whatever became of the block. */
-static size_t in_quarantine(const struct quarantine *quarantine, unsigned class)
-{
-    size_t blocks = 0;
-    uint32_t held = word_look(&quarantine->held), oldest = word_look(&quarantine->oldest);
-    for (uint32_t index = 0; index < held; index++) {
-        const void *block = __atomic_load_n(&quarantine->block[(oldest + index) % QUARANTINE_SLOTS], __ATOMIC_RELAXED);
-        blocks += in_slab_span(block) && __atomic_load_n(&slab_of(block)->class, __ATOMIC_RELAXED) == class;
-    }
-    return blocks;
-}
-
-static size_t at_least_none(int64_t sum)
-{
-    return sum > 0 ? (size_t)sum : 0;
-}
-
-static struct tally tally_class(unsigned class)
-{
-    struct tally tally = { 0 };
-    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
-        const struct class_count *count = &heap->count[class];
-        tally.parked += (int64_t)(look(&count->remote) - look(&count->drained));
-        tally.parked += (int64_t)(look(&count->transfer_in) - look(&count->transfer_out) - look(&count->transfer_back));
-        tally.emptied += (int64_t)(look(&count->retire) - look(&count->acquire));
-        if (heap == &hs_no_heap)
-            continue;
-        tally.parked += hs_held(heap, class) + word_look(&heap->front[class].listed);
-        tally.parked += (int64_t)in_quarantine(&heap->quarantine, class);
-    }
-    return tally;
-}
-
 /* Bytes, but for `blocks`, `huge_blocks` and `slabs`. */
 struct census {
     size_t slab_bytes, out_bytes, run_bytes, used_bytes, huge_bytes, huge_blocks;
@@ -91,7 +47,7 @@ static struct census take_census(void)
         return census;
     slabs_census(&census.slab_bytes, &census.out_bytes);
     hs_large_census(&census.run_bytes, &census.used_bytes, &census.huge_bytes, &census.huge_blocks);
-    int64_t empty_slabs = (int64_t)look(&hs_count.slabs);
+    int64_t empty_slabs = (int64_t)tally_look(&hs_count.slabs);
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         struct tally tally = tally_class(class);
         size_t parked = at_least_none(tally.parked);
@@ -171,7 +127,7 @@ void malloc_stats(void)
     line(&out, "free bytes       = ", bytes_free(&census));
     line(&out, "huge blocks      = ", census.huge_blocks);
     line(&out, "huge bytes       = ", census.huge_bytes);
-    line(&out, "max system bytes = ", look(&hs_count.committed_peak));
+    line(&out, "max system bytes = ", tally_look(&hs_count.committed_peak));
     text_end(&out);
 }
 
@@ -202,7 +158,7 @@ static void info_totals(FILE *stream, const struct census *census)
 
 static void info_system(FILE *stream, size_t arena)
 {
-    size_t peak = look(&hs_count.committed_peak);
+    size_t peak = tally_look(&hs_count.committed_peak);
     fprintf(stream, "<system type=\"current\" size=\"%zu\"/>\n<system type=\"max\" size=\"%zu\"/>\n", arena, peak);
     fprintf(stream, "<aspace type=\"total\" size=\"%zu\"/>\n<aspace type=\"mprotect\" size=\"%zu\"/>\n", arena, arena);
 }

@@ -6,6 +6,8 @@
 #include "1_base/libc.h"
 #include "5_slab_policies/release/release.h"
 #include "5_slab_policies/shards/shards.h"
+#include "8_threads/thread.h"
+#include "9_api/metrics.h"
 #include "9_api/stats.h"
 
 #include <errno.h>
@@ -20,14 +22,22 @@
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { REPORT_PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
 
 /* Not 0, so that it lies beside data that each start writes: exit touches no page for it. */
-enum { NOTHING = 1, STATS = 2, CHECK = 4 };
+enum { NOTHING = 1, STATS = 2, CHECK = 4, METRICS = 8 };
 static uint8_t asked_at_exit = NOTHING;
 COLD_DATA static char stats_file[PATH_MAX]; /* empty: standard error */
+
+/* Metrics: their file; the process that writes them, where no %p names each one's; how often, and when next. */
+enum { MS_PER_S = 1000, NS_PER_MS = 1000000 };
+COLD_DATA static char metrics_file[PATH_MAX];
+static pid_t metrics_of;
+static bool metrics_of_classes, metrics_failed;
+static uint64_t metrics_every_ms = 15 * MS_PER_S, metrics_due_ms;
 
 /* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
 static int first_stderr = -1;
@@ -51,11 +61,11 @@ static COLD void warn(const char *what, const char *word, size_t length)
     text_end(&out);
 }
 
-/* The name of the report's file, %p in it being the process; false if it is too long. */
-static COLD bool expand_path(void)
+/* A file's name, %p in it being the process; false if it is too long. */
+static COLD bool expand_path(const char *file)
 {
     struct text name = text_to(-1, path, sizeof path - 1); /* what has no room is "written" to nowhere, and fails */
-    for (const char *from = stats_file; *from != '\0'; from++) {
+    for (const char *from = file; *from != '\0'; from++) {
         if (from[0] == '%' && from[1] == 'p') {
             text_number(&name, (uint64_t)getpid());
             from++;
@@ -86,15 +96,23 @@ static COLD bool write_stats(int fd)
     return written;
 }
 
-/* Whole or not at all: under a temporary name first. */
-static COLD bool write_file(void)
+static COLD bool write_metrics(int fd)
 {
-    if (!expand_path())
+    char room[4 * TEXT_LINE];
+    struct text out = text_to(fd, room, sizeof room);
+    metrics_text(&out, metrics_of_classes);
+    return text_end(&out);
+}
+
+/* Whole or not at all: under a temporary name first. */
+static COLD bool write_file(const char *file, bool (*content)(int fd))
+{
+    if (!expand_path(file))
         return false;
     int fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    bool written = write_stats(fd);
+    bool written = content(fd);
     close(fd);
     if (written && rename(path_now, path) == 0)
         return true;
@@ -119,18 +137,36 @@ static COLD int report_descriptor(void)
     return kept ? first_stderr : STDERR_FILENO;
 }
 
+static COLD void report_stats(void)
+{
+    if (stats_file[0] == '\0')
+        write_stats(report_descriptor());
+    else if (!write_file(stats_file, write_stats))
+        warn("cannot write", stats_file, strlen(stats_file));
+}
+
+/* A child of fork writes a file of its own or none: the file is its parent's. Of several failures one is said. */
+static COLD void report_metrics(void)
+{
+    bool own = strstr(metrics_file, "%p") != NULL || metrics_of == getpid();
+    if (!own || write_file(metrics_file, write_metrics) || metrics_failed)
+        return;
+    metrics_failed = true;
+    warn("cannot write", metrics_file, strlen(metrics_file));
+}
+
 /* False if another report is being written. The thread must not be cancelled here: it would leave the exit of the process, or
  * it may have been interrupted with a lock in its hands. */
-static COLD bool write_report(void)
+static COLD bool write_report(unsigned what)
 {
     int cancel_state, none = __atomic_load_n(&writer, __ATOMIC_RELAXED), self = getpid();
     if (none == self || !__atomic_compare_exchange_n(&writer, &none, self, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
         return false;
     pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-    if (stats_file[0] == '\0')
-        write_stats(report_descriptor());
-    else if (!write_file())
-        warn("cannot write", stats_file, strlen(stats_file));
+    if (what & STATS)
+        report_stats();
+    if (what & METRICS)
+        report_metrics();
     pthread_setcancelstate(cancel_state, NULL);
     __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);
     return true;
@@ -139,7 +175,21 @@ static COLD bool write_report(void)
 static COLD void on_signal(int number)
 {
     int saved = errno;
-    write_report();
+    write_report(STATS | (asked_at_exit & METRICS));
+    errno = saved;
+}
+
+/* At slow paths: the thread that finds the time come, and moves it on, writes. No system call, for the vDSO has this clock. */
+static COLD void metrics_look(void)
+{
+    int saved = errno;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    uint64_t ms = (uint64_t)now.tv_sec * MS_PER_S + (uint64_t)now.tv_nsec / NS_PER_MS;
+    uint64_t due = __atomic_load_n(&metrics_due_ms, __ATOMIC_RELAXED);
+    if (ms >= due && __atomic_compare_exchange_n(&metrics_due_ms, &due, ms + metrics_every_ms, false, __ATOMIC_RELAXED,
+                                                 __ATOMIC_RELAXED))
+        write_report(METRICS);
     errno = saved;
 }
 
@@ -152,14 +202,24 @@ static COLD bool report_on(const char *name)
     return number != 0 && sigaction(number, &action, NULL) == 0;
 }
 
-static COLD bool report_to(const char *file)
+static COLD bool take_file(char room[PATH_MAX], const char *file, unsigned what)
 {
     size_t length = strlen(file);
-    if (length == 0 || length >= sizeof stats_file)
+    if (length == 0 || length >= PATH_MAX)
         return false;
-    memcpy(stats_file, file, length + 1);
-    asked_at_exit |= STATS;
+    memcpy(room, file, length + 1);
+    asked_at_exit |= what;
     return true;
+}
+
+static COLD bool report_to(const char *file)
+{
+    return take_file(stats_file, file, STATS);
+}
+
+static COLD bool metrics_to(const char *file)
+{
+    return take_file(metrics_file, file, METRICS);
 }
 
 /* A decimal number and nothing else, below 2^63. */
@@ -178,6 +238,15 @@ static COLD bool read_number(const char *digits, uint64_t *number)
 static COLD bool report_foreign_above(const char *digits)
 {
     return read_number(digits, &stats_foreign_limit);
+}
+
+static COLD bool metrics_each(const char *digits)
+{
+    uint64_t seconds;
+    if (!read_number(digits, &seconds) || seconds > UINT32_MAX)
+        return false;
+    metrics_every_ms = seconds * MS_PER_S;
+    return true;
 }
 
 /* Of use to designs that keep away from a limit, and no mistake with others. */
@@ -200,6 +269,8 @@ static const struct {
     { "foreign=", report_foreign_above },
     { "limit=", limit_by },
     { "nodes=", nodes_told },
+    { "metrics=", metrics_to },
+    { "metrics-every=", metrics_each },
 };
 
 /* A word as it stands, '\0' behind it. */
@@ -218,6 +289,8 @@ static COLD void take_word(const char *word)
         asked_at_exit |= STATS;
         stats_file[0] = '\0';
         keep_stderr();
+    } else if (strcmp(word, "metrics-classes") == 0) {
+        metrics_of_classes = true;
     } else if (strcmp(word, "check") != 0) {
         warn("unknown word", word, length);
     } else if (HEAPSMITH_CHECKED) {
@@ -263,6 +336,11 @@ __attribute__((constructor)) static void read_options(int count, char **argument
         list += length + (list[length] == ',');
     }
     release_limit_start();
+    if (asked_at_exit & METRICS) {
+        metrics_of = getpid();
+        metrics_look();
+        __atomic_store_n(&hs_slow_listener, metrics_look, __ATOMIC_RELAXED);
+    }
 }
 
 /* At exit() and the end of main; not at _exit() nor when a signal kills the process. */
@@ -270,6 +348,7 @@ __attribute__((destructor)) static void at_exit(void)
 {
     if (asked_at_exit & CHECK)
         heapsmith_check();
-    for (int turn = 0; (asked_at_exit & STATS) && turn < REPORT_PATIENCE && !write_report(); turn++)
+    const unsigned asked = asked_at_exit & (STATS | METRICS);
+    for (int turn = 0; asked != 0 && turn < REPORT_PATIENCE && !write_report(asked); turn++)
         sched_yield();
 }

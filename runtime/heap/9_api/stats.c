@@ -4,8 +4,8 @@
 #include "3_records/heap.h"
 #include "1_base/counting/counting.h"
 #include "1_base/object.h"
-#include "7_large/run_cache/run_cache.h"
 #include "8_threads/thread.h"
+#include "9_api/tally.h"
 #include "moments.h"
 
 #include <errno.h>
@@ -107,37 +107,20 @@ void hs_foreign_seen(const void *caller)
 
 static void json_counters(struct text *out)
 {
-    const uint64_t *counts = (const uint64_t *)&hs_count;
-    uint64_t hits = 0;
-    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap))
-        hits += run_cache_hits(heap);
     text_string(out, ", \"counters\": {");
-    for (size_t index = 0; index < HEAP_COUNTERS; index++) {
-        uint64_t others = &counts[index] == &hs_count.run_hit ? hits : 0;
-        text_field(out, index == 0 ? "" : ", ", hs_heap_counter[index], __atomic_load_n(&counts[index], __ATOMIC_RELAXED) + others);
-    }
+    for (size_t index = 0; index < HEAP_COUNTERS; index++)
+        text_field(out, index == 0 ? "" : ", ", hs_heap_counter[index], heap_counter(index));
     text_string(out, "}");
-}
-
-/* Some builds do not count the hit path. */
-static bool counted(size_t counter)
-{
-    size_t offset = counter * sizeof(uint64_t);
-    return COUNTS_HITS || (offset != offsetof(struct class_count, hit0) && offset != offsetof(struct class_count, push));
 }
 
 static void json_class(struct text *out, unsigned class)
 {
-    uint64_t sum[CLASS_COUNTERS] = { 0 };
-    for (struct heap *heap = &hs_no_heap; heap != NULL; heap = hs_heap_after(heap)) {
-        const uint64_t *counts = (const uint64_t *)&heap->count[class];
-        for (size_t index = 0; index < CLASS_COUNTERS; index++)
-            sum[index] += __atomic_load_n(&counts[index], __ATOMIC_RELAXED);
-    }
+    uint64_t sum[CLASS_COUNTERS];
+    class_counters(class, sum);
     text_field(out, class == 0 ? "{" : ", {", "size", hs_class[class].stride);
     text_field(out, ", ", "usable", hs_class[class].usable);
     for (size_t index = 0; index < CLASS_COUNTERS; index++)
-        if (counted(index))
+        if (class_counted(index))
             text_field(out, ", ", hs_class_counter[index], sum[index]);
     text_string(out, "}");
 }

@@ -14,6 +14,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which the interface 
     from heapsmith.model.trace.frames import Samples
     from heapsmith.model.trace.stats import TraceInfo
     from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.compare.worth import WorthTable
     from heapsmith.tools.forge.page import Written
     from heapsmith.tools.trial.ab import Trial
     from heapsmith.tools.trial.bisect import Bisected
@@ -166,6 +167,12 @@ def compared(table: "MeasureTable") -> None:
         show.prose(measurements.against(row.library, first, row.ratios))
     for line in measurements.other_memory(table):
         show.prose(line)
+
+
+def worth(found: "WorthTable") -> None:
+    """What savings are worth, a sentence for each."""
+    for one in found.rows:
+        show.prose(one.sentence())
 
 
 def tried(found: "Trial") -> None:

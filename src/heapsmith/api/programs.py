@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -17,6 +18,7 @@ from heapsmith.api.typed import typed
 if TYPE_CHECKING:
     from heapsmith.tools.common.rounds import Stop
     from heapsmith.tools.compare.measure import MeasureTable
+    from heapsmith.tools.compare.worth import Price, WorthTable
     from heapsmith.tools.forge.page import Written
 
 SECONDS = 60.0
@@ -25,6 +27,11 @@ SECONDS = 60.0
 ROUNDS = Option("Exactly N counted rounds instead of {seconds}.", least=1)
 TIME = Option("Rounds until the intervals are under 2 %[, for 60s, 5m or 1h at most].", "TIME", "--time")
 EVERYWHERE = Option("Also in programs that the command starts with another environment or user (as root).")
+
+
+INSTANCES = Option("How many instances of the program pay the prices.", least=1)
+PER_GB = Option("Price of a GB of memory: say what the peak that is saved is worth.", "DOLLARS")
+PER_CORE = Option("Price of a processor: say what the CPU time that is saved is worth.", "DOLLARS")
 
 
 class Compared(Result):
@@ -58,6 +65,24 @@ class Compared(Result):
                 return {name: getattr(row.ratios, name).median for name in row.ratios.__struct_fields__}
         raise KeyError(library)
 
+    @typed
+    def worth(
+        self,
+        *,
+        instances: Annotated[int, INSTANCES] = 1,
+        dollar_per_gb: Annotated[float | None, PER_GB] = None,
+        dollar_per_core: Annotated[float | None, PER_CORE] = None,
+    ) -> Worths:
+        """Return what each malloc but the first is worth against it, for the span of time that the prices are of.
+
+        Raises BadInput without a price, and for one that is not above 0.
+        """
+        from heapsmith.tools.compare.worth import WorthTable, worth
+
+        price = price_of(instances, dollar_per_gb, dollar_per_core)
+        first, *others = self.details.rows
+        return Worths(WorthTable(price, [one for row in others for one in worth(row, first, price)]))
+
     def _rows(self) -> Iterable[Any]:
         """Return the rows."""
         return self.details.rows
@@ -67,6 +92,34 @@ class Compared(Result):
         from heapsmith.api import printed
 
         printed.compared(self.details)
+
+
+class Worths(Result):
+    """What savings are worth: a row for each malloc, and for memory and processors."""
+
+    details: WorthTable
+
+    def _rows(self) -> Iterable[Any]:
+        """Return the rows."""
+        return self.details.rows
+
+    def show(self) -> None:
+        """Print a sentence for each."""
+        from heapsmith.api import printed
+
+        printed.worth(self.details)
+
+
+def price_of(instances: int = 1, dollar_per_gb: float | None = None, dollar_per_core: float | None = None) -> Price:
+    """Return the prices; BadInput without one, and for one that is not above 0."""
+    from heapsmith.tools.compare.worth import Price
+
+    if dollar_per_gb is None and dollar_per_core is None:
+        raise Unfit(("instances",), "expected {dollar_per_gb} or {dollar_per_core} too")
+    for name, price in (("dollar_per_gb", dollar_per_gb), ("dollar_per_core", dollar_per_core)):
+        if price is not None and not 0 < price < math.inf:
+            raise Unfit((name,), f"{price:g} is no price; expected a number above 0")
+    return Price(instances, dollar_per_gb, dollar_per_core)
 
 
 @typed

@@ -9,6 +9,7 @@ import typer
 
 import heapsmith
 from heapsmith.commands import (
+    assistants,
     designs,
     export,
     fleet,
@@ -32,7 +33,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, trials, knobs)
+GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, trials, knobs, assistants)
 traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)

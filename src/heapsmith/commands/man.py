@@ -30,24 +30,24 @@ ENVIRONMENT = (
 
 def pages() -> dict[str, str]:
     """Return the manual pages by file name."""
-    every = commands()
-    main = every.pop(("heapsmith",))
-    found = {"heapsmith.1": "".join(_main(*main, every))}
-    for words, (command, ctx) in every.items():
+    main, inner = commands()
+    found = {"heapsmith.1": "".join(_main(*main, inner))}
+    for words, (command, ctx) in inner.items():
         found[f"{'-'.join(words)}.1"] = "".join(_page(words, command, ctx))
     return found
+
+
+def commands() -> tuple[tuple[Any, Any], dict[tuple[str, ...], tuple[Any, Any]]]:
+    """Return the program and its context, and by their words the commands with theirs."""
+    root: Any = typer.main.get_command(app)
+    found = dict(_below(root, root.context_class(root, info_name="heapsmith", **root.context_settings)))
+    return found.pop(("heapsmith",)), found
 
 
 def write(folder: Path) -> None:
     """Write the manual pages to a folder; BadInput if it cannot be written."""
     for name, text in pages().items():
         write_text(folder / name, text)
-
-
-def commands() -> dict[tuple[str, ...], tuple[Any, Any]]:
-    """Return the program and every command that does something, with its context, by its words."""
-    root: Any = typer.main.get_command(app)
-    return dict(_below(root, root.context_class(root, info_name="heapsmith", **root.context_settings)))
 
 
 def _below(command: Any, ctx: Any) -> Iterator[tuple[tuple[str, ...], tuple[Any, Any]]]:

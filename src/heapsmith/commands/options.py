@@ -103,6 +103,8 @@ def options_of(
             try:
                 return command(given=(given or {}) | mine, **values)
             except Unfit as wrong:
+                if not (flags.keys() | (spelled or {})).intersection(wrong.names):
+                    raise  # they are options of another function, which says them
                 raise BadInput(_in_options(wrong, flags, spelled or {})) from None
 
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]

@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 import heapsmith
 from heapsmith.api import show
-from heapsmith.api.programs import stop_of
+from heapsmith.api.programs import Compared, price_of, stop_of
 from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
 from heapsmith.commands import results
@@ -18,6 +18,9 @@ from heapsmith.model.files import STANDARD
 
 CLOCK_OF_FILES_NS = 20_000_000
 """By this much the time of a file may be before that of the process that wrote it."""
+
+WORTH = "instances dollar_per_gb dollar_per_core"
+"""The options of what a saving is worth."""
 
 app = Commands()
 
@@ -159,6 +162,7 @@ def replay(
         "compare --lib glibc --lib default --lib tuned.toml --rounds 9 --json -- ./server --self-test",
     ),
 )
+@options_of(Compared.worth, f"command libraries rounds seconds everywhere {WORTH}")
 @options_of(heapsmith.compare, command=take.command_words, seconds=take.seconds)
 def compare(given: Given, json: take.Json = False) -> int:
     """Run CMD under any mallocs and compare CPU and wall time, peak and average RSS, and output.
@@ -166,12 +170,28 @@ def compare(given: Given, json: take.Json = False) -> int:
     Rounds go on until the intervals of CPU and peak RSS are under 2 %, for 60 s at most, but 5 at least. In each
     round CMD runs once under each malloc, in shuffled order, with /dev/null as its input. Ratios are to the first
     malloc. The exit status is 1 if the output or the exit status of CMD is another than under the first, or if a
-    malloc does not serve the processes that do the work.
+    malloc does not serve the processes that do the work. With prices the last lines say what a saving is worth.
     """
+    price = _price(given)
     with show.progress() as progress:
         found = heapsmith.compare(**given, progress=progress)
-    show.emit_json(found.details) if json else found.show()
+    worth = found.worth(**price) if price else None
+    if json:
+        show.emit_json(found.to_dict() | ({"worth": worth.details} if worth else {}))
+    else:
+        found.show()
+        if worth:
+            worth.show()
     return 0 if found.same_output else 1
+
+
+def _price(given: Given) -> Given:
+    """The prices, out of what is given; none if there are none. Wrong ones end the command before its work."""
+    found = {name: given.pop(name) for name in WORTH.split() if name in given}
+    if found.keys() <= {"instances"} and found.get("instances", 1) == 1:
+        return {}
+    price_of(**found)
+    return found
 
 
 @app.command(
@@ -191,6 +211,7 @@ def report(given: Given, json: take.Json = False) -> None:
 @app.command(
     context_settings=COMMAND_LINE, epilog=example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c")
 )
+@options_of(Compared.worth, f"command out base favour budget max_overhead name rounds seconds {WORTH}")
 @options_of(
     heapsmith.compare,
     "command out base favour budget max_overhead name rounds seconds",
@@ -218,20 +239,20 @@ def forge(
     from heapsmith.tools.replay.finalists import replays
 
     design, stop = load(given["base"]), stop_of(given.get("rounds"), given.get("seconds"), 30.0)
-    folder = take.writable_folder(out)
+    folder, price = take.writable_folder(out), _price(given)
     with show.progress() as progress:
+        asked = Asked(
+            favour=given["favour"],
+            seconds=given.get("budget"),
+            max_overhead=given["max_overhead"],
+            replays=replays(True, progress=progress),
+        )
         report = smithy.forge(
             given["command"],
             folder,
             base=design,
             name=name or design_name(folder.absolute().name),
-            asked=Asked(
-                favour=given["favour"],
-                seconds=given.get("budget"),
-                max_overhead=given["max_overhead"],
-                replays=replays(True, progress=progress),
-            ),
-            stop=stop,
+            order=smithy.Order(asked, stop, price_of(**price) if price else None),
             say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
             progress=progress,
         )

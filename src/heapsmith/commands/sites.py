@@ -1,5 +1,6 @@
 """The commands of call sites: which code the memory of a trace is for."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
 from heapsmith.api import show
@@ -45,6 +46,17 @@ def whole_stacks(trace: take.Trace, by: By, skip: Skip) -> "Groups":
     from heapsmith.tools.sites.grouping import group_sites
 
     return group_sites(trace, by, 0, skip or [])
+
+
+def have_stacks(*traces: Path) -> bool:
+    """Whether all of these traces have call stacks."""
+    from heapsmith.model.trace.reader import TraceReader
+
+    for trace in traces:
+        with TraceReader(trace) as reader:
+            if not reader.header.has_sites:
+                return False
+    return True
 
 
 def frames(by: By, depth: Depth) -> int:
@@ -171,7 +183,6 @@ def diff(
 
     Rows of the two are the same site if their names are equal.
     """
-    from heapsmith.model.trace.reader import TraceReader
     from heapsmith.tools.profiles.made import of_difference
     from heapsmith.tools.sites.diff import difference
 
@@ -180,10 +191,7 @@ def diff(
         with show.progress() as progress:
             whole = whole_stacks(first, by, skip), whole_stacks(second, by, skip)
             return profiles.emit(of_difference(whole, progress), chosen)
-    has_stacks = True
-    for trace in (first, second):
-        with TraceReader(trace) as reader:
-            has_stacks = has_stacks and reader.header.has_sites
+    has_stacks = have_stacks(first, second)
     with show.progress() as progress:
         groups = (grouped(first, by, depth, skip), grouped(second, by, depth, skip)) if has_stacks else None
         found = difference((first, second), groups, by, order=order, progress=progress)

@@ -19,4 +19,12 @@ static inline void count_system(enum system_count which)
     __atomic_fetch_add(&hs_system_count[which], 1, __ATOMIC_RELAXED);
 }
 
+/* Their names and counts; how many there are. */
+static inline size_t counted_calls(const char *const **names, const uint64_t **counts)
+{
+    *names = hs_system_counter;
+    *counts = hs_system_count;
+    return SYSTEM_COUNTERS;
+}
+
 COLD void counting_report(struct text *out);

@@ -50,6 +50,14 @@ static inline unsigned stage_now(void)
     return hs_acquired;
 }
 
+/* Their names and counts; how many there are. */
+static inline size_t counted_locks(const char *const **names, const uint64_t **counts)
+{
+    *names = hs_lock_counter;
+    *counts = hs_lock_count;
+    return LOCK_COUNTERS;
+}
+
 COLD void report_locks(struct text *out);
 
 static inline void forget_locks(void)

@@ -43,7 +43,7 @@ void *array_stack_refill(struct heap *heap, unsigned class)
     heap = hs_heap_start();
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
-    on_slow_path();
+    hs_slow_path();
     uint32_t taken = hs_transfer_take(heap, class, blocks);
     if (taken == 0)
         taken = hs_take(heap, class, blocks, hs_class[class].refill);
