@@ -20,7 +20,8 @@ from heapsmith.tools.common.elf import image_of, loader
 from heapsmith.tools.common.obstacles import find_program, interpreter, why_not_preloaded
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.rounds import Stop
-from heapsmith.tools.compare.measure import measure, run_under
+from heapsmith.tools.compare.measure import measure
+from heapsmith.tools.compare.under import run_under
 from heapsmith.tools.record.record import record
 
 PROGRAM = Path(sys.executable).resolve().read_bytes()[:4096]

@@ -17,7 +17,8 @@ from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
 from heapsmith.tools.compare.launched import Launched, launch, launcher
-from heapsmith.tools.compare.measure import Given, MeasureTable, measure, run_under
+from heapsmith.tools.compare.measure import Given, MeasureTable, measure
+from heapsmith.tools.compare.under import run_under
 
 MIB = 1 << 20
 
@@ -257,7 +258,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     assert run_under(lib, ["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
     assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{preloadable(lib)}"']) == 0
     script = (
-        "from pathlib import Path; from heapsmith.tools.compare.measure import run_under; "
+        "from pathlib import Path; from heapsmith.tools.compare.under import run_under; "
         f"print(run_under(Path({str(lib)!r}), ['sh', '-c', 'read line; echo got $line $LD_PRELOAD; echo bad >&2']))"
     )
     env = os.environ | {"LD_PRELOAD": "libm.so.6"}
@@ -270,7 +271,7 @@ def test_run_passes_everything_through(built: Path) -> None:
 
 def test_a_signal_to_run_reaches_the_command(built: Path) -> None:
     script = (
-        "import sys; from pathlib import Path; from heapsmith.tools.compare.measure import run_under; "
+        "import sys; from pathlib import Path; from heapsmith.tools.compare.under import run_under; "
         "command = ['sh', '-c', 'trap \"exit 5\" TERM; echo ready; while :; do sleep 0.05; done']; "
         f"sys.exit(run_under(Path({str(built / 'forward.so')!r}), command))"
     )

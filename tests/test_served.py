@@ -28,7 +28,8 @@ from heapsmith.tools.common.process_watch import Watch, _Seen
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Stop
 from heapsmith.tools.common.served_share import CHANGED, OWN_MALLOC, Image, apart, did_the_work, sentences
-from heapsmith.tools.compare.measure import Given, measure, run_under
+from heapsmith.tools.compare.measure import Given, measure
+from heapsmith.tools.compare.under import run_under
 from heapsmith.tools.peers.peers import GLIBC, Library
 from heapsmith.tools.record.record import Processes, record
 from heapsmith.tools.replay import replay as replays

@@ -15,7 +15,6 @@ import msgspec
 from heapsmith.model.constants import BENCHFAST
 from heapsmith.model.errors import CheckFailed, HeapsmithError
 from heapsmith.model.files import scratch
-from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory
@@ -24,7 +23,7 @@ from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio, are_known, ratio
 from heapsmith.tools.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
-from heapsmith.tools.common.served_share import Image, apart, beside_malloc, sentences
+from heapsmith.tools.common.served_share import Image, beside_malloc
 from heapsmith.tools.compare.launched import Launched, launch
 from heapsmith.tools.compare.own_malloc import OwnMalloc, own_malloc
 from heapsmith.tools.compare.served import Served
@@ -345,36 +344,3 @@ def _require_success(used: Launched, command: list[str], library: Library) -> No
     if used.signal or used.exit_status:
         how = f"killed by {signal.Signals(used.signal).name}" if used.signal else f"exit status {used.exit_status}"
         raise CheckFailed(f"{shlex.join(command)}: {how} under {library.name}; expected exit status 0")
-
-
-def run_under(
-    lib: Path,
-    command: list[str],
-    added: dict[str, str] | None = None,
-    *,
-    everywhere: bool = False,
-    of_memory: bool = False,
-    say: Callable[[str], None] = lambda _: None,
-) -> int:
-    """Run `command` with `lib` preloaded and this process's standard streams; returns its status.
-
-    `added`: variables in place of those of this process's environment. `everywhere`: also to programs that it
-    starts with another environment.
-
-    The status is 128 + n if signal n killed it. The terminal's SIGINT and SIGQUIT are left to the
-    command; SIGTERM and SIGHUP are passed on to it. Raises BadInput for a missing library or
-    command, or a command that LD_PRELOAD does not reach. `say` gets a line where the library did not
-    serve what did the work; with `of_memory` also one per program with much memory that malloc did not give.
-    """
-    library = find_library(str(lib.absolute()))
-    program = find_program(command, everywhere=everywhere, libraries=[lib])
-    start = Start(command, program, None, added or {}, everywhere)
-    require_malloc_of(library)
-    with preloading(start, names(library)) as (whole, seen):
-        watch = Watch(Path(seen), command[0])
-        status = run_foreground(whole, watch=watch).status
-    if found := apart(watch.images()):
-        say(f"{library.name} does not serve {sentences(found)}")
-    for one in beside_malloc(watch.images()) if of_memory else []:
-        say(one.sentence())
-    return status

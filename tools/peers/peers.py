@@ -125,7 +125,9 @@ def find_library(spec: "str | Design") -> Library:
 
     Raises BadInput, with the places of the search, if it does not exist, and the errors of builds.
     """
-    from heapsmith.codegen.built import library_of  # imported here: doctor must not need it
+    if isinstance(spec, str) and spec.startswith("/") and not spec.endswith(".toml") and Path(spec).is_file():
+        return Library(Path(spec).name, Path(spec))
+    from heapsmith.codegen.built import library_of  # imported here: doctor and files of libraries must not need it
     from heapsmith.model.design.design import builtin_names, load
 
     if not isinstance(spec, str):

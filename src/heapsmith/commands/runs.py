@@ -35,11 +35,10 @@ def run(
     ] = None,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
-    from heapsmith.codegen.built import library_of
-    from heapsmith.model.design.design import load
-    from heapsmith.tools.compare.measure import run_under
+    from heapsmith.codegen.known import known
+    from heapsmith.tools.compare.under import run_under
 
-    path = take.library_file(library) or library_of(load(library))
+    path = take.library_file(library) or known(library) or _built(library)
     added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
     began = clock.time_ns()
     status = run_under(
@@ -48,6 +47,14 @@ def run(
     if stats is not None and not _is_written(stats, began):
         show.note(f"heapsmith: {stats}: not written: no process under the library ended in order")
     return status
+
+
+def _built(design: str) -> Path:
+    from heapsmith.codegen.built import library_of
+    from heapsmith.codegen.known import remember
+    from heapsmith.model.design.design import load
+
+    return remember(design, library_of(load(design)))
 
 
 def _warn(line: str) -> None:
