@@ -15,24 +15,17 @@ BLOCK = re.compile(r"^```(sh|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TOOLS = ("gcc", "perl")
 
 
-def squeezed(text: str) -> str:
-    """Text in which columns of any width are apart by one space."""
-    return re.sub(r"[ \t]+", " ", text)
-
-
 def missing(page: str, said: dict[int, str]) -> list[str]:
-    """The lines that a page shows, of which the commands before them did not print each cell.
+    """The lines that a page shows, of which the commands before them did not print each word.
 
-    Cells are apart by two spaces. A wide table breaks its first column, so of that each word is looked for.
+    Words, because a table breaks its columns where a time is long.
     """
-    lines, output = [], ""
+    lines, output = [], set[str]()
     for number, (kind, text) in enumerate(BLOCK.findall(page)):
         if kind == "sh":
-            output = squeezed(said[number])
-            continue
-        for line in text.strip().splitlines():
-            first, *cells = re.split(r" {2,}", line.strip())
-            lines += [line] if any(one not in output for one in (*first.split(), *cells)) else []
+            output = set(said[number].split())
+        else:
+            lines += [line for line in text.strip().splitlines() if not output.issuperset(line.split())]
     return lines
 
 
