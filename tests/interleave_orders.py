@@ -139,7 +139,7 @@ ORDERS = [
     Order(
         *("list of all heaps", "walk", "acquire", "life", "live_seen", ()),
         *("3_records/heap.h", "&hs_newest_heap, __ATOMIC_ACQUIRE", "&hs_newest_heap, 0", RACE),
-        *("9_api/glibc.c", "tally_class", "ldar"),
+        *("9_api/tally.c", "tally_class", "ldar"),
     ),
     Order(
         *("start", "say that all is made", "release", "life", "start_2", ()),

@@ -19,7 +19,7 @@ SYSTEM_CALLS = """
 """
 TEXT_AND_SETS = """
     memchr memcmp memcpy memmove memset __memmove_chk __memset_chk sigemptyset sigfillset strchr strcmp strcpy strcspn
-    strlen strncmp strrchr strspn
+    strlen strncat strncmp strrchr strspn strstr
 """
 ALLOWED = {
     **dict.fromkeys(SYSTEM_CALLS.split(), "a system call and no more"),

@@ -74,7 +74,7 @@ def test_a_command_names_the_file_that_cannot_be_written(tmp_path: Path) -> None
     heapsmith.report(trace, tmp_path / "whole.html")  # compiled code too can be stored only without the limit
     limit = "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (200, 200)); "
     commands = {
-        f"generate default -o {tmp_path / 'c'}": tmp_path / "c" / "LICENSE",
+        f"generate default -o {tmp_path / 'c'}": tmp_path / "c" / "BUILD.bazel",
         f"build default -o {tmp_path / 'a.so'}": Path(tempfile.gettempdir()),
         f"bench run --quick --only gawk -o {tmp_path / 'a.json'}": Path(tempfile.gettempdir()),
         f"trace cat {trace} {trace} -o {tmp_path / 'b.hst'}": tmp_path / "b.hst",

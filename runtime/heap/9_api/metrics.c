@@ -20,7 +20,7 @@ enum { SYSTEM_TEXT = 512, THREADS_FIELD = 20, RESIDENT_FIELD = 24 }; /* proc(5):
 COLD_DATA static struct {
     char labels[4 * SYSTEM_TEXT];
     uint64_t out[CLASS_COUNT], of_class[CLASS_COUNT], slabs, empty, used, gone, free;
-} found;
+} metered;
 
 /* A slab's record is there for ever once it is listed, and a page's once `top` is above it: no lock is needed to read them. */
 static void look_at_slabs(void)
@@ -28,9 +28,9 @@ static void look_at_slabs(void)
     for (const struct slab *slab = __atomic_load_n(&hs_last_slab, __ATOMIC_ACQUIRE); slab != NULL; slab = slab->earlier) {
         unsigned class = __atomic_load_n(&slab->class, __ATOMIC_RELAXED);
         bool pooled = __atomic_load_n(&slab->pooled, __ATOMIC_RELAXED);
-        found.out[class] += word_look(&slab->out);
-        *(pooled ? &found.empty : &found.of_class[class]) += word_look(&slab->committed);
-        found.slabs++;
+        metered.out[class] += word_look(&slab->out);
+        *(pooled ? &metered.empty : &metered.of_class[class]) += word_look(&slab->committed);
+        metered.slabs++;
     }
 }
 
@@ -41,7 +41,7 @@ static void look_at_runs(void)
         enum run_state state = run_state(page);
         uint64_t pages = word_look(state == RUN_FREE ? &hs_runs.page[page].dirty : &hs_runs.page[page].length);
         if (state != RUN_NONE)
-            *(state == RUN_FREE ? &found.free : state == RUN_USED ? &found.used : &found.gone) += pages * PAGE_BYTES;
+            *(state == RUN_FREE ? &metered.free : state == RUN_USED ? &metered.used : &metered.gone) += pages * PAGE_BYTES;
     }
 }
 
@@ -67,7 +67,7 @@ static void escaped(struct text *out, const char *from, size_t length)
 static void label_process(void)
 {
     char command[SYSTEM_TEXT];
-    struct text labels = text_to(-1, found.labels, sizeof found.labels - 1);
+    struct text labels = text_to(-1, metered.labels, sizeof metered.labels - 1);
     os_read_text("/proc/self/cmdline", command, sizeof command);
     size_t length = strlen(command), name = strcspn(hs_design, " ");
     while (length > 0 && command[length - 1] == ' ') /* servers write their state there */
@@ -89,7 +89,7 @@ static void value(struct text *out, const char *name, const char *label, const c
     text_string(out, "heapsmith_");
     text_string(out, name);
     text_string(out, "{");
-    text_string(out, found.labels);
+    text_string(out, metered.labels);
     if (label != NULL) {
         const char *part[] = { ",", label, "=\"", named, "\"" };
         for (size_t index = 0; index < sizeof part / sizeof *part; index++)
@@ -140,7 +140,7 @@ static void gauges(struct text *out)
     gauge(out, "committed_bytes", "Bytes that the heap has from the system.", heap_counter(COUNTED(committed)));
     gauge(out, "committed_peak_bytes", "The most committed bytes so far.", heap_counter(COUNTED(committed_peak)));
     gauge(out, "metadata_bytes", "Bytes of the heap's own records, beside the committed ones.",
-          heaps * HEAP_RECORD_BYTES + found.slabs * SLAB_RECORD_BYTES + pages);
+          heaps * HEAP_RECORD_BYTES + metered.slabs * SLAB_RECORD_BYTES + pages);
     gauge(out, "threads", "Threads of the process.", field_of(line, THREADS_FIELD));
     gauge(out, "heaps", "Heaps of threads or processors.", heaps);
     gauge(out, "idle_heaps", "Heaps whose thread has ended.", idle_heaps(heaps));
@@ -152,10 +152,10 @@ static void uses(struct text *out, const struct tally *tally)
     int64_t small = 0, fronts = 0, parked = 0, slabs = 0;
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         int64_t stride = hs_class[class].stride;
-        small += (int64_t)at_least_none((int64_t)found.out[class] - tally[class].parked) * stride;
+        small += (int64_t)at_least_none((int64_t)metered.out[class] - tally[class].parked) * stride;
         fronts += tally[class].fronts * stride;
         parked += tally[class].parked * stride;
-        slabs += (int64_t)found.of_class[class];
+        slabs += (int64_t)metered.of_class[class];
     }
     const struct {
         const char *name;
@@ -165,10 +165,10 @@ static void uses(struct text *out, const struct tally *tally)
         { "fronts", (uint64_t)fronts },
         { "elsewhere", at_least_none(parked - fronts) },
         { "free_in_slabs", at_least_none(slabs - small - parked) },
-        { "empty_slabs", found.empty },
-        { "runs", found.used },
-        { "run_caches", found.gone },
-        { "free_runs", found.free },
+        { "empty_slabs", metered.empty },
+        { "runs", metered.used },
+        { "run_caches", metered.gone },
+        { "free_runs", metered.free },
         { "huge", __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED) },
     };
     int64_t ahead = (int64_t)heap_counter(COUNTED(committed));
@@ -234,8 +234,8 @@ static void by_class(struct text *out, const struct tally *tally)
             struct text size = text_to(-1, digits, sizeof digits);
             text_number(&size, hs_class[class].stride);
             digits[size.used] = '\0';
-            const uint64_t of[] = { at_least_none((int64_t)found.out[class] - tally[class].parked),
-                                    (uint64_t)tally[class].fronts, found.of_class[class] };
+            const uint64_t of[] = { at_least_none((int64_t)metered.out[class] - tally[class].parked),
+                                    (uint64_t)tally[class].fronts, metered.of_class[class] };
             value(out, name[figure], "size", digits, of[figure]);
         }
     }
@@ -244,7 +244,7 @@ static void by_class(struct text *out, const struct tally *tally)
 void metrics_text(struct text *out, bool classes)
 {
     COLD_DATA static struct tally tally[CLASS_COUNT];
-    memset(&found, 0, sizeof found);
+    memset(&metered, 0, sizeof metered);
     label_process();
     look_at_slabs();
     look_at_runs();

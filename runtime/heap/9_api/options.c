@@ -33,11 +33,11 @@ static uint8_t asked_at_exit = NOTHING;
 COLD_DATA static char stats_file[PATH_MAX]; /* empty: standard error */
 
 /* Metrics: their file; the process that writes them, where no %p names each one's; how often, and when next. */
-enum { MS_PER_S = 1000, NS_PER_MS = 1000000 };
+enum { SECOND_MS = 1000, MS_NS = 1000000 };
 COLD_DATA static char metrics_file[PATH_MAX];
 static pid_t metrics_of;
 static bool metrics_of_classes, metrics_failed;
-static uint64_t metrics_every_ms = 15 * MS_PER_S, metrics_due_ms;
+static uint64_t metrics_every_ms = 15 * SECOND_MS, metrics_due_ms;
 
 /* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
 static int first_stderr = -1;
@@ -185,7 +185,7 @@ static COLD void metrics_look(void)
     int saved = errno;
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
-    uint64_t ms = (uint64_t)now.tv_sec * MS_PER_S + (uint64_t)now.tv_nsec / NS_PER_MS;
+    uint64_t ms = (uint64_t)now.tv_sec * SECOND_MS + (uint64_t)now.tv_nsec / MS_NS;
     uint64_t due = __atomic_load_n(&metrics_due_ms, __ATOMIC_RELAXED);
     if (ms >= due && __atomic_compare_exchange_n(&metrics_due_ms, &due, ms + metrics_every_ms, false, __ATOMIC_RELAXED,
                                                  __ATOMIC_RELAXED))
@@ -245,7 +245,7 @@ static COLD bool metrics_each(const char *digits)
     uint64_t seconds;
     if (!read_number(digits, &seconds) || seconds > UINT32_MAX)
         return false;
-    metrics_every_ms = seconds * MS_PER_S;
+    metrics_every_ms = seconds * SECOND_MS;
     return true;
 }
 
