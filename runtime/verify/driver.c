@@ -351,10 +351,13 @@ static void load(const char *path)
         tell_processor(0); /* from here on the kernel does not say it */
 }
 
+/* A library that the driver is linked with has handlers of its own by now, which it needs. */
 static void watch_signals(void)
 {
+    struct sigaction before;
     for (size_t index = 0; index < FATAL; index++)
-        signal(fatal[index].number, end_by_signal);
+        if (sigaction(fatal[index].number, NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+            signal(fatal[index].number, end_by_signal);
     setrlimit(RLIMIT_CORE, &(struct rlimit){ 0, 0 });
 }
 
