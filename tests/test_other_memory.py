@@ -28,7 +28,8 @@ from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes, Oth
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.rounds import Stop
 from heapsmith.tools.common.served_share import Image, beside_malloc
-from heapsmith.tools.compare.measure import measure, run_under
+from heapsmith.tools.compare.measure import measure
+from heapsmith.tools.compare.under import run_under
 from heapsmith.tools.forge import forge
 from heapsmith.tools.peers.peers import GLIBC, Library
 from heapsmith.tools.record.record import record

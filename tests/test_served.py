@@ -102,8 +102,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(autouse=True)
 def patient(folder: Path) -> Iterator[None]:
-    """The programs of the folder go on until their work or memory is seen, and whose malloc they have."""
-    with awaiting(folder, lambda one: one.has is not None and (one.cpu_s > 0.04 or one.rss > 48 << 20)):
+    """The programs of the folder go on until their work or memory is seen, and whose malloc they have.
+
+    Not those that become one of them: what sh or env take is no work of theirs.
+    """
+
+    def is_seen(one: _Seen) -> bool:
+        return Path(one.exe).parent == folder and one.has is not None and (one.cpu_s > 0.15 or one.rss > 48 << 20)
+
+    with awaiting(folder, is_seen):
         yield
 
 

@@ -100,9 +100,9 @@ class Watch:
         if facts.ended:
             return False
         programs = self._seen.setdefault((pid, facts.started), [])
-        if programs and not programs[-1].stack:  # exec was still at work: the name was that of the program before
-            programs[-1].stack, programs[-1].name = facts.stack, facts.name
         exe = _link(pid, "exe")
+        if programs and _is_begun_by(programs[-1], exe):
+            programs[-1].stack, programs[-1].name = facts.stack, facts.name
         if exe == self._own != "":  # the launcher, before it becomes the command
             return True
         if not programs or facts.stack not in (0, programs[-1].stack) or exe not in ("", programs[-1].exe):
@@ -160,6 +160,15 @@ class Watch:
             return f"{CHANGED} {'without LD_PRELOAD' if value is None else 'with another LD_PRELOAD'} by {one.by}"
         user = Path(f"/proc/{one.pid}").stat().st_uid
         return f"{NOT_LOADED}, {f'as user {user}' if user != os.geteuid() else 'perhaps from another root'}"
+
+
+def _is_begun_by(one: _Seen, exe: str) -> bool:
+    """Whether exec was still at work as a program was seen first, and the same exec has begun what is there now.
+
+    Then its stack was not there or began elsewhere (exec moves it once more), and its name may have been that of the
+    program before.
+    """
+    return not one.stack or (one.has is None and exe == one.exe)
 
 
 def _facts(pid: int) -> _Facts:

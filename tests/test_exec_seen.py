@@ -1,0 +1,48 @@
+"""What a watch of processes makes of exec(2) whose steps it sees: one program, by the one that started it."""
+
+from pathlib import Path
+
+import pytest
+
+from heapsmith.tools.common import process_watch
+from heapsmith.tools.common.process_watch import Watch, _Facts
+
+ENV, CHURN = "/usr/bin/env", "/tmp/churn"
+OLD, EARLY, FINAL = 1000, 2000, 1900
+"""Where the stack begins: of the program before, as exec lays it first, and as the program gets it."""
+
+STEPS = {
+    "all at once": [(FINAL, "churn", CHURN)],
+    "without a stack": [(0, "env", CHURN), (FINAL, "churn", CHURN)],
+    "the stack is laid, then moved": [(EARLY, "churn", CHURN), (FINAL, "churn", CHURN)],
+    "read before, then its file": [(OLD, "env", CHURN), (EARLY, "churn", CHURN), (FINAL, "churn", CHURN)],
+}
+
+
+@pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
+def test_the_steps_of_exec_are_one_program(steps: list[tuple[int, str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    watch = Watch(Path(process_watch.__file__), "env")
+    states = iter([(OLD, "env", ENV), (OLD, "env", ENV), *steps, steps[-1]])
+    pid = 7
+    for looks, (stack, name, exe) in enumerate(states):
+        monkeypatch.setattr(process_watch, "_facts", lambda _, s=stack, n=name: _Facts(False, 1, 5, s, 0.01, n))
+        monkeypatch.setattr(process_watch, "_link", lambda *_, e=exe: e)
+        monkeypatch.setattr(process_watch, "_own_pid", lambda number: number)
+        monkeypatch.setattr(process_watch.Path, "read_bytes", lambda _: b"9 8 7")
+        monkeypatch.setattr(watch, "_find", lambda one, known=looks < 2: setattr(one, "has", True if known else None))
+        assert watch._look_at(pid)
+    programs = watch._seen[pid, 5]
+    assert [(one.name, one.exe, one.by) for one in programs] == [("env", ENV, "env"), ("churn", CHURN, "env")]
+
+
+def test_a_program_that_starts_itself_anew_is_two(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once it is known whether it has the library, another stack is another program."""
+    watch = Watch(Path(process_watch.__file__), "churn")
+    monkeypatch.setattr(process_watch, "_link", lambda *_: CHURN)
+    monkeypatch.setattr(process_watch, "_own_pid", lambda number: number)
+    monkeypatch.setattr(process_watch.Path, "read_bytes", lambda _: b"9 8 7")
+    monkeypatch.setattr(watch, "_find", lambda one: setattr(one, "has", True))
+    for stack in (OLD, OLD, FINAL):
+        monkeypatch.setattr(process_watch, "_facts", lambda _, s=stack: _Facts(False, 1, 5, s, 0.01, "churn"))
+        assert watch._look_at(7)
+    assert [one.by for one in watch._seen[7, 5]] == ["churn", "churn"]
