@@ -14,6 +14,7 @@ OLD, EARLY, FINAL = 1000, 2000, 1900
 STEPS = {
     "all at once": [(FINAL, "churn", CHURN)],
     "without a stack": [(0, "env", CHURN), (FINAL, "churn", CHURN)],
+    "without a file": [(EARLY, "env", ""), (FINAL, "churn", CHURN)],
     "the stack is laid, then moved": [(EARLY, "churn", CHURN), (FINAL, "churn", CHURN)],
     "read before, then its file": [(OLD, "env", CHURN), (EARLY, "churn", CHURN), (FINAL, "churn", CHURN)],
 }
@@ -33,6 +34,19 @@ def test_the_steps_of_exec_are_one_program(steps: list[tuple[int, str, str]], mo
         assert watch._look_at(pid)
     programs = watch._seen[pid, 5]
     assert [(one.name, one.exe, one.by) for one in programs] == [("env", ENV, "env"), ("churn", CHURN, "env")]
+
+
+def test_a_program_that_was_seen_as_it_began_starts_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The other is started by it, under the name of its file: its own name was still that of what began it."""
+    watch = Watch(Path(process_watch.__file__), "sh")
+    monkeypatch.setattr(process_watch, "_own_pid", lambda number: number)
+    monkeypatch.setattr(process_watch.Path, "read_bytes", lambda _: b"9 8 7")
+    monkeypatch.setattr(watch, "_find", lambda one: None)
+    for stack, name, exe in ((0, "launcher", ENV), (FINAL, "churn", CHURN)):
+        monkeypatch.setattr(process_watch, "_facts", lambda _, s=stack, n=name: _Facts(False, 1, 5, s, 0.01, n))
+        monkeypatch.setattr(process_watch, "_link", lambda *_, e=exe: e)
+        assert watch._look_at(7)
+    assert [(one.name, one.by) for one in watch._seen[7, 5]] == [("launcher", "sh"), ("churn", "env")]
 
 
 def test_a_program_that_starts_itself_anew_is_two(monkeypatch: pytest.MonkeyPatch) -> None:

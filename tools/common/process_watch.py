@@ -102,12 +102,12 @@ class Watch:
         programs = self._seen.setdefault((pid, facts.started), [])
         exe = _link(pid, "exe")
         if programs and _is_begun_by(programs[-1], exe):
-            programs[-1].stack, programs[-1].name = facts.stack, facts.name
+            programs[-1].stack, programs[-1].name, programs[-1].exe = facts.stack, facts.name, exe or programs[-1].exe
         if exe == self._own != "":  # the launcher, before it becomes the command
             return True
         if not programs or facts.stack not in (0, programs[-1].stack) or exe not in ("", programs[-1].exe):
             before = programs[-1].before_s + programs[-1].cpu_s if programs else 0.0
-            by = programs[-1].name if programs else self._name_of(facts.parent) or self._command
+            by = _called(programs[-1]) if programs else self._name_of(facts.parent) or self._command
             self._programs += 1
             programs.append(_Seen(pid, facts, exe, by, before))
         one = programs[-1]
@@ -124,7 +124,7 @@ class Watch:
         return True
 
     def _name_of(self, pid: int) -> str:
-        return next((programs[-1].name for (other, _), programs in self._seen.items() if other == pid), "")
+        return next((_called(programs[-1]) for (other, _), programs in self._seen.items() if other == pid), "")
 
     def _find(self, one: _Seen) -> None:
         """Whether the program has the library in effect, as soon as that is known, and why not."""
@@ -168,7 +168,12 @@ def _is_begun_by(one: _Seen, exe: str) -> bool:
     Then its stack was not there or began elsewhere (exec moves it once more), and its name may have been that of the
     program before.
     """
-    return not one.stack or (one.has is None and exe == one.exe)
+    return (exe in ("", one.exe) or not one.exe) and (not one.stack or one.has is None)
+
+
+def _called(one: _Seen) -> str:
+    """What a program is called: by its file where it was only seen to begin, when the name may be another's."""
+    return one.name if one.has is not None or not one.exe else Path(one.exe).name
 
 
 def _facts(pid: int) -> _Facts:
