@@ -167,6 +167,16 @@ def _caller(
 
 
 @pytest.fixture
+def shell_environment(tmp_path: Path) -> dict[str, str]:
+    """The environment of a shell in which the command `heapsmith` is this one, wherever it is installed."""
+    command = tmp_path / "bin" / "heapsmith"
+    command.parent.mkdir()
+    command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heapsmith "$@"\n')
+    command.chmod(0o755)
+    return os.environ | {"PATH": f"{command.parent}:{os.environ['PATH']}:/usr/sbin:/sbin"}
+
+
+@pytest.fixture
 def plain_model() -> Iterator[None]:
     """Simulators run as plain Python whatever listens, so that no test waits for another variant to compile."""
     from heapsmith.model.compile.kernel import specialised

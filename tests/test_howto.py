@@ -1,10 +1,8 @@
 """docs/howto: the shell blocks of each page run as they stand, and print the lines that the page shows below them."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -31,22 +29,17 @@ def missing(page: str, said: dict[int, str]) -> list[str]:
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
-def test_the_commands_of_a_page_run(page: Path, tmp_path: Path) -> None:
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, shell_environment: dict[str, str]) -> None:
     if lacking := [tool for tool in TOOLS if shutil.which(tool) is None]:
         pytest.skip(f"not installed: {', '.join(lacking)}")
-    heapsmith = tmp_path / "bin" / "heapsmith"
-    heapsmith.parent.mkdir()
-    heapsmith.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heapsmith "$@"\n')
-    heapsmith.chmod(0o755)
     work = tmp_path / "a folder"
     work.mkdir()
-    environment = os.environ | {"PATH": f"{heapsmith.parent}:{os.environ['PATH']}"}
     said = {}
     for number, (kind, text) in enumerate(BLOCK.findall(page.read_text())):
         if kind == "sh":
             command = ["bash", "-eu", "-o", "pipefail", "-c", f"exec 2>&1\n{text}"]
             done = subprocess.run(
-                command, cwd=work, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
+                command, cwd=work, env=shell_environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
             )
             said[number] = complaint(done.stdout.decode())
             assert done.returncode == 0, said[number]

@@ -1,10 +1,8 @@
 """docs/recipes.md: its shell blocks run as they stand, and do what the page says of them."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -29,24 +27,19 @@ def why_not() -> str:
 
 
 @pytest.mark.thorough
-def test_the_shell_blocks_run(tmp_path: Path) -> None:
+def test_the_shell_blocks_run(tmp_path: Path, shell_environment: dict[str, str]) -> None:
     if reason := why_not():
         pytest.skip(reason)
     found = blocks()
-    heapsmith = tmp_path / "bin" / "heapsmith"
-    heapsmith.parent.mkdir()
-    heapsmith.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heapsmith "$@"\n')
-    heapsmith.chmod(0o755)
     work = tmp_path / "work"
     work.mkdir()
-    environment = os.environ | {"PATH": f"{heapsmith.parent}:{os.environ['PATH']}:/usr/sbin:/sbin"}
     said = {}
     for title, texts in found.items():
         for text in texts:
             done = subprocess.run(
                 ["bash", "-eu", "-o", "pipefail", "-c", text],
                 cwd=work,
-                env=environment,
+                env=shell_environment,
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 text=True,

@@ -1,11 +1,9 @@
 """`heapsmith ab` and `bisect`: predictions beside measurements, and the change that makes the difference."""
 
 import json
-import os
 import re
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -252,15 +250,10 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "tuning.md"
 
 @pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("perl") is None, reason="needs perl")
-def test_the_commands_of_the_page_run(tmp_path: Path) -> None:
+def test_the_commands_of_the_page_run(tmp_path: Path, shell_environment: dict[str, str]) -> None:
     (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
-    heapsmith = tmp_path / "bin" / "heapsmith"
-    heapsmith.parent.mkdir()
-    heapsmith.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heapsmith "$@"\n')
-    heapsmith.chmod(0o755)
-    environment = os.environ | {"PATH": f"{heapsmith.parent}:{os.environ['PATH']}"}
     command = ["bash", "-eu", "-o", "pipefail", "-c", block]
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=tmp_path, env=shell_environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "front.capacity = 32, in parts of default's" in done.stdout
     assert "of the allocator, predicted" in done.stdout

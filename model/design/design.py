@@ -175,8 +175,8 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     remap_bytes: Annotated[
         int | None,
         _doc(
-            "realloc: a run that must move to grow to so many bytes, a multiple of 4096, becomes a mapping of its own, "
-            "whose pages move without a copy; by default none does"
+            "when realloc must move a run to grow it, and the new size is at least this (a multiple of 4096), the run "
+            "gets a mapping of its own, whose pages move without a copy; by default none does"
         ),
     ] = None
     populate: Annotated[Populate | None, _doc("pages resident together: less time per page, more pages")] = None
