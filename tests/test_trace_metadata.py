@@ -102,8 +102,8 @@ def test_any_bytes(data: st.DataObject, parts: tuple[bytes, bytes, bytes], tmp_p
     [
         ("header", DEEP[1], "nested too deeply"),
         ("footer", DEEP[1], "nested too deeply"),
-        ("header", b'{"command":["\xff"]}', "'utf-8' codec can't decode"),
-        ("footer", b'{"salvaged":"\xff"}', "'utf-8' codec can't decode"),
+        ("header", b'{"command":["\xff"]}', "(utf|UTF)-8"),
+        ("footer", b'{"salvaged":"\xff"}', "(utf|UTF)-8"),
         ("footer", b'{"events":-1}', "Expected `int` >= 0"),
         ("header", b"", "truncated"),
     ],
