@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from heapsmith.model.errors import Missing
-from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, chain, names, table, views
+from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, ProcessMemory, chain, names, table, views
 from heapsmith.tools.common.units import amount
 
 OTHER_BYTES, OTHER_TIMES = 8 << 20, 2
@@ -63,9 +63,9 @@ class HeapsmithBytes:
         if self._tables == []:
             return None
         try:
-            with Memory(pid) as memory:
+            with ProcessMemory(pid) as memory:
                 if self._tables is None:
-                    self._find(pid, memory)
+                    self._find(memory)
                 return self._sum(memory, resident)
         except Gone:
             return None
@@ -73,8 +73,8 @@ class HeapsmithBytes:
             self._tables = []
             return None
 
-    def _find(self, pid: int, memory: Memory) -> None:
-        tables = [table(memory, view) for view in views(pid, memory)]
+    def _find(self, memory: Memory) -> None:
+        tables = [table(memory, view) for view in views(memory)]
         counters = [names(memory, at["heap_counters"], at["HEAP_COUNTERS"]) for at in tables]
         self._peaks = [
             at["heap_counts"] + 8 * of.index("committed_peak") for at, of in zip(tables, counters, strict=True)

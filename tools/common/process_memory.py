@@ -1,8 +1,9 @@
-"""The memory of another process, read without stopping it, and the place of a generated library's view in it."""
+"""The memory of another process, read without stopping it, and where the view of a generated library lies in memory."""
 
 import errno
 import os
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from pathlib import Path
 from types import TracebackType
@@ -30,10 +31,38 @@ class Gone(Exception):
     """The process has ended, or its memory is no longer what it was."""
 
 
-class Memory:
+class Memory(ABC):
+    """What a program has at its addresses: of a process, or of a core file."""
+
+    @abstractmethod
+    def some(self, address: int, count: int) -> bytes:
+        """The bytes from an address on, fewer where the memory ends."""
+
+    @abstractmethod
+    def objects(self) -> Iterator[int]:
+        """Where each file is mapped whose beginning is."""
+
+    def read(self, address: int, count: int) -> bytes:
+        """All of `count` bytes; Gone if they are not mapped."""
+        found = self.some(address, count) if count < MOST_BYTES else b""
+        if len(found) != count:
+            raise Gone(f"{count} bytes at {address:#x}")
+        return found
+
+    def word(self, address: int) -> int:
+        """The word of 8 bytes at an address."""
+        return int.from_bytes(self.read(address, 8), "little")
+
+    def text(self, address: int) -> str:
+        """The string at an address, up to its null byte."""
+        return self.some(address, 256).partition(b"\0")[0].decode(errors="replace")
+
+
+class ProcessMemory(Memory):
     """The memory of a process, open for reading. Gone if the process has ended; Missing if it may not be read."""
 
     def __init__(self, pid: int) -> None:
+        self._pid = pid
         try:
             self._file = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
         except OSError as error:
@@ -44,18 +73,11 @@ class Memory:
                 ) from None
             raise Gone(str(error)) from None
 
-    def __enter__(self) -> "Memory":
+    def __enter__(self) -> "ProcessMemory":
         return self
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         os.close(self._file)
-
-    def read(self, address: int, count: int) -> bytes:
-        """All of `count` bytes; Gone if they are not mapped."""
-        found = self.some(address, count) if count < MOST_BYTES else b""
-        if len(found) != count:
-            raise Gone(f"{count} bytes at {address:#x}")
-        return found
 
     def some(self, address: int, count: int) -> bytes:
         """The bytes from an address on, fewer where the memory ends."""
@@ -71,30 +93,21 @@ class Memory:
             address, count = address + len(part), count - len(part)
         return b"".join(parts)
 
-    def word(self, address: int) -> int:
-        """The word of 8 bytes at an address."""
-        return int.from_bytes(self.read(address, 8), "little")
-
-    def text(self, address: int) -> str:
-        """The string at an address, up to its null byte."""
-        return self.some(address, 256).partition(b"\0")[0].decode(errors="replace")
-
-
-def views(pid: int, memory: Memory) -> list[int]:
-    """The addresses of the views of all generated libraries in a process; its program may be linked to one."""
-    return [view for start in objects(pid) for view in _views_of(memory, start)]
+    def objects(self) -> Iterator[int]:
+        """Where each file is mapped whose beginning is (proc(5)); nothing if the process has ended."""
+        try:
+            lines = Path(f"/proc/{self._pid}/maps").read_text(errors="replace").splitlines()
+        except OSError:
+            return
+        for line in lines:
+            span, rights, offset, *_ = line.split(maxsplit=5)
+            if rights.startswith("r") and int(offset, 16) == 0:
+                yield int(span.partition("-")[0], 16)
 
 
-def objects(pid: int) -> Iterator[int]:
-    """Where each file is mapped whose beginning is (proc(5)); nothing if the process has ended."""
-    try:
-        lines = Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()
-    except OSError:
-        return
-    for line in lines:
-        span, rights, offset, *_ = line.split(maxsplit=5)
-        if rights.startswith("r") and int(offset, 16) == 0:
-            yield int(span.partition("-")[0], 16)
+def views(memory: Memory) -> list[int]:
+    """The addresses of the views of all generated libraries in a memory; the program may be linked to one."""
+    return [view for start in memory.objects() for view in _views_of(memory, start)]
 
 
 def table(memory: Memory, address: int) -> dict[str, int]:

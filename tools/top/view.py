@@ -1,11 +1,12 @@
 """A picture of a heap: its counters and what its bytes are for, read by the names in runtime/heap/9_api/view.c."""
 
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, chain, names, table
+from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, chain, names, table, views
 
 MOST_SLABS = 1 << 24
 OF_HITS = ("hit0", "push")
@@ -56,8 +57,8 @@ class View:
     """The view at an address of a process: the names, and what never changes of what they lead to."""
 
     def __init__(self, memory: Memory, address: int) -> None:
-        self._at = table(memory, address)
-        at = self._at
+        self.at = table(memory, address)
+        at = self.at
         self.design = memory.text(at["design"])
         self._totals = names(memory, at["heap_counters"], at["HEAP_COUNTERS"])
         self._counts = names(memory, at["class_counters"], at["CLASS_COUNTERS"])
@@ -66,24 +67,21 @@ class View:
             names(memory, at[f"{of}_counters"], at[f"{of.upper()}_COUNTERS"]) if f"{of}_counters" in at else []
             for of in ("system", "lock")
         )
-        rows = self._records(memory.read(at["classes"], at["CLASS_COUNT"] * at["class_plan"]), "class_plan")
-        self._usable, self._stride, self._slot = (
-            _column(rows, at[f"class_plan.{name}"], "<u4") for name in ("usable", "stride", "slot")
-        )
+        self.usable, self.stride, self._slot = self.plan_columns(memory, ("usable", "stride", "slot"))
         self._slabs = np.empty(0, np.uint64)
 
     def picture(self, memory: Memory) -> Picture:
         """The heap now. Threads run meanwhile, so that sums may be off by what moves; none is below 0."""
-        at = self._at
-        heaps = self._heaps(memory)
+        at = self.at
+        heaps = self.heaps(memory)
         counts = sum((self._counted(memory, heap) for heap in [at["no_heap"], *heaps]), start=self._nothing())
         held = sum((self._held(memory, heap) for heap in heaps), start=self._none())
-        slabs = self._slab_records(memory)
+        slabs = self.slab_records(memory)
         quarantined = sum((self._quarantined(memory, heap) for heap in heaps), start=self._none())
-        classes = _column(slabs, at["slab.class"], "<u2").astype(np.int64)
-        out = self._by_class(classes, _column(slabs, at["slab.out"], "<u4"))
-        committed = _column(slabs, at["slab.committed"], "<u4").astype(np.int64)
-        pooled = _column(slabs, at["slab.pooled"], "u1") != 0
+        classes = column(slabs, at["slab.class"], "<u2").astype(np.int64)
+        out = self._by_class(classes, column(slabs, at["slab.out"], "<u4"))
+        committed = column(slabs, at["slab.committed"], "<u4").astype(np.int64)
+        pooled = column(slabs, at["slab.pooled"], "u1") != 0
         totals = memory.read(at["heap_counts"], 8 * len(self._totals))
         parked = held + quarantined + self._elsewhere(counts)
         return Picture(
@@ -105,30 +103,30 @@ class View:
 
     def _metadata(self, memory: Memory, heaps: int, slabs: int) -> int:
         """Bytes of the records of heaps, slabs, and pages of runs."""
-        at = self._at
+        at = self.at
         if "heap_bytes" not in at:
             return 0
-        return heaps * at["heap_bytes"] + slabs * at["slab_bytes"] + self._run_top(memory) * at["page"]
+        return heaps * at["heap_bytes"] + slabs * at["slab_bytes"] + self.run_top(memory) * at["page"]
 
-    def _run_top(self, memory: Memory) -> int:
+    def run_top(self, memory: Memory) -> int:
         """How many pages of the run span were ever handed out."""
-        return int.from_bytes(memory.read(self._at["runs"] + self._at["run_span.top"], 4), "little")
+        return int.from_bytes(memory.read(self.at["runs"] + self.at["run_span.top"], 4), "little")
 
     def _with_hits(self, memory: Memory, heaps: list[int], totals: dict[str, int]) -> dict[str, int]:
         """The totals with those that each heap counts by itself."""
-        at = self._at.get("heap.run_hits")
+        at = self.at.get("heap.run_hits")
         hits = sum(memory.word(heap + at) for heap in heaps) if at is not None else 0
         return totals | {"run_hit": totals["run_hit"] + hits}
 
-    def _records(self, raw: bytes, kind: str) -> NDArray[np.uint8]:
+    def records(self, raw: bytes, kind: str) -> NDArray[np.uint8]:
         """Records of one kind, one per row."""
-        return np.frombuffer(raw, np.uint8).reshape(-1, self._at[kind])
+        return np.frombuffer(raw, np.uint8).reshape(-1, self.at[kind])
 
     def _nothing(self) -> Words:
-        return np.zeros((self._at["CLASS_COUNT"], len(self._counts)), np.uint64)
+        return np.zeros((self.at["CLASS_COUNT"], len(self._counts)), np.uint64)
 
     def _none(self) -> NDArray[np.int64]:
-        return np.zeros(self._at["CLASS_COUNT"], np.int64)
+        return np.zeros(self.at["CLASS_COUNT"], np.int64)
 
     @staticmethod
     def _named(names: list[str], numbers: Words) -> dict[str, int]:
@@ -136,7 +134,7 @@ class View:
 
     def _classes(self, counts: Words, *columns: NDArray[np.int64]) -> list[Class]:
         """A row per class; columns: its blocks with the program, in fronts, parked; its slabs' bytes."""
-        rows = zip(self._stride, self._usable, counts, *columns, strict=True)
+        rows = zip(self.stride, self.usable, counts, *columns, strict=True)
         return [
             Class(int(size), int(usable), self._class_counts(row), int(live), int(fronts), int(parked), int(slab_bytes))
             for size, usable, row, live, fronts, parked, slab_bytes in rows
@@ -147,33 +145,50 @@ class View:
         return {name: found[name] for name in self._shown}
 
     def _by_class(self, classes: NDArray[np.int64], amounts: NDArray[np.int64]) -> NDArray[np.int64]:
-        return np.bincount(classes, amounts, self._at["CLASS_COUNT"])[: self._at["CLASS_COUNT"]].astype(np.int64)
+        return np.bincount(classes, amounts, self.at["CLASS_COUNT"])[: self.at["CLASS_COUNT"]].astype(np.int64)
 
-    def _heaps(self, memory: Memory) -> list[int]:
+    def heaps(self, memory: Memory) -> list[int]:
         """Every heap ever made, the newest first."""
-        return chain(memory, memory.word(self._at["newest_heap"]), self._at["heap.earlier"], MOST_HEAPS)
+        return chain(memory, memory.word(self.at["newest_heap"]), self.at["heap.earlier"], MOST_HEAPS)
 
     def _abandoned(self, memory: Memory) -> int:
         """How many heaps wait for a thread; the list changes as it is read, so it may come out wrong for once."""
         try:
-            return len(chain(memory, memory.word(self._at["abandoned"]), self._at["heap.next"], MOST_HEAPS))
+            return len(chain(memory, memory.word(self.at["abandoned"]), self.at["heap.next"], MOST_HEAPS))
         except Gone:
             return 0
 
     def _counted(self, memory: Memory, heap: int) -> Words:
-        raw = memory.read(heap + self._at["heap.count"], 8 * self._nothing().size)
+        raw = memory.read(heap + self.at["heap.count"], 8 * self._nothing().size)
         return np.frombuffer(raw, "<u8").reshape(self._nothing().shape)
+
+    def plan_columns(self, memory: Memory, names: Sequence[str]) -> list[NDArray[np.int64]]:
+        """Numbers of all classes by their names in struct class_plan."""
+        at = self.at
+        rows = self.records(memory.read(at["classes"], at["CLASS_COUNT"] * at["class_plan"]), "class_plan")
+        return [column(rows, at[f"class_plan.{name}"], "<u4") for name in names]
+
+    def _tops(self, memory: Memory, heap: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where each class's array stack begins in a heap, and its blocks."""
+        at, count = self.at, self.at["CLASS_COUNT"]
+        tops = np.frombuffer(memory.read(heap + at["heap.top"] + 8, 8 * count), "<u8").astype(np.int64)
+        slots = heap + at["heap.slot"] + 8 * self._slot.astype(np.int64)
+        # A stack that is not open has its top below its slots.
+        return slots, np.maximum(tops - slots, 0) // 8
+
+    def stacks(self, memory: Memory, heap: int) -> Iterator[tuple[int, list[int]]]:
+        """The blocks in a heap's array stacks: usable bytes of the class, and the addresses, the oldest first."""
+        slots, held = self._tops(memory, heap)
+        for size, slot, blocks in zip(self.usable.tolist(), slots.tolist(), held.tolist(), strict=True):
+            if blocks:
+                yield size, np.frombuffer(memory.read(slot, 8 * blocks), "<u8").tolist()
 
     def _held(self, memory: Memory, heap: int) -> NDArray[np.int64]:
         """Blocks in a heap's fronts, by class: what hs_held of runtime/heap/3_records says, and the second level."""
-        at, count = self._at, self._at["CLASS_COUNT"]
-        tops = np.frombuffer(memory.read(heap + at["heap.top"] + 8, 8 * count), "<u8").astype(np.int64)
-        slots = heap + at["heap.slot"] + 8 * self._slot.astype(np.int64)
-        rows = self._records(memory.read(heap + at["heap.front"], count * at["front"]), "front")
-        listed = _column(rows, at["front.held"], "<u4").astype(np.int64) + _column(rows, at["front.listed"], "<u4")
-        # A stack that is not open has its top below its slots.
-        held: NDArray[np.int64] = np.maximum(tops - slots, 0) // 8
-        return held + listed
+        at, count = self.at, self.at["CLASS_COUNT"]
+        rows = self.records(memory.read(heap + at["heap.front"], count * at["front"]), "front")
+        listed = column(rows, at["front.held"], "<u4").astype(np.int64) + column(rows, at["front.listed"], "<u4")
+        return self._tops(memory, heap)[1] + listed
 
     def _elsewhere(self, counts: Words) -> NDArray[np.int64]:
         """Blocks in the transfer cache and on remote lists."""
@@ -181,79 +196,94 @@ class View:
         transfer = column["transfer_in"] - column["transfer_out"] - column["transfer_back"]
         return transfer + column["remote"] - column["drained"]
 
+    def quarantine(self, memory: Memory, heap: int) -> Words:
+        """The blocks in a heap's quarantine, the oldest first."""
+        at = self.at
+        place, slots = heap + at["heap.quarantine"], at["QUARANTINE_SLOTS"]
+        held, oldest = (
+            int.from_bytes(memory.read(place + at[f"quarantine.{name}"], 4), "little") for name in ("held", "oldest")
+        )
+        ring = np.frombuffer(memory.read(place + at["quarantine.block"], 8 * slots if held else 0), "<u8")
+        return ring[(oldest + np.arange(held)) % slots] if held else ring
+
     def _quarantined(self, memory: Memory, heap: int) -> NDArray[np.int64]:
         """Blocks in a heap's quarantine, by the class of their slabs."""
-        at = self._at
-        place, slots = heap + at["heap.quarantine"], at["QUARANTINE_SLOTS"]
-        held = int.from_bytes(memory.read(place + at["quarantine.held"], 4), "little")
-        if held == 0:
+        at, blocks = self.at, self.quarantine(memory, heap)
+        if len(blocks) == 0:
             return self._none()
-        oldest = int.from_bytes(memory.read(place + at["quarantine.oldest"], 4), "little")
-        ring = np.frombuffer(memory.read(place + at["quarantine.block"], 8 * slots), "<u8")
-        blocks = ring[(oldest + np.arange(held)) % slots]
         span = np.uint64(memory.word(at["span"]))
         numbers = (blocks - span) // np.uint64(at["SLAB_BYTES"])
-        records = self._slab_records(memory)  # before their numbers: it may find more slabs, which stand in front
-        known = self._slab_numbers(memory)
+        records = self.slab_records(memory)  # before their numbers: it may find more slabs, which stand in front
+        known = self.slab_numbers(memory)
         order = np.argsort(known)
         found = order[np.minimum(np.searchsorted(known, numbers, sorter=order), len(order) - 1)]
         ours = records[found[known[found] == numbers]]
-        classes = _column(ours, at["slab.class"], "<u2").astype(np.int64)
+        classes = column(ours, at["slab.class"], "<u2").astype(np.int64)
         return self._by_class(classes, np.ones(len(classes), np.int64))
 
-    def _slab_numbers(self, memory: Memory) -> Words:
+    def slab_numbers(self, memory: Memory) -> Words:
         """The places in the span of the slabs known."""
-        at, span = self._at, np.uint64(memory.word(self._at["span"]))
+        at, span = self.at, np.uint64(memory.word(self.at["span"]))
         each, slab = np.uint64(at["slab"]), np.uint64(at["SLAB_BYTES"])
         if not at["HEAD_BYTES"]:
             return (self._slabs - np.uint64(memory.word(at["records"]))) // each
         inside = self._slabs % np.uint64(at["SUPERSLAB_BYTES"])
         return (self._slabs - inside - span) // slab + inside // each
 
-    def _slab_records(self, memory: Memory) -> NDArray[np.uint8]:
+    def slab_records(self, memory: Memory) -> NDArray[np.uint8]:
         """The records of all slabs ever handed out. New ones stand before those known, which stay."""
         first = int(self._slabs[0]) if len(self._slabs) else 0
-        fresh = chain(memory, memory.word(self._at["last_slab"]), self._at["slab.earlier"], MOST_SLABS, first)
+        fresh = chain(memory, memory.word(self.at["last_slab"]), self.at["slab.earlier"], MOST_SLABS, first)
         self._slabs = np.concatenate([np.array(fresh, np.uint64), self._slabs])
         order = np.argsort(self._slabs)
-        ordered, each = self._slabs[order], self._at["slab"]
+        ordered, each = self._slabs[order], self.at["slab"]
         cuts = np.flatnonzero(np.diff(ordered) != each) + 1
         rows = np.empty((len(ordered), each), np.uint8)
         begin = 0
         for end in [*cuts.tolist(), len(ordered)] if len(ordered) else []:
             raw = memory.read(int(ordered[begin]), (end - begin) * each)
-            rows[order[begin:end]] = self._records(raw, "slab")
+            rows[order[begin:end]] = self.records(raw, "slab")
             begin = end
         return rows
 
     def _besides(self, memory: Memory, at: str, counters: list[str]) -> Words:
         """Counts that not each library has."""
-        return np.frombuffer(memory.read(self._at[at], 8 * len(counters)) if counters else b"", "<u8")
+        return np.frombuffer(memory.read(self.at[at], 8 * len(counters)) if counters else b"", "<u8")
+
+    def run_pages(self, memory: Memory) -> list[NDArray[np.int64]]:
+        """Of each page of the run span: the state of the run that begins there, its pages, its dirty pages."""
+        at, top = self.at, self.run_top(memory)
+        table = memory.word(at["runs"] + at["run_span.page"])
+        pages = self.records(memory.read(table, top * at["page"]) if top else b"", "page")
+        fields = (("state", "u1"), ("length", "<u4"), ("dirty", "<u4"))
+        return [column(pages, at[f"page.{name}"], kind).astype(np.int64) for name, kind in fields]
 
     def _runs(self, memory: Memory) -> tuple[int, int, int]:
         """Bytes of runs with the program, in run caches, and the committed ones of free runs."""
-        at = self._at
-        top = self._run_top(memory)
-        table = memory.word(at["runs"] + at["run_span.page"])
-        pages = self._records(memory.read(table, top * at["page"]) if top else b"", "page")
-        state = _column(pages, at["page.state"], "u1")
-        length, dirty = (_column(pages, at[f"page.{name}"], "<u4").astype(np.int64) for name in ("length", "dirty"))
+        at = self.at
+        state, length, dirty = self.run_pages(memory)
         sums = [
             length[state == at["RUN_USED"]].sum(),
             length[state == at["RUN_GONE"]].sum(),
             dirty[state == at["RUN_FREE"]].sum(),
         ]
-        used, gone, free = (int(pages) * self._page_bytes(memory) for pages in sums)
+        used, gone, free = (int(pages) * self.page_bytes(memory) for pages in sums)
         return used, gone, free
 
-    def _page_bytes(self, memory: Memory) -> int:
+    def page_bytes(self, memory: Memory) -> int:
         """A page of a run: a constant of the library, or where pages vary what it learned of the system."""
-        if page := self._at.get("PAGE_BYTES"):
+        if page := self.at.get("PAGE_BYTES"):
             return page
-        return 1 << int.from_bytes(memory.read(self._at["page_shift"], 4), "little")
+        return 1 << int.from_bytes(memory.read(self.at["page_shift"], 4), "little")
 
 
-def _column(rows: NDArray[np.uint8], offset: int, kind: str) -> NDArray[np.int64]:
+def serving(memory: Memory) -> View | None:
+    """The view of the library that serves a program: of several the one whose heaps hold most."""
+    found = [View(memory, address) for address in views(memory)]
+    return max(found, key=lambda view: view.picture(memory).counters["committed"], default=None)
+
+
+def column(rows: NDArray[np.uint8], offset: int, kind: str) -> NDArray[np.int64]:
     """A field of all records; the kind is a little-endian numpy type."""
     width = np.dtype(kind).itemsize
     return np.ascontiguousarray(rows[:, offset : offset + width]).view(kind).reshape(-1)

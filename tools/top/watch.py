@@ -7,9 +7,9 @@ import msgspec
 
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.counter_reports import GAUGES, LARGE
-from heapsmith.tools.common.process_memory import Gone, Memory, views
+from heapsmith.tools.common.process_memory import Gone, Memory, ProcessMemory
 from heapsmith.tools.top.process import Facts, command, facts, family, image
-from heapsmith.tools.top.view import Class, Picture, View
+from heapsmith.tools.top.view import Class, Picture, View, serving
 
 UNITS = ("hit0", "hit1", "refill")
 """Counters of a class whose sum is its allocations."""
@@ -95,7 +95,7 @@ class _Watched:
     def look(self, now: Facts) -> Sight | None:
         """The process now; None where it has no library, or none yet. Missing if its memory may not be read."""
         try:
-            with Memory(now.pid) as memory:
+            with ProcessMemory(now.pid) as memory:
                 if self._view is None or image(now.pid) != self._image:
                     self._find(memory, now.pid)
                 if self._view is None:
@@ -108,10 +108,9 @@ class _Watched:
         return sight(moment, last)
 
     def _find(self, memory: Memory, pid: int) -> None:
-        """The view of the library that serves the program: of several the one whose heaps hold most."""
+        """The view of the library that serves the program."""
         self._image, self._last = image(pid), None
-        found = [View(memory, address) for address in views(pid, memory)]
-        self._view = max(found, key=lambda view: view.picture(memory).counters["committed"], default=None)
+        self._view = serving(memory)
 
 
 class Watch:
@@ -173,7 +172,7 @@ def sight(now: _Moment, last: _Moment | None) -> Sight:
         heaps=picture.heaps,
         idle_heaps=picture.abandoned,
         metadata_bytes=picture.metadata_bytes,
-        bytes=_bytes(picture),
+        bytes=ledger(picture),
         counters=picture.counters,
         system=picture.system,
         locks=picture.locks,
@@ -219,7 +218,7 @@ def _rates(now: Picture, before: Picture, classes: list[ClassSight], elapsed: fl
     return found
 
 
-def _bytes(picture: Picture) -> Bytes:
+def ledger(picture: Picture) -> Bytes:
     """The ledger: its items add up to the committed bytes, as far as nothing moved while they were read."""
     small, fronts, parked = (
         sum(getattr(one, name) * one.size for one in picture.classes) for name in ("live", "fronts", "parked")

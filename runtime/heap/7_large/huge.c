@@ -15,6 +15,8 @@
 
 enum { NEW = -1 };
 
+const void *const hs_huge_table[2] = { &table, &table_slots };
+
 static void count_pages(int64_t by)
 {
     count_shared(&hs_huge_committed, (uint64_t)by * PAGE_BYTES);

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+extern const void *const hs_huge_table[2]; /* where the address of the table and the number of its slots are kept (view.c) */
+
 COLD void *huge_alloc(size_t bytes, size_t alignment, bool *zero); /* NULL without memory. *zero: it reads as zero */
 COLD void *huge_take_over(void *run, size_t run_pages, size_t bytes); /* a block longer than the run, with its pages: the run
                                                                        * has none then, and reads as zero; NULL: all as before */

@@ -1,13 +1,18 @@
-/* What `heapsmith top` reads of a running process, from outside: where counters and structures lie, and their layouts, by name.
+/* What `heapsmith top` reads of a running process from outside, and `heapsmith core` of a core file: where counters and
+ * structures lie, and their layouts, by name.
  *
  * The program never reads it. A note of the library's file leads to it, which every linker keeps and stripping leaves: type 1,
  * name "heapsmith", and the distance from the note's own content to the table. A name may be added; one whose meaning changes
  * gets another type of note. */
 #include "1_base/counting/counting.h"
 #include "3_records/heap.h"
+#include "4_blocks/freed_blocks/freed_blocks.h"
+#include "6_slabs/slabs.h"
+#include "6_slabs/transfer/transfer.h"
+#include "7_large/huge.h"
+#include "7_large/huge_cache/huge_cache.h"
 #include "7_large/run_cache/run_cache.h"
 #include "7_large/run_pages.h"
-#include "6_slabs/slabs.h"
 #include "8_threads/thread.h"
 
 enum { NAME_BYTES = 24 };
@@ -47,6 +52,10 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(class_plan, usable),
     FIELD(class_plan, stride),
     FIELD(class_plan, slot),
+    FIELD(class_plan, first),
+    FIELD(class_plan, blocks),
+    FIELD(class_plan, flush),
+    FIELD(class_plan, transfer_slot),
 
     ADDRESS("no_heap", hs_no_heap),
     ADDRESS("newest_heap", hs_newest_heap),
@@ -78,13 +87,22 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     NUMBER("slab", sizeof(struct slab)),
     NUMBER("slab_bytes", SLAB_RECORD_BYTES),
     FIELD(slab, out),
+    FIELD(slab, carved),
+    FIELD(slab, freed),
     FIELD(slab, committed),
     FIELD(slab, earlier),
     FIELD(slab, class),
     FIELD(slab, pooled),
+    FREED_VIEW
+    TRANSFER_VIEW
 
     ADDRESS("huge_committed", hs_huge_committed),
+    ADDRESS("huge_table", hs_huge_table),
+    NUMBER("huge", sizeof(struct huge)),
+    FIELD(huge, start),
+    FIELD(huge, pages),
     ADDRESS("runs", hs_runs),
+    FIELD(run_span, start),
     FIELD(run_span, top),
     FIELD(run_span, page),
     NUMBER("page", sizeof(struct page)),

@@ -11,6 +11,8 @@
 
 enum { FREED_SERVE = 1 }; /* a take may have them */
 
+#define FREED_VIEW ADDRESS("marks", hs_marks), NUMBER("BITMAP_WORDS", BITMAP_WORDS),
+
 /* What a give needs of the slab besides its record. */
 struct freed_place {
     uint64_t *words;

@@ -6,6 +6,8 @@
 
 enum { FREED_SERVE = 0 }; /* a take may have none */
 
+#define FREED_VIEW /* nobody knows which they are */
+
 struct freed_place {
     uintptr_t start; /* of the slab */
 };

@@ -6,6 +6,8 @@
 
 enum { FREED_SERVE = 1 }; /* a take may have them */
 
+#define FREED_VIEW /* links are in blocks, encoded where the design is hardened */
+
 struct freed_place { /* the record has the head */
     uintptr_t start; /* of the slab: the class need not be read */
 };

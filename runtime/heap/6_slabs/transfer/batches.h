@@ -12,6 +12,10 @@ extern void *hs_transferred[SHARD_TRANSFERS][TRANSFER_SLOTS > 0 ? TRANSFER_SLOTS
 extern uint32_t hs_batches[SHARD_COUNT][SHARD_ROW];
 extern uint32_t hs_idle[SHARD_COUNT][SHARD_ROW];
 
+#define TRANSFER_VIEW                                                                                                       \
+    ADDRESS("transferred", hs_transferred), ADDRESS("batches", hs_batches), NUMBER("SHARD_COUNT", SHARD_COUNT),             \
+        NUMBER("SHARD_ROW", SHARD_ROW), NUMBER("SHARD_TRANSFERS", SHARD_TRANSFERS), NUMBER("TRANSFER_SLOTS", TRANSFER_SLOTS),
+
 /* Known at compile time where no class has it: then no lock is in sight. */
 static inline bool transfer_caches(unsigned class)
 {

@@ -3,6 +3,8 @@
 
 #include "6_slabs/store.h"
 
+#define TRANSFER_VIEW /* no block waits there */
+
 static inline void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 {
     hs_give_all(heap, class, blocks, hs_class[class].flush);

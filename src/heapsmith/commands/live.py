@@ -1,0 +1,118 @@
+"""The commands that look into heaps from outside: core, pins."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from heapsmith.api import show
+from heapsmith.api.stated import Argument, Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands.options import Commands, example
+from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.units import amount
+
+if TYPE_CHECKING:  # the modules need numpy, which a command imports only when it runs
+    from heapsmith.tools.top.core import Asked
+
+app = Commands()
+
+MOST_DAMAGE = 20
+"""Contradictions that are printed; --json has all."""
+
+
+@app.command(epilog=example("core core.4711", "core core.4711 0x7f3b40400030", "core core.4711 --json"))
+def core(
+    file: Annotated[Path, Argument("The core file of a program under a heapsmith library.", "FILE")],
+    addresses: Annotated[list[str] | None, Argument("Whose are these? Such as 0x7f3b40400030.", "ADDRESS")] = None,
+    json: take.Json = False,
+) -> None:
+    """Show what the heap in a core file holds, whose addresses are, and where the heap's records contradict each other.
+
+    Of an address it says the block, whether it is live or free and what holds it, its size class, slab and neighbours.
+    Without addresses these are that of the fault and the registers of the thread that the signal met. Files that the
+    program had mapped, such as the library, must be where they were, and unchanged.
+    """
+    from heapsmith.tools.top.core import look_at_core
+
+    found = look_at_core(file, [_address(text) for text in addresses or ()])
+    if json:
+        show.emit_json(found)
+        return
+    ended = f", ended by {found.signal}" if found.signal else ""
+    show.line(f"{found.program}: {found.design}{ended}")
+    show.line(f"{found.threads} threads, {found.heaps} heaps, {found.live_blocks:,} small blocks live")
+    show.line()
+    for one in found.addresses:
+        show.prose(_sentence(one))
+    uses = {name.replace("_", " "): getattr(found.bytes, name) for name in found.bytes.__struct_fields__}
+    show.table("Bytes", ("<of", "bytes"), [(name, amount(size)) for name, size in uses.items()])
+    show.line()
+    for sentence in found.damage[:MOST_DAMAGE]:
+        show.prose(sentence)
+    if len(found.damage) > MOST_DAMAGE:
+        show.line(f"and {len(found.damage) - MOST_DAMAGE:,} more, which --json has")
+    if not found.damage:
+        show.line("The heap's records do not contradict each other.")
+
+
+def _address(text: str) -> int:
+    try:
+        found = int(text, 0)
+    except ValueError:
+        found = -1
+    if not 0 <= found < 1 << 64:
+        raise BadInput(f"{text}: expected an address, such as 0x7f3b40400030")
+    return found
+
+
+def _sentence(one: "Asked") -> str:
+    """What is at an address."""
+    place = one.place
+    name = one.name if one.name == f"{place.address:#x}" else f"{one.name} {place.address:#x}"
+    where = f" in {place.where}" if place.where else ""
+    parts = [f"{name}: {place.kind}{where}" + (f" ({one.file})" if one.file else "")]
+    if place.begin is not None:
+        parts.append(f"byte {place.inside:,} of {place.bytes:,} from {place.begin:#x}")
+    if place.slab is not None:
+        parts.append(f"number {place.index:,} of {place.blocks:,} in the slab at {place.slab:#x}")
+    near = (("before it", place.before), ("behind it", place.after))
+    return ", ".join([*parts, *(f"{side}: {kind}" for side, kind in near if kind)])
+
+
+@app.command(epilog=example("pins 4711", "pins 4711 --json"))
+def pins(
+    pid: Annotated[int, Argument("A process under a heapsmith library.", "PID", least=1)],
+    top: Annotated[int, Option("Size classes to print; --json has all.", least=1)] = 20,
+    json: take.Json = False,
+) -> None:
+    """Show how full the slabs of a running process are: what live blocks keep resident, and what compaction would win.
+
+    The process is read from outside and does not stop, so that what moves meanwhile may be off by some blocks.
+    """
+    from heapsmith.tools.top.pins import look_at_pins
+
+    found = look_at_pins(pid)
+    if json:
+        show.emit_json(found)
+        return
+    show.line(f"{found.pid}  {' '.join(found.command)}: {found.design}")
+    share = found.live_bytes / max(1, found.slab_bytes)
+    show.line(
+        f"{amount(found.slab_bytes)} of slabs hold {amount(found.live_bytes)} of live blocks ({share:.0%}), and "
+        f"{amount(found.empty_slab_bytes)} are empty slabs."
+    )
+    show.line(
+        f"{amount(found.idle_bytes)} are pages in which no block is live. If blocks could move, "
+        f"{amount(found.compaction_bytes)} would be free."
+    )
+    if not found.is_exact:
+        show.prose("This design does not tell which of its free blocks wait in fronts or lists: they count as live.")
+    columns = ("class", "slabs", "bytes", "live blocks", "live", "sparse slabs", "idle pages", "compaction frees")
+    rows = [
+        (
+            *(f"{one.size:,}", f"{one.slabs:,}", amount(one.slab_bytes), f"{one.live_blocks:,}"),
+            f"{one.live_bytes / max(1, one.slab_bytes):.0%}",
+            *(f"{one.sparse_slabs:,}", amount(one.idle_bytes), amount(one.compaction_bytes)),
+        )
+        for one in found.classes[:top]
+    ]
+    show.table("", columns, rows)

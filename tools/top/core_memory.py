@@ -1,0 +1,173 @@
+"""The memory of a program in its core file (core(5)), and what the file says of the program and its end."""
+
+import mmap
+import struct
+from bisect import bisect_right
+from collections.abc import Iterator
+from pathlib import Path
+from typing import IO, Any, NamedTuple, cast
+
+from elftools.common.exceptions import ELFError
+from elftools.elf.elffile import ELFFile
+from elftools.elf.segments import NoteSegment
+
+from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.process_memory import MAGIC, PAGE, Memory
+
+X86_64 = [
+    *("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8"),
+    *("rax", "rcx", "rdx", "rsi", "rdi", "orig_rax", "rip", "cs", "eflags", "rsp"),
+]
+AARCH64 = [*(f"x{number}" for number in range(31)), "sp", "pc"]
+REGISTERS = {"EM_X86_64": X86_64, "EM_AARCH64": AARCH64}
+"""The words of the general registers in their order (user_regs_struct of the kernel's headers)."""
+
+AT_REGISTERS = 112
+"""Where they begin in NT_PRSTATUS (struct elf_prstatus)."""
+WITH_ADDRESS = (4, 5, 7, 8, 11)
+"""Signals whose siginfo_t has the address of the fault (sigaction(2)): SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV."""
+WANTED = (
+    "expected the core file of a 64-bit process (of a crash under `ulimit -c unlimited`, gcore or coredumpctl dump)"
+)
+
+
+class Segment(NamedTuple):
+    """Memory [begin, end), of which the first `held` bytes are in the core file, at `offset`."""
+
+    begin: int
+    end: int
+    offset: int
+    held: int
+
+
+class Mapped(NamedTuple):
+    """A mapping [begin, end) of a file, from `offset` on."""
+
+    begin: int
+    end: int
+    offset: int
+    file: str
+
+
+class CoreMemory(Memory):
+    """The memory in a core file. Pages that a core leaves out, since files have them, are read from these files.
+
+    Raises BadInput where the file is no core, is cut short, or where a mapped file has changed since.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with path.open("rb") as file:
+                self._bytes = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        except (OSError, ValueError) as error:  # the latter: it is empty
+            raise BadInput(f"{path}: {getattr(error, 'strerror', None) or error}; {WANTED}") from None
+        try:
+            self._parse()
+        except (ELFError, struct.error, UnicodeDecodeError, KeyError) as error:
+            raise BadInput(f"{path}: {error}; {WANTED}") from None
+        last = max(self._segments, key=lambda one: one.offset + one.held, default=None)
+        if last is not None and last.offset + last.held > len(self._bytes):
+            missing = last.offset + last.held - len(self._bytes)
+            raise BadInput(f"{path}: it is cut short by {missing:,} bytes; expected a whole core file")
+        self._files: dict[str, bytes | None] = {}
+
+    def _parse(self) -> None:
+        self.program, self.signal, self.fault = "", 0, None
+        self.threads: list[dict[str, int]] = []
+        self._mapped: list[Mapped] = []
+        if not self._bytes[: len(MAGIC)] == MAGIC:
+            raise ELFError("is no such file")
+        elf = ELFFile(cast("IO[bytes]", self._bytes))
+        if elf["e_type"] != "ET_CORE":
+            raise ELFError("is a program or a library")
+        found = list(elf.iter_segments())
+        self._segments = sorted(
+            Segment(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"], one["p_offset"], one["p_filesz"])
+            for one in found
+            if one["p_type"] == "PT_LOAD"
+        )
+        self._begins = [one.begin for one in self._segments]
+        for notes in (one for one in found if isinstance(one, NoteSegment)):
+            for note in notes.iter_notes():
+                self._note(note, REGISTERS.get(elf["e_machine"], []))
+
+    def _note(self, note: Any, registers: list[str]) -> None:
+        kind, raw = note["n_type"], note["n_descdata"]
+        if kind == "NT_PRPSINFO":
+            self.program = note["n_desc"]["pr_psargs"].rstrip(b"\0 ").decode(errors="replace")
+        elif kind == "NT_PRSTATUS":
+            words = struct.unpack_from(f"<{len(registers)}Q", raw, AT_REGISTERS)
+            self.threads.append(dict(zip(registers, words, strict=True)))
+            self.signal = self.signal or int.from_bytes(raw[12:14], "little")
+        elif kind == "NT_SIGINFO":
+            (number,) = struct.unpack_from("<i", raw)
+            self.fault = struct.unpack_from("<Q", raw, 16)[0] if number in WITH_ADDRESS else None
+        elif kind == "NT_FILE":
+            page = note["n_desc"]["page_size"]
+            names = [name.decode(errors="replace") for name in note["n_desc"]["filename"]]
+            rows = note["n_desc"]["Elf_Nt_File_Entry"]
+            self._mapped = [
+                Mapped(row["vm_start"], row["vm_end"], row["page_offset"] * page, name)
+                for row, name in zip(rows, names, strict=True)
+            ]
+
+    def objects(self) -> Iterator[int]:
+        """Where each file is mapped whose beginning is; a segment's, where the core does not name its files."""
+        yield from (one.begin for one in self._mapped if one.offset == 0) if self._mapped else self._begins
+
+    def holds(self, address: int) -> bool:
+        """Whether the program had memory there."""
+        return self._segment(address) is not None
+
+    def file_of(self, address: int) -> str | None:
+        """The file that was mapped there."""
+        return next((one.file for one in self._mapped if one.begin <= address < one.end), None)
+
+    def _segment(self, address: int) -> Segment | None:
+        index = bisect_right(self._begins, address) - 1
+        found = self._segments[index] if index >= 0 else None
+        return found if found and address < found.end else None
+
+    def some(self, address: int, count: int) -> bytes:
+        """The bytes from an address on, fewer where the memory ends."""
+        parts = []
+        while count > 0 and (segment := self._segment(address)):
+            inside = address - segment.begin
+            if inside < segment.held:
+                wide = min(count, segment.held - inside)
+                part = self._bytes[segment.offset + inside : segment.offset + inside + wide]
+            else:
+                part = self._of_file(address, min(count, segment.end - address))
+            if not part:
+                break
+            parts.append(part)
+            address, count = address + len(part), count - len(part)
+        return b"".join(parts)
+
+    def _of_file(self, address: int, count: int) -> bytes:
+        """Bytes that the core leaves out, since nobody changed them: those of the mapped file."""
+        for one in self._mapped:
+            if one.begin <= address < one.end:
+                inside = one.offset + address - one.begin
+                return (self._file(one.file) or b"")[inside : inside + min(count, one.end - address)]
+        return b""
+
+    def _file(self, name: str) -> bytes | None:
+        """A mapped file; None if it is not there. Its first page is in the core, and must be that of the file."""
+        if name not in self._files:
+            try:
+                found: bytes | None = Path(name).read_bytes()
+            except OSError:
+                found = None
+            self._files[name] = found
+            if found is not None and any(self._differs(one, found) for one in self._mapped if one.file == name):
+                raise BadInput(f"{self.path}: {name} has changed since; expected the file that the program had mapped")
+        return self._files[name]
+
+    def _differs(self, one: Mapped, found: bytes) -> bool:
+        """Whether the first page of a file, as the core has it, is another: it has the build's id as a rule."""
+        segment = self._segment(one.begin)
+        if one.offset or segment is None or segment.held < PAGE or not found.startswith(MAGIC):
+            return False
+        return self._bytes[segment.offset : segment.offset + PAGE] != found[:PAGE]
