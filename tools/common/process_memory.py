@@ -20,6 +20,7 @@ MOST_BYTES = 1 << 32
 OWNER, KIND = b"heapsmith\0", 1
 """The note of runtime/heap/9_api/view.c."""
 
+MOST_TEXT = 256
 ENTRY = struct.Struct("<24sQ")
 MOST_ENTRIES = 256
 MOST_HEAPS = 1 << 16
@@ -54,8 +55,11 @@ class Memory(ABC):
         return int.from_bytes(self.read(address, 8), "little")
 
     def text(self, address: int) -> str:
-        """The string at an address, up to its null byte."""
-        return self.some(address, 256).partition(b"\0")[0].decode(errors="replace")
+        """The string at an address, up to its null byte; Gone if none ends there."""
+        found, end, _ = self.some(address, MOST_TEXT).partition(b"\0")
+        if not end:
+            raise Gone(f"the text at {address:#x}")
+        return found.decode(errors="replace")
 
 
 class ProcessMemory(Memory):

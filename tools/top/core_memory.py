@@ -66,7 +66,7 @@ class CoreMemory(Memory):
             self._parse()
         except (ELFError, struct.error, UnicodeDecodeError, KeyError) as error:
             raise BadInput(f"{path}: {error}; {WANTED}") from None
-        last = max(self._segments, key=lambda one: one.offset + one.held, default=None)
+        last = max(self.segments, key=lambda one: one.offset + one.held, default=None)
         if last is not None and last.offset + last.held > len(self._bytes):
             missing = last.offset + last.held - len(self._bytes)
             raise BadInput(f"{path}: it is cut short by {missing:,} bytes; expected a whole core file")
@@ -75,19 +75,19 @@ class CoreMemory(Memory):
     def _parse(self) -> None:
         self.program, self.signal, self.fault = "", 0, None
         self.threads: list[dict[str, int]] = []
-        self._mapped: list[Mapped] = []
+        self.mapped: list[Mapped] = []
         if not self._bytes[: len(MAGIC)] == MAGIC:
             raise ELFError("is no such file")
         elf = ELFFile(cast("IO[bytes]", self._bytes))
         if elf["e_type"] != "ET_CORE":
             raise ELFError("is a program or a library")
         found = list(elf.iter_segments())
-        self._segments = sorted(
+        self.segments = sorted(
             Segment(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"], one["p_offset"], one["p_filesz"])
             for one in found
             if one["p_type"] == "PT_LOAD"
         )
-        self._begins = [one.begin for one in self._segments]
+        self._begins = [one.begin for one in self.segments]
         for notes in (one for one in found if isinstance(one, NoteSegment)):
             for note in notes.iter_notes():
                 self._note(note, REGISTERS.get(elf["e_machine"], []))
@@ -107,14 +107,14 @@ class CoreMemory(Memory):
             page = note["n_desc"]["page_size"]
             names = [name.decode(errors="replace") for name in note["n_desc"]["filename"]]
             rows = note["n_desc"]["Elf_Nt_File_Entry"]
-            self._mapped = [
+            self.mapped = [
                 Mapped(row["vm_start"], row["vm_end"], row["page_offset"] * page, name)
                 for row, name in zip(rows, names, strict=True)
             ]
 
     def objects(self) -> Iterator[int]:
         """Where each file is mapped whose beginning is; a segment's, where the core does not name its files."""
-        yield from (one.begin for one in self._mapped if one.offset == 0) if self._mapped else self._begins
+        yield from (one.begin for one in self.mapped if one.offset == 0) if self.mapped else self._begins
 
     def holds(self, address: int) -> bool:
         """Whether the program had memory there."""
@@ -122,11 +122,11 @@ class CoreMemory(Memory):
 
     def file_of(self, address: int) -> str | None:
         """The file that was mapped there."""
-        return next((one.file for one in self._mapped if one.begin <= address < one.end), None)
+        return next((one.file for one in self.mapped if one.begin <= address < one.end), None)
 
     def _segment(self, address: int) -> Segment | None:
         index = bisect_right(self._begins, address) - 1
-        found = self._segments[index] if index >= 0 else None
+        found = self.segments[index] if index >= 0 else None
         return found if found and address < found.end else None
 
     def some(self, address: int, count: int) -> bytes:
@@ -147,7 +147,7 @@ class CoreMemory(Memory):
 
     def _of_file(self, address: int, count: int) -> bytes:
         """Bytes that the core leaves out, since nobody changed them: those of the mapped file."""
-        for one in self._mapped:
+        for one in self.mapped:
             if one.begin <= address < one.end:
                 inside = one.offset + address - one.begin
                 return (self._file(one.file) or b"")[inside : inside + min(count, one.end - address)]
@@ -161,7 +161,7 @@ class CoreMemory(Memory):
             except OSError:
                 found = None
             self._files[name] = found
-            if found is not None and any(self._differs(one, found) for one in self._mapped if one.file == name):
+            if found is not None and any(self._differs(one, found) for one in self.mapped if one.file == name):
                 raise BadInput(f"{self.path}: {name} has changed since; expected the file that the program had mapped")
         return self._files[name]
 
