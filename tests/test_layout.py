@@ -6,10 +6,12 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from functools import cache
 from graphlib import TopologicalSorter
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
@@ -258,6 +260,38 @@ def test_what_is_installed_works_without_the_laboratory(wheels: list[Path], tmp_
         python, env=os.environ | {"PYTHONPATH": str(tmp_path)}, check=True, capture_output=True, text=True
     )
     assert len(told.stdout.splitlines()) > 200
+
+
+def named(requirement: str) -> str:
+    """The name of the package in a line such as `dask[distributed]>=2025.1`."""
+    return re.split(r"[\[<>=~!; ]", requirement)[0].lower()
+
+
+def outer_modules(path: Path) -> set[str]:
+    """The packages that a module imports anywhere in it, each by its first name."""
+    names: set[str] = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
+            names.add(node.module)
+    return {name.partition(".")[0] for name in names}
+
+
+def test_mypy_may_miss_what_only_other_extras_bring() -> None:
+    """`make check` runs with the extra dev alone, where packages of other extras are not installed."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    extras = project["project"]["optional-dependencies"]
+    always = {named(line) for line in [*project["project"]["dependencies"], *extras["dev"]]}
+    sometimes = {named(line) for lines in extras.values() for line in lines} - always - {"heapsmith"}
+    known = {name for rule in project["tool"]["mypy"]["overrides"] for name in rule["module"]}
+    stubs = {name.removeprefix("types-") for name in always if name.startswith("types-")}
+    of_module = {name: {one.lower() for one in found} for name, found in packages_distributions().items()}
+    files = [path for part in MAY_IMPORT for path in (ROOT / part).rglob("*.py")]
+    absent = {
+        name for path in files for name in outer_modules(path) if of_module.get(name, set()) & (sometimes - stubs)
+    }
+    assert {f"{name}.*" for name in absent} - known == set()
 
 
 def test_make_help_lists_every_target() -> None:
