@@ -252,7 +252,7 @@ class Blocks:
             if slab.out + slab.freed != slab.carved:
                 yield f"{name}: {slab.out} blocks out and {slab.freed} freed; expected {slab.carved} in all"
             if slab.carved > int(self._blocks[slab.size_class]):
-                yield f"{name}: {slab.carved} blocks carved; expected at most {int(self._blocks[slab.size_class])}"
+                yield f"{name}: {slab.carved} blocks handed out of {int(self._blocks[slab.size_class])}"
             marks = self._marks(slab)
             if "marks" in self._at and marks.bit_count() != slab.freed:
                 yield f"{name}: {marks.bit_count()} marks of free blocks; expected {slab.freed}"

@@ -67,7 +67,7 @@ def look_at_core(path: Path, addresses: Sequence[int] = ()) -> Core:
             damage=blocks.damage,
         )
     except Gone as error:
-        raise BadInput(f"{path}: has no {error}; expected all private memory, and mapped files where they were") from None
+        raise BadInput(f"{path}: has no {error}; expected all private memory and the mapped files") from None
 
 
 def _signal(number: int) -> str:

@@ -14,20 +14,18 @@ from elftools.elf.segments import NoteSegment
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.process_memory import MAGIC, PAGE, Memory
 
-X86_64 = [
+REGISTERS = [
     *("r15", "r14", "r13", "r12", "rbp", "rbx", "r11", "r10", "r9", "r8"),
     *("rax", "rcx", "rdx", "rsi", "rdi", "orig_rax", "rip", "cs", "eflags", "rsp"),
 ]
-AARCH64 = [*(f"x{number}" for number in range(31)), "sp", "pc"]
-REGISTERS = {"EM_X86_64": X86_64, "EM_AARCH64": AARCH64}
-"""The words of the general registers in their order (user_regs_struct of the kernel's headers)."""
+"""The general registers in their order (user_regs_struct of the kernel's headers)."""
 
 AT_REGISTERS = 112
 """Where they begin in NT_PRSTATUS (struct elf_prstatus)."""
 WITH_ADDRESS = (4, 5, 7, 8, 11)
 """Signals whose siginfo_t has the address of the fault (sigaction(2)): SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV."""
 WANTED = (
-    "expected the core file of a 64-bit process (of a crash under `ulimit -c unlimited`, gcore or coredumpctl dump)"
+    "expected the core file of an x86-64 process (of a crash under `ulimit -c unlimited`, gcore or coredumpctl dump)"
 )
 
 
@@ -81,6 +79,8 @@ class CoreMemory(Memory):
         elf = ELFFile(cast("IO[bytes]", self._bytes))
         if elf["e_type"] != "ET_CORE":
             raise ELFError("is a program or a library")
+        if elf["e_machine"] != "EM_X86_64":
+            raise ELFError(f"is of another processor ({elf['e_machine']})")
         found = list(elf.iter_segments())
         self.segments = sorted(
             Segment(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"], one["p_offset"], one["p_filesz"])
@@ -90,15 +90,15 @@ class CoreMemory(Memory):
         self._begins = [one.begin for one in self.segments]
         for notes in (one for one in found if isinstance(one, NoteSegment)):
             for note in notes.iter_notes():
-                self._note(note, REGISTERS.get(elf["e_machine"], []))
+                self._note(note)
 
-    def _note(self, note: Any, registers: list[str]) -> None:
+    def _note(self, note: Any) -> None:
         kind, raw = note["n_type"], note["n_descdata"]
         if kind == "NT_PRPSINFO":
             self.program = note["n_desc"]["pr_psargs"].rstrip(b"\0 ").decode(errors="replace")
         elif kind == "NT_PRSTATUS":
-            words = struct.unpack_from(f"<{len(registers)}Q", raw, AT_REGISTERS)
-            self.threads.append(dict(zip(registers, words, strict=True)))
+            words = struct.unpack_from(f"<{len(REGISTERS)}Q", raw, AT_REGISTERS)
+            self.threads.append(dict(zip(REGISTERS, words, strict=True)))
             self.signal = self.signal or int.from_bytes(raw[12:14], "little")
         elif kind == "NT_SIGINFO":
             (number,) = struct.unpack_from("<i", raw)
