@@ -13,6 +13,8 @@ from heapsmith.model import policy
 from heapsmith.model.design.design import Design, parse
 from heapsmith.model.parts.counters import COUNTS, LOCKS, PATHS, STAGES, TOTALS, UNTOLD_LOCKS
 
+pytestmark = pytest.mark.quick
+
 ROOT = Path(__file__).resolve().parent.parent
 MACHINE, ROOMS, LOCKS_PAGE = (
     (ROOT / "docs" / name).read_text() for name in ("machine.md", "machine-rooms.md", "machine-locks.md")
