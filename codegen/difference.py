@@ -12,7 +12,7 @@ from heapsmith.model.parts.counters import COUNTS, LOCKS, TOTALS
 from heapsmith.model.trace.reader import Chunk, Op
 
 HIT_PATH = ("hit0", "push")
-"""Counters that the release build leaves out (section 10)."""
+"""Counters that the release build leaves out (docs/machine.md)."""
 
 BYTES = (
     "bytes of live blocks",

@@ -1,4 +1,4 @@
-"""Which blocks of a library lie where it asks the system for huge pages, held against docs/machine.md, section 6."""
+"""Which blocks of a library lie where it asks the system for huge pages, held against docs/machine-rooms.md, 'thp'."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from heapsmith.model.constants import HUGE_PAGE
 from heapsmith.model.design.plan import Plan
 
 RUNS = 1 << 60
-"""Where the places of runs begin; those of huge blocks lie behind (docs/machine.md, section 1)."""
+"""Where the places of runs begin; those of huge blocks lie behind (docs/machine.md, 'address space')."""
 
 SMALL_BYTES, RUN_BYTES, HUGE_BLOCKS = 5 << 20, 5 << 20, 2
 """What is allocated: more than two huge pages of small blocks and of runs."""

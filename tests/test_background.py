@@ -1,4 +1,4 @@
-"""Background refill against docs/machine.md section 5, by hand; and the helper thread of real programs."""
+"""Background refill against docs/machine-rooms.md, 'background', by hand; and the helper thread of real programs."""
 
 import json
 from pathlib import Path

@@ -81,7 +81,7 @@ HEADS = ("malloc_trim_gives_back",)
 """What cannot hold where slabs of a page have their records in the first page of each superslab: that page stays."""
 
 LENDS = ("realloc_same_size",)
-"""What cannot hold where a class of over twice the size lends a block: realloc shrinks it (section 9)."""
+"""What cannot hold where a class of over twice the size lends a block: realloc shrinks it."""
 
 
 def kept_out(design: Design) -> Sequence[str]:

@@ -1,4 +1,4 @@
-"""Fronts that bump a pointer through a slab against docs/machine.md section 4, by hand; what is refused."""
+"""Fronts that bump a pointer through a slab against docs/machine-rooms.md, 'bump', by hand; what is refused."""
 
 from pathlib import Path
 

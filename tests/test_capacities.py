@@ -83,7 +83,7 @@ def test_each_capacity_does_what_the_machine_does(fields: dict[str, object], kin
 
 @pytest.mark.parametrize("classifier", ["slab_map", "header"])
 def test_blocks_that_shrink_to_about_half_move_as_in_the_machine(classifier: str) -> None:
-    """In place down to half of what a block holds, and not one byte below (docs/machine.md, section 9)."""
+    """In place down to half of what a block holds, and not one byte below (docs/machine.md, 'realloc')."""
     front = front_array_stack.Params(capacity=1, refill=1, flush=1)
     plan = make_plan(made(classifier=classifier, front=front))
     events: list[tuple[int, int, int]] = []

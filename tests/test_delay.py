@@ -1,4 +1,4 @@
-"""What is kept for a while before it goes back to the OS, against docs/machine.md sections 6 and 8, by hand."""
+"""What is kept for a while before it goes back to the OS, against docs/machine-rooms.md, 'release', by hand."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Extents of free runs against docs/machine.md sections 6 and 8: by hand, and in the library on long runs."""
+"""Extents of free runs against docs/machine-rooms.md, 'release': by hand, and in the library on long runs."""
 
 from pathlib import Path
 from typing import get_args

@@ -1,4 +1,4 @@
-"""What a slab does with its freed blocks, and two active slabs, against docs/machine.md section 5, by hand."""
+"""What a slab does with its freed blocks, and two active slabs, by hand: docs/machine-rooms.md, 'freed_blocks'."""
 
 import pytest
 from program import Program, plain_and_compiled

@@ -1,4 +1,4 @@
-"""Fronts and the transfer cache against docs/machine.md sections 4 and 5, by hand."""
+"""Fronts and the transfer cache against docs/machine-rooms.md, 'front', 'transfer', by hand."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Hot superslabs of a class against docs/machine.md section 5, by hand."""
+"""Hot superslabs of a class against docs/machine-rooms.md, 'choice', by hand."""
 
 import pytest
 from program import Program, plain_and_compiled

@@ -35,7 +35,7 @@ def test_a_huge_block_lies_on_huge_pages_where_all_runs_do(tmp_path: Path) -> No
 
 
 def test_runs_lie_on_huge_pages_where_the_program_fills_them(tmp_path: Path) -> None:
-    """docs/machine.md, section 6: from thp_runs_from_bytes on, if samples tell 7/8 of large blocks of each size."""
+    """docs/machine-rooms.md, 'thp': from thp_runs_from_bytes on, if samples tell 7/8 of large blocks of each size."""
     mib = 1 << 20
     trace = trace_of(tmp_path / "t.hst", [mib] * 8)
     design = msgspec.structs.replace(DEFAULT, thp_runs_from_bytes=4 * mib)
@@ -54,7 +54,7 @@ def test_runs_lie_on_huge_pages_where_the_program_fills_them(tmp_path: Path) -> 
 
 
 def test_a_class_with_a_region_of_its_own_fills_small_pages_first(tmp_path: Path) -> None:
-    """docs/machine.md, section 6: what other classes mapped in their regions is no evidence for this one."""
+    """docs/machine-rooms.md, 'thp': what other classes mapped in their regions is no evidence for this one."""
     blocks = [64 * at for at in range(1, 13)]
     traces = [trace_of(tmp_path / "one.hst", blocks), trace_of(tmp_path / "many.hst", [64] * 80_000)]
     fields = {"sizes": blocks, "thp_slabs_from_bytes": 1 << 21, "superslab_bytes": 1 << 21, "populate": "off"}

@@ -269,7 +269,7 @@ CASES = [
     ("life", "live_seen", [0x10, 0x11, 0x20, 0x21, 0x22], 48_000),
     ("life", "fork_both", [0x22], 3_200),
     ("life", "fork_one", [0x22], 24_000),
-    ("life", "fork_twice", [0x33], 1),
+    ("life", "fork_twice", [0x33], 3_700),
     ("life", "fork_to_child", [0x22, 0x23, 0x32, 0x33], 20_000),
     ("life", "handler_large", [0x21], 400_000),
     ("life", "handlers_exchanged", [0], 900),

@@ -1,4 +1,4 @@
-"""Large blocks and realloc against docs/machine.md sections 8 and 9, by hand."""
+"""Large blocks and realloc against docs/machine.md, 'large requests', 'realloc', by hand."""
 
 import pytest
 from program import HUGE, RUN, Program, plain_and_compiled

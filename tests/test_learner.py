@@ -1,4 +1,4 @@
-"""The learner of capacities against docs/machine.md section 4, by hand."""
+"""The learner of capacities against docs/machine-rooms.md, 'learner', by hand."""
 
 import pytest
 from program import NONE, Program, plain_and_compiled

@@ -1,4 +1,4 @@
-"""Fronts of several levels against docs/machine.md section 4, by hand; their short names, refusals and texts."""
+"""Fronts of several levels against docs/machine-rooms.md, 'levels', by hand; their short names, refusals and texts."""
 
 from pathlib import Path
 from typing import Any

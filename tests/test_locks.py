@@ -1,4 +1,4 @@
-"""Locks by path and stage, against docs/machine.md section 10: cases by hand, the library's counts, planted faults."""
+"""Locks by path and stage, against docs/machine-locks.md: cases by hand, the library's counts, planted faults."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The machine against docs/machine.md sections 3 and 7, statistics and input: threads and owners, by hand."""
+"""The machine against docs/machine.md, 'threads and heaps', statistics and input: threads and owners, by hand."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Memory from the system against docs/machine.md sections 3 and 6, by hand: prepared blocks, batches of pages."""
+"""Memory from the system by hand, blocks and pages: docs/machine-rooms.md, 'prewarm', 'populate'."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The limit that a heap keeps away from, by hand from docs/machine.md section 6, and in a control group."""
+"""The limit that a heap keeps away from, by hand from docs/machine-rooms.md, 'release', and in a control group."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Shards of nodes: by hand, and the library against the model with simulated nodes; docs/machine.md section 5."""
+"""Shards of nodes: by hand, and the library against the model with simulated nodes; docs/machine-rooms.md, 'shards'."""
 
 import random
 from pathlib import Path

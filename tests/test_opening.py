@@ -1,4 +1,4 @@
-"""Stacks that open with a later miss, by hand from docs/machine.md section 4, and what idle threads hold."""
+"""Stacks that open with a later miss, by hand from docs/machine-rooms.md, 'opening', and what idle threads hold."""
 
 from pathlib import Path
 

@@ -32,7 +32,7 @@ def test_every_small_size_has_the_first_class_that_holds_it(name: str) -> None:
 
 
 def computed(size: int, bias: int, first: int, steps: int) -> int:
-    """The class of docs/machine.md section 2, computed."""
+    """The class of docs/machine-rooms.md, 'lookup', computed."""
     last = max(size + bias, 1) - 1
     log2 = max(last, first * steps).bit_length() - 1
     return (log2 - (first * steps).bit_length() + 1) * steps + (last >> (log2 - steps.bit_length() + 1))

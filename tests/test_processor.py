@@ -1,4 +1,4 @@
-"""Heaps of processors against docs/machine.md section 3, by hand; and threads that share them in real programs."""
+"""Heaps of processors against docs/machine-rooms.md, 'heaps', by hand; and threads that share them in real programs."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""The registry of superslabs against docs/machine.md section 1: homes by hand, and superslabs that collide."""
+"""The registry of superslabs by hand: homes, and superslabs that collide; docs/machine-rooms.md, 'classifier'."""
 
 import ctypes
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Runs that become huge blocks, and what waits in proportion to the heap: by hand from docs/machine.md 6, 8 and 9."""
+"""Runs that become huge blocks, and what waits in proportion to the heap: by hand from docs/machine.md, 'realloc'."""
 
 import pytest
 from program import HUGE, NONE, RUN, Program, plain_and_compiled

@@ -1,4 +1,4 @@
-"""Frees by other threads, by hand: docs/machine.md section 7: local cache, drain order and interval."""
+"""Frees by other threads, by hand: docs/machine-rooms.md, 'remote': local cache, drain order and interval."""
 
 from types import ModuleType
 

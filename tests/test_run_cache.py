@@ -1,4 +1,4 @@
-"""Run caches against docs/machine.md section 8, by hand.
+"""Run caches against docs/machine-rooms.md, 'run_cache', by hand.
 
 Thread 0 has a heap after its first small block, at page 0 of the slab span.
 """

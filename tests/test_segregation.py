@@ -1,4 +1,4 @@
-"""Segregation by call site: docs/machine.md section 2 by hand, library == model, and a real program's own calls."""
+"""Segregation by call site: docs/machine-rooms.md by hand, library == model, and a real program's own calls."""
 
 import json
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Shards of the store, by hand and in processes; docs/machine.md section 5."""
+"""Shards of the store, by hand and in processes; docs/machine-rooms.md, 'shards'."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The store against docs/machine.md sections 1, 2, 5 and 6: slab choice, empties, classifiers, commitment, by hand."""
+"""The store against docs/machine.md: slab choice, empties, classifiers, commitment, by hand."""
 
 from typing import Any
 

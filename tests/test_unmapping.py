@@ -1,4 +1,4 @@
-"""Superslabs that are unmapped and mapped again, against docs/machine.md section 6, worked by hand."""
+"""Superslabs that are unmapped and mapped again, against docs/machine-rooms.md, 'unmapping', worked by hand."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What waits on its way to its owner is bounded by what the program held at once: docs/machine.md section 7."""
+"""What waits on its way to its owner is bounded by what the program held at once: docs/steady.md, 'what waits'."""
 
 import json
 import random

@@ -11,6 +11,7 @@ from covering import soon
 from interleave_orders import EARLY, ORDERS, Order
 from systems import ARM, library_for
 from test_interleave import BIG_CASES, CASES, DESIGNS, Workshop, explore, fails
+from test_interleave_shards import CASES as SHARD_CASES
 
 from heapsmith.codegen.build import COMPILE
 from heapsmith.codegen.generate import render
@@ -102,6 +103,21 @@ def test_the_page_lists_the_orders() -> None:
     """In the table of the page, and nothing else."""
     rows = PAGE.read_text().split("| part | access | order |")[1].split("\n\n")[0].splitlines()[2:]
     assert rows == [row.line() for row in ORDERS]
+
+
+def test_the_page_lists_the_cases() -> None:
+    """With the transitions that their tests ask for."""
+    rows = PAGE.read_text().split("| transitions, at least |")[1].split("\n\n")[0].splitlines()[2:]
+    listed = []
+    for row in rows:
+        programs, cases, _, transitions = row.strip("| ").split(" | ")
+        numbers = [int(number.replace(",", "")) for number in transitions.split("; ")]
+        pairs = list(zip(re.findall(r"`(\w+)`", cases), numbers, strict=True))
+        listed += [(program, *pair) for program in re.findall(r"`(\w+)`", programs) for pair in pairs]
+    shards = [getattr(row, "values", row) for row in SHARD_CASES]
+    tested = [(program, case, least) for program, case, _, least in CASES + BIG_CASES]
+    tested += [(program, case, least) for program in ("shards", "class_shards") for case, _, least in shards]
+    assert sorted(listed) == sorted(tested)
 
 
 ORDERED = r"ldap?u?rb?|ldarb?|stlu?rb?|ldaxrb?|stlxrb?|ldxrb?|stxrb?|dmb|cas\w*|swp\w*|ldadd\w*"

@@ -47,7 +47,7 @@ both builds of the design, event by event, on traces of perl, python and ripgrep
 threads), and no claim about its C that fails.
 
 Two mechanisms have no row. `limit_percent` of release `budget` keeps a heap away from a limit on
-memory ([machine.md](../machine.md), section 6), but no built-in design states it. Meshing is simulated
+memory ([release](../machine-rooms.md#release)), but no built-in design states it. Meshing is simulated
 only ([meshing.md](../meshing.md)): no design can state it.
 """
 

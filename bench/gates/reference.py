@@ -3,7 +3,6 @@
 python -m heapsmith.bench.gates.reference [--check] (make generated, make check)
 """
 
-import importlib
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -28,8 +27,8 @@ DESIGN = """# The fields of a design
 This page is made from the schema of designs (`heapsmith schema design`). A design is a TOML file.
 Only `name` and `sizes` must be there: each other field has a default. A field of several kinds is a
 table with `kind` and the fields of that kind, or the kind alone as a word where nothing else is to
-say. [machine.md](machine.md) says exactly what each does, and `heapsmith design check FILE` whether
-a file is legal, with the reason if it is not.
+say. [machine-rooms.md](machine-rooms.md) says exactly what each does, and `heapsmith design check
+FILE` whether a file is legal, with the reason if it is not.
 """
 
 COMMANDS = """# Commands
@@ -48,7 +47,7 @@ def design_page() -> str:
         rows = policy.TABLES.get(name, ())
         default = field.get("default") or next((row.NAME for row in rows if hasattr(row, "DEFAULT")), None)
         said = f" Default: {_literal(default)}." if default is not None else ""
-        where = f" See [machine.md]({sections[name]})." if name in sections else ""
+        where = f" See [the machine]({sections[name]})." if name in sections else ""
         lines += [f"## `{name}`", "", _folded(f"{_sentence(_cell(field['description']))}{said}{where}"), ""]
         kinds = {table["properties"]["kind"]["enum"][0]: table for table in _tables(field, named) if _is_kind(table)}
         words = list(_words(field))
@@ -86,18 +85,8 @@ def commands_page() -> str:
 
 
 def _sections() -> dict[str, str]:
-    """By field, the section of the machine's page that the first line of the policy's package names."""
-    titles = re.findall(r"^## ((\d+)\. .*)$", (DOCS / "machine.md").read_text(), re.MULTILINE)
-    anchors = {
-        number: f"machine.md#{re.sub(r'[^a-z0-9 -]', '', title.lower()).replace(' ', '-')}" for title, number in titles
-    }
-    found = {}
-    for name, rows in policy.TABLES.items():
-        room = importlib.import_module(rows[0].__name__.rpartition(".")[0])
-        first = (room.__doc__ or "").partition("\n")[0]
-        if match := re.search(r"docs/machine\.md,? sections? (\d+)", first):
-            found[name] = anchors[match[1]]
-    return found
+    """By field, the section of its room, whose name is that of the room's folder."""
+    return {field: f"machine-rooms.md#{rows[0].__name__.split('.')[-2]}" for field, rows in policy.TABLES.items()}
 
 
 def _options(field: Any) -> Iterator[Any]:

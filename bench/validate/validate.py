@@ -45,7 +45,7 @@ OPERATIONS = 2000
 TIME, WALL = "ns per operation", "wall ns per operation of threads"
 
 HIT_PATH = ("hit0", "push")
-"""Counters that libraries do not count (docs/machine.md section 10)."""
+"""Counters that libraries do not count (docs/machine.md)."""
 
 
 class Validation(msgspec.Struct, frozen=True):

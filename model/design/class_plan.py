@@ -14,7 +14,7 @@ RECIPROCAL_SHIFT = 42
 
 
 class ClassPlan(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A size class; bytes unless the name says otherwise (docs/machine.md section 1)."""
+    """A size class; bytes unless the name says otherwise (docs/machine.md, 'address space')."""
 
     index: int
     size: int
@@ -85,7 +85,7 @@ def class_plans(design: Design, header: int, tail: int, in_page: int) -> list[Cl
         first = first_bytes(header)
         room = design.slab_bytes - first + header
         blocks = room // size
-        # A hardened block of no bytes is a guard alone (docs/machine.md section 11).
+        # A hardened block of no bytes is a guard alone (docs/machine-rooms.md, 'hardening').
         smaller = design.sizes.index(size) - 1
         smallest = rows[smaller].usable + 1 if smaller >= 0 else int(design.row("hardening").LIVE_MAP)
         front = derive_front(design.front_of(size), size)

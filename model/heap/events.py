@@ -1,4 +1,4 @@
-"""Events: those of a chunk in order, the entry of the compiled model; docs/machine.md sections 2 and 9."""
+"""Events: those of a chunk in order, the entry of the compiled model; docs/machine.md, 'realloc'."""
 
 import numpy as np
 
@@ -236,7 +236,7 @@ def death(state: State, thread: int, name: int) -> None:
 
 @kernel
 def reallocate(state: State, thread: int, name: int, size: int, align: int) -> int:
-    """Do realloc (section 9; align: 1) with size > 0; return the handle, NO_BLOCK without room."""
+    """Do realloc (docs/machine.md, 'realloc'; align: 1) with size > 0; return the handle, NO_BLOCK without room."""
     old = int(state.blocks[name]["handle"])
     asked = int(state.blocks[name]["asked"])
     takes(state.listener, RESIZE)

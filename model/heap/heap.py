@@ -1,4 +1,4 @@
-"""Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md 3, 4, 7 and 11."""
+"""Heaps: fronts, remote lists and quarantines of small blocks; docs/machine.md, 'threads and heaps'."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout

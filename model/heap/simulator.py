@@ -51,7 +51,7 @@ NO_LISTENER: Ints = np.zeros(1, np.int64)
 
 
 class Counters(msgspec.Struct, frozen=True):
-    """The counters of docs/machine.md section 10 by name: a number per class, or a total; and locks by path."""
+    """The counters of docs/machine.md by name: a number per class, or a total; and locks by path."""
 
     classes: dict[str, list[int]]
     totals: dict[str, int]

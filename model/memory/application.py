@@ -34,7 +34,7 @@ FIRST_SIZE, SECOND_SIZE, THIRD_SIZE, FOURTH_SIZE = TOUCHED_FROM.values()
 SHARE_SHIFT = 10
 WHOLE_SHARE = 1 << SHARE_SHIFT
 DENSE = 7 / 8
-"""The share of pages written from which the run span gets huge pages (docs/machine.md, section 6)."""
+"""The share of pages written from which the run span gets huge pages (docs/machine-rooms.md, 'thp')."""
 
 
 class Application(msgspec.Struct, frozen=True):

@@ -22,7 +22,7 @@ STAGGER = 13 * 64
 first lines do not fall into the same sets of a cache.
 """
 
-SPAN = 0  # the slab span; its offsets are the addresses of docs/machine.md section 1
+SPAN = 0  # the slab span; its offsets are the addresses of docs/machine.md, 'address space'
 RUNS = 16 * REGION  # the run span
 HUGE = 20 * REGION  # mappings of huge blocks
 HEAPS = 36 * REGION  # struct heap, each on its own pages, `heap_bytes` apart
@@ -105,7 +105,7 @@ VACANCY_BYTES = 24
 VACANCY_NEXT, VACANCY_END = 8, 16
 """struct vacancy: the pool, the superslab's next slab and its end."""
 COUNT_BYTES = 144
-"""struct class_count, in the order of docs/machine.md section 10."""
+"""struct class_count, in the order of docs/machine.md, 'counters'."""
 COUNT_HIT0 = 0
 COUNT_PUSH = 32
 COUNT_HIT1, COUNT_REFILL, COUNT_SPILL, COUNT_FLUSH, COUNT_DIRECT = 8, 16, 40, 48, 64
@@ -120,7 +120,7 @@ TOTAL_LEARNED_UP, TOTAL_LEARNED_DOWN = range(COUNTS + 152, COUNTS + 168, 8)
 TOTAL_HUGE_REUSE = COUNTS + 168
 TOTAL_STEPS, TOTAL_TOPPED, TOTAL_UNMAPPED, TOTAL_REUSED, TOTAL_LATE = range(COUNTS + 176, COUNTS + 216, 8)
 TOTAL_HIT2, TOTAL_HIT3 = range(COUNTS + 216, COUNTS + 232, 8)
-"""Addresses in hs_count, in the order of docs/machine.md section 10."""
+"""Addresses in hs_count, in the order of docs/machine.md, 'counters'."""
 PAGE_BYTES = 32
 """struct page; each struct lies within a line."""
 

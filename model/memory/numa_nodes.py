@@ -1,4 +1,4 @@
-"""Nodes: processors and the memory that is near them, in the words of Linux; docs/machine.md section 5."""
+"""Nodes: processors and the memory that is near them, in the words of Linux; docs/machine-rooms.md, 'shards'."""
 
 import re
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Blocks: which class serves a size, and what a handle tells of its block; docs/machine.md 1 and 2."""
+"""Blocks: which class serves a size, and what a handle tells of its block; docs/machine.md, 'address space'."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import LEAST_PAGE, PAGE
@@ -56,7 +56,7 @@ def place_of(state: State, block: int) -> int:
 
 @kernel
 def address_of(state: State, block: int) -> int:
-    """Return the address code of a handle (section 1), or -1 for a null pointer."""
+    """Return the address code of a handle (docs/machine.md, 'address space'), or -1 for a null pointer."""
     if block < 0 or block >= RUN_CODE:
         return block
     return block_at(state, block)

@@ -1,4 +1,4 @@
-"""The names of what the heap counts: counters of docs/machine.md section 10, and work that no counter tells."""
+"""The names of what the heap counts: counters of docs/machine.md, and work that no counter tells."""
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -12,7 +12,7 @@ TOTALS = _words("""
     background_steps background_blocks superslabs_unmapped superslabs_reused superslabs_late
     hit2 hit3
 """)
-"""The global counters of docs/machine.md section 10."""
+"""The global counters of docs/machine.md."""
 
 TOTAL_FIELDS = {name: {"slabs": "slabs_made", "heaps": "heaps_made"}.get(name, name) for name in TOTALS}
 """The fields of the totals in `scalars`: `slabs` and `heaps` are names of arrays."""
@@ -21,7 +21,7 @@ COUNTS = _words("""
     hit0 hit1 refill refilled push spill flush flushed direct carve reuse acquire retire remote
     drained transfer_in transfer_out transfer_back
 """)
-"""The counters per class of docs/machine.md section 10."""
+"""The counters per class of docs/machine.md."""
 
 STAGES = _words("own same other claim superslab none")
 """Where the slab of an acquire comes from, by the number of the stage; a take may acquire none (`own`)."""
@@ -33,7 +33,7 @@ PATHS = _words("""
 """What a lock is taken for, besides takes and acquires."""
 
 LOCKS = (*(f"take.{stage}" for stage in STAGES), *(f"acquire.{stage}" for stage in STAGES[1:]), *PATHS)
-"""The counters of locks of docs/machine.md section 10 that the model tells."""
+"""The counters of docs/machine-locks.md that the model tells."""
 
 LOCK_FIELDS = {name: f"locks_{name.replace('.', '_')}" for name in LOCKS}
 """Their fields in `scalars`."""

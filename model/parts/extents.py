@@ -1,4 +1,4 @@
-"""Extents of free runs: adjacent pages in the same state; docs/machine.md section 8.
+"""Extents of free runs: adjacent pages in the same state; docs/machine-rooms.md, 'release'.
 
 A page record where an extent begins or ends has `extent`, the extent's length in pages, and
 `holds`: 1 if the extent is committed, 0 if not.

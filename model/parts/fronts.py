@@ -1,4 +1,4 @@
-"""Fronts of small blocks: allocation, free, flush, and frees by other threads; docs/machine.md 3, 4, 7."""
+"""Fronts of small blocks: allocation, free, flush, frees by other threads; docs/machine-rooms.md, 'front', 'remote'."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
@@ -173,7 +173,7 @@ def quarantine_base(state: State, heap: int) -> int:
 
 @hit_path
 def put_back(state: State, heap: int, block: int) -> int:
-    """Send a freed block to a front or to its owner (sections 4 and 7); return how many a flush gave."""
+    """Send a freed block to a front or to its owner; return how many a flush gave."""
     class_lines(state, block)
     if state.owned == 1:
         owner_lines(state, block >> layout.SLAB_SHIFT, 0)

@@ -1,4 +1,4 @@
-"""Large blocks: runs from a heap's cache or the bins, and huge mappings; docs/machine.md 8, 9."""
+"""Large blocks: runs from a heap's cache or the bins, and huge mappings; docs/machine.md, 'large requests'."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
@@ -154,7 +154,7 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
 
 @kernel
 def resize_large(state: State, block: int, asked: int, size: int) -> bool:
-    """Return whether a large block of `asked` bytes could be resized in place (section 9)."""
+    """Return whether a large block of `asked` bytes could be resized in place (docs/machine.md, 'realloc')."""
     state.large_resizes += 1
     if block >= HUGE_CODE:
         touch(state.listener, layout.LARGE_LOCK, 1)
@@ -182,7 +182,7 @@ def resize_large(state: State, block: int, asked: int, size: int) -> bool:
 
 @kernel
 def run_becomes_huge(state: State, block: int, size: int) -> int:
-    """Return the huge block that a run became, which must move to grow (section 9), or NO_RUN."""
+    """Return the huge block that a run became, which must move to grow (docs/machine.md, 'realloc'), or NO_RUN."""
     if block >= HUGE_CODE:
         return NO_RUN
     first, pages = block - RUN_CODE, huge_pages(state, size)

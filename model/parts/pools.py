@@ -1,4 +1,4 @@
-"""Pools of empty slabs: which serves whom, and their links; docs/machine.md section 6."""
+"""Pools of empty slabs: which serves whom, and their links; docs/machine-rooms.md, 'empties'."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory.layout import slab_at

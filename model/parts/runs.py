@@ -1,4 +1,4 @@
-"""Runs of pages: boundary tags, bins by length, an age queue; docs/machine.md section 8.
+"""Runs of pages: boundary tags, bins by length, an age queue; docs/machine.md, 'runs'.
 
 Fields of a page record: `run` is the length of the run that begins at the page; `free` is 1 if that
 run is free; `back` is the length of the free run that ends at the page (0: none). `next` and `previous`

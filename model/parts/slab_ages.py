@@ -1,4 +1,4 @@
-"""The age queue of empty slabs, and the pages that leave it for the OS; docs/machine.md section 6."""
+"""The age queue of empty slabs, and the pages that leave it for the OS; docs/machine-rooms.md, 'release'."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout

@@ -1,4 +1,4 @@
-"""Slabs: from superslabs or pools to a class, back when empty, pages to the OS; section 6."""
+"""Slabs: from superslabs or pools to a class, and back when empty; docs/machine.md, 'slabs and superslabs'."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout

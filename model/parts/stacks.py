@@ -1,4 +1,4 @@
-"""Stacks that go by row: what a pop, a push and the first block of one touch; docs/machine.md section 4."""
+"""Stacks that go by row: what a pop, a push and the first block of one touch; docs/machine-rooms.md, 'front'."""
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout

@@ -1,4 +1,4 @@
-"""The store: slabs with free blocks, and blocks that leave and return; docs/machine.md 5."""
+"""The store: slabs with free blocks, and blocks that leave and return; docs/machine.md, 'the store'."""
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import layout

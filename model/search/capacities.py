@@ -43,7 +43,7 @@ _compiled = cache(compiled)
 class _State(Columns):
     """The state of a pass.
 
-    size_class, classes: from the plan (docs/machine.md section 2). counts: allocations by lowest
+    size_class, classes: from the plan. counts: allocations by lowest
     set bit, and frees by lowest clear bit, per class. fronts: a row of words per heap and class,
     then HELD, MOST, USED. blocks: heap of birth and class of each live block, NO_HEAP if the block
     is large. heap_of: each thread's heap. idle: a stack of the heaps without a thread.
@@ -92,7 +92,7 @@ def _push(state: _State, front: int) -> int:
 
 @kernel
 def _class_for(state: _State, size: int, align: int) -> int:
-    """Return the class of a request, NO_CLASS if it is large (docs/machine.md section 2)."""
+    """Return the class of a request, NO_CLASS if it is large (docs/machine.md, 'from size to class')."""
     if size > state.small_limit:
         return NO_CLASS
     cls = int(state.size_class[(size + state.bias + state.grain - 1) // state.grain])

@@ -228,7 +228,7 @@ class Search(NamedTuple):
 
 
 def block_price(stride: int, slab_bytes: int, header_bytes: int) -> int:
-    """Return the 1/256 bytes that a full slab of this stride commits per block (docs/machine.md 6).
+    """Return the 1/256 bytes that a full slab of this stride commits per block (docs/machine.md).
 
     They include a share of the slab's tail if it lies on a page that blocks touch.
     """

@@ -133,7 +133,7 @@ static int64_t remember(struct born *block, void *start, size_t asked, size_t al
     return library.locate(start);
 }
 
-/* The alignment of a block for a request of `bytes`, whatever the request says (docs/machine.md section 2). */
+/* The alignment of a block for `bytes`, whatever the request says (docs/machine.md, 'from size to class'). */
 static size_t least_alignment(size_t bytes)
 {
     return bytes >= 16 ? 16 : grain;

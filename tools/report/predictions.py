@@ -85,7 +85,7 @@ def locks(table: SimulationTable) -> Words:
 
 
 def counters(table: SimulationTable) -> Words:
-    """The counters of docs/machine.md section 10, a column per design; sums over the classes."""
+    """The counters of docs/machine.md, a column per design; sums over the classes."""
     first = table.rows[0].counters
     names = dict.fromkeys(name for row in table.rows for name in row.counters.classes)  # a policy may have its own
     rows = [(name, *(f"{sum(row.counters.classes.get(name, ())):,}" for row in table.rows)) for name in names]

@@ -1,4 +1,4 @@
-"""Background: whether a helper tops up the transfer cache (docs/machine.md section 5).
+"""Background: whether a helper tops up the transfer cache (docs/machine-rooms.md).
 
 The row in use gives NUMBERS (`background_every`: events between two steps where a driver or the model
 performs them, 0: no helper) and CLASS_NUMBERS (`background_low`: fewer batches are too few;

@@ -1,4 +1,4 @@
-"""Block index: how the library computes a block's number in its slab (docs/machine.md section 5).
+"""Block index: how the library computes a block's number in its slab (docs/machine-rooms.md).
 
 A row has AT, the place in a class's row of the number that it loads, and DIVIDES. It changes no
 decision and no address.

@@ -1,4 +1,4 @@
-"""Slab choice: which slab of a class serves a refill (docs/machine.md section 5).
+"""Slab choice: which slab of a class serves a refill (docs/machine-rooms.md).
 
 A row has what it answers (model/parts/front_questions.py), and `members(state, store)` for checks. HAS_HOT,
 if it has it, says that the store's hot slab is always available.

@@ -1,4 +1,4 @@
-"""Classifiers: how free() finds a block's class (docs/machine.md section 1).
+"""Classifiers: how free() finds a block's class (docs/machine-rooms.md).
 
 A row has HEADER_BYTES (taken before each block), REGIONS (whether each class has an address range
 of its own), CLASS_MAP (whether the library keeps a byte per slab), CODE (model/policy/emitted.py),

@@ -1,6 +1,6 @@
 """Magic header: the byte before each block says by its upper bits that it is ours, by the others its class.
 
-free() asks it before anything else, but where no byte before the pointer may be read: docs/machine.md section 1.
+free() asks it before anything else, but where no byte before the pointer may be read: docs/machine-rooms.md.
 """
 
 from typing import Any

@@ -1,4 +1,4 @@
-"""Counting "slow": the counters of docs/machine.md section 10 without the hit path."""
+"""Counting "slow": the counters of docs/machine.md without the hit path."""
 
 NAME = "slow"
 DEFAULT = True

@@ -1,4 +1,4 @@
-"""Empty slabs: which pool keeps them (docs/machine.md section 6).
+"""Empty slabs: which pool keeps them (docs/machine-rooms.md).
 
 A row has PER_CLASS (whether each class has a pool of its own) and what it answers (model/parts/front_questions.py).
 """

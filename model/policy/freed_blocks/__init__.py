@@ -1,4 +1,4 @@
-"""Freed blocks: how a slab keeps them, and which it hands out first (docs/machine.md section 5).
+"""Freed blocks: how a slab keeps them, and which it hands out first (docs/machine-rooms.md).
 
 A row has MARKS (whether each slab has a bitmap beside the records), LINKS if the blocks are a list,
 `words(blocks)` (the words of `marks` that a slab of `blocks` blocks has in the model), what it answers

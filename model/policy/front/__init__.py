@@ -1,4 +1,4 @@
-"""Fronts: where a thread keeps the free blocks of a class (docs/machine.md section 4).
+"""Fronts: where a thread keeps the free blocks of a class (docs/machine-rooms.md).
 
 A row has Params, `derive(params, stride)` (a FrontPlan), LEVELS, IS_STACK, BATCHED, CODE
 (model/policy/emitted.py), and answers to questions (model/parts/front_questions.py), most of which have a

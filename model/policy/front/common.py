@@ -67,7 +67,7 @@ class LevelPlan(msgspec.Struct, frozen=True):
 
 
 class FrontPlan(msgspec.Struct, frozen=True):
-    """The numbers of a front (docs/machine.md section 4), in blocks; 0: not of this kind.
+    """The numbers of a front (docs/machine-rooms.md), in blocks; 0: not of this kind.
 
     list_capacity: of all levels below level 0; spill: of level 0; promote: of level 1. levels: those below level 0.
     has_slots: whether level 0 has slots for its blocks. guard_slots: those before and behind its slots, on a page each,

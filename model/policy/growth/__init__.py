@@ -1,4 +1,4 @@
-"""Growth: how much address space becomes usable at once (docs/machine.md section 6).
+"""Growth: how much address space becomes usable at once (docs/machine-rooms.md).
 
 The row in use gives NUMBERS, in superslabs: `growth_first`, the first step, and `growth_most`, the
 largest.

@@ -1,4 +1,4 @@
-"""Heaps: what a heap belongs to, a thread or a processor (docs/machine.md section 3).
+"""Heaps: what a heap belongs to, a thread or a processor (docs/machine-rooms.md).
 
 A row has DISPATCH, the template of malloc and free where some class has an array stack
 (templates/dispatch), HITS, what a pop and a push of such a stack do in machine instructions, POPS and

@@ -1,4 +1,4 @@
-"""Learner: whether the capacities of fronts follow their misses and flushes (docs/machine.md section 4).
+"""Learner: whether the capacities of fronts follow their misses and flushes (docs/machine-rooms.md).
 
 The row in use gives NUMBERS (`learn_window`: events of a heap's fronts between two decisions, 0: no
 learner; `learn_often`: misses, and flushes, that make a front grow) and CLASS_NUMBERS (`learn_least`

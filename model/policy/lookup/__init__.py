@@ -1,4 +1,4 @@
-"""Size lookup: how malloc finds the class of a request (docs/machine.md section 2).
+"""Size lookup: how malloc finds the class of a request (docs/machine-rooms.md).
 
 The class of each size is the Plan's, whatever the row. A row says how the C finds it: PER_BYTE
 (whether each heap has a byte for each size up to a limit, where malloc goes by rows),

@@ -1,4 +1,4 @@
-"""Opening: when a thread's array stack begins to keep blocks (docs/machine.md section 4)."""
+"""Opening: when a thread's array stack begins to keep blocks (docs/machine-rooms.md)."""
 
 from heapsmith.model.compile.dispatch import rows_of
 

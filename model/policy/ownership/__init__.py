@@ -1,4 +1,4 @@
-"""Ownership: what belongs to a heap, and how a free finds the owner of a block (docs/machine.md section 6).
+"""Ownership: what belongs to a heap, and how a free finds the owner of a block (docs/machine-rooms.md).
 
 A row has CALLS, the inline function by which the emitted free finds the owner, and IN_RECORD,
 whether that function reads the slab's record. The row in use gives `own_superslabs` of NUMBERS

@@ -1,4 +1,4 @@
-"""Page release: when pages go back to the OS (docs/machine.md sections 6 and 8).
+"""Page release: when pages go back to the OS (docs/machine-rooms.md).
 
 A row has Params, AGES (whether the library keeps the age queues), BUDGETED (whether a budget bounds
 them), and what it answers (model/parts/front_questions.py). A row with a clock gives NUMBERS.

@@ -1,4 +1,4 @@
-"""Remote frees: where a block goes that another thread freed (docs/machine.md section 7).
+"""Remote frees: where a block goes that another thread freed (docs/machine-rooms.md).
 
 A row has OWNED, CODE (model/policy/emitted.py), and what it answers (model/parts/front_questions.py),
 and chains(state, heap): owners and first nodes of all chains of nodes in the heap. If OWNED, a slab's blocks go

@@ -1,4 +1,4 @@
-"""Rounding: whether the fronts of larger classes serve a class whose front is empty (docs/machine.md section 4).
+"""Rounding: whether the fronts of larger classes serve a class whose front is empty (docs/machine-rooms.md).
 
 The row in use gives CLASS_NUMBERS: `lend_end` (1 + the last class that lends to the class; 0: none
 does) and `lend_mask` (a lender's stride has none of these bits).

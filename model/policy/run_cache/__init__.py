@@ -1,4 +1,4 @@
-"""Run cache: freed runs that a heap keeps for its own thread (docs/machine.md section 8).
+"""Run cache: freed runs that a heap keeps for its own thread (docs/machine-rooms.md).
 
 A design states its bytes: 0 names the row without a cache. The row in use gives NUMBERS
 (`run_cache_bytes` and `run_cache_slots`, the most that a heap keeps), `cached_runs(state)`, the first

@@ -1,4 +1,4 @@
-"""Segregation: whether calls from some sites get blocks from slabs of their own (docs/machine.md section 2).
+"""Segregation: whether calls from some sites get blocks from slabs of their own (docs/machine-rooms.md).
 
 The row in use gives NUMBERS: `site_groups` (the groups besides group 0) and `sized_classes` (the
 classes before the first of a group). `extra_classes(params)` is the size and the group of each

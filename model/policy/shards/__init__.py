@@ -1,4 +1,4 @@
-"""Shards: into how many parts the store that all heaps share is divided (docs/machine.md section 5).
+"""Shards: into how many parts the store that all heaps share is divided (docs/machine-rooms.md).
 
 The row in use gives NUMBERS: `shards`, `shard_records`, 1 where the record of a slab names its
 shard, and `shard_nodes`, 1 where shards belong to nodes and have pools of their own. LOCKED and

@@ -1,4 +1,4 @@
-"""Slab records: where they lie and what they hold (docs/machine.md section 6).
+"""Slab records: where they lie and what they hold (docs/machine-rooms.md).
 
 The row in use gives those of NUMBERS that are not 0: `head_slabs`, the slabs of a superslab that
 hold records; `record_alignment`; `record_class_bytes`, the bytes of the class's numbers in a

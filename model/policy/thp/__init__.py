@@ -1,4 +1,4 @@
-"""Transparent huge pages: which memory lies on them (docs/machine.md section 6), by madvise(2).
+"""Transparent huge pages: which memory lies on them (docs/machine-rooms.md), by madvise(2).
 
 Each row has `huge_runs(design, fills)`, whether pages of the run span lie on huge pages where the
 program fills what it asks for, or not, and `beyond_small_pages(plan, superslabs, run_span_bytes,

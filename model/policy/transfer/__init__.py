@@ -1,4 +1,4 @@
-"""The transfer cache: flushed batches that wait for another heap's refill (docs/machine.md section 5).
+"""The transfer cache: flushed batches that wait for another heap's refill (docs/machine-rooms.md).
 
 A design states its bytes for each class: 0 names the row without one. The row in use gives NUMBERS
 (`transfer_slots` of all classes, which each shard with records has; `transfer_idle`) and CLASS_FIELDS

@@ -1,4 +1,4 @@
-"""Unmapping: whether superslabs whose slabs are all empty go back to the OS (docs/machine.md section 6).
+"""Unmapping: whether superslabs whose slabs are all empty go back to the OS (docs/machine-rooms.md).
 
 The row in use gives NUMBERS: `unmap_from`, the empty superslabs at which one is unmapped.
 """

@@ -1,4 +1,4 @@
-/* Counters of docs/machine.md section 10, in its order; each has one writer unless it says otherwise, and any reader. */
+/* Counters of docs/machine.md, in its order; each has one writer unless it says otherwise, and any reader. */
 #pragma once
 
 #include <stdbool.h>

@@ -107,7 +107,7 @@ extern __thread struct heap *hs_self;
 void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted where threads have heaps) */
 
 /* Emitted. */
-void hs_free_small(void *block); /* sections 4 and 7: into the thread's own front, or to the owner */
+void hs_free_small(void *block); /* into the thread's own front, or to the owner */
 extern const char hs_design[]; /* name and hash */
 
 /* In the row of all heaps ever, hs_no_heap the first; NULL: no more. Without a lock. */

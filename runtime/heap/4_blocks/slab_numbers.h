@@ -1,4 +1,4 @@
-/* The numbers of a slab's class: from the table of classes or from the record of the slab (docs/machine.md section 6). */
+/* The numbers of a slab's class: from the table of classes or the slab's record (docs/machine-rooms.md, 'slab_record'). */
 #pragma once
 
 #include "4_blocks/block_index/block_index.h"

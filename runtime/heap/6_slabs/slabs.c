@@ -1,5 +1,5 @@
-/* The slabs: out of superslabs or the pools to a class, back when they are empty, their pages to the OS (docs/machine.md
- * section 6). */
+/* The slabs: out of superslabs or the pools to a class, back when they are empty, their pages to the OS (docs/machine.md,
+ * 'slabs and superslabs'). */
 #include "6_slabs/slabs.h"
 
 #include "1_base/bound.h"

@@ -1,4 +1,4 @@
-/* The store: blocks of a class out of its slabs and back (docs/machine.md section 5). */
+/* The store: blocks of a class out of its slabs and back (docs/machine.md, 'the store'). */
 #include "6_slabs/store.h"
 
 #include "1_base/bound.h"

@@ -1,5 +1,5 @@
-/* Huge blocks: a mapping each, and the table that knows them (docs/machine.md section 8). All take the large lock themselves;
- * system calls on a mapping are made outside it, but for the one that moves it. */
+/* Huge blocks: a mapping each, and the table that knows them (docs/machine.md, 'huge blocks'). All take the large lock
+ * themselves; system calls on a mapping are made outside it, but for the one that moves it. */
 #pragma once
 
 #include "1_base/cold.h"

@@ -1,4 +1,4 @@
-/* The place of a huge block: its pages, and room behind them, where it grows without a move (docs/machine.md section 8). */
+/* The place of a huge block: its pages, and room behind them where it grows (docs/machine.md, 'huge blocks'). */
 #pragma once
 
 #include "7_large/huge_cache/huge_cache.h"

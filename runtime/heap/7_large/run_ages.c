@@ -1,4 +1,4 @@
-/* Which free runs give their pages back, and when: the oldest first (docs/machine.md section 6). */
+/* Which free runs give their pages back, and when: the oldest first (docs/machine-rooms.md, 'release'). */
 #include "7_large/run_ages.h"
 
 #include "3_records/heap.h"

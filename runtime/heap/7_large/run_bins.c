@@ -1,4 +1,4 @@
-/* Bins of free runs, LIFO by length; best fit among the first of a bin (docs/machine.md section 8). */
+/* Bins of free runs, LIFO by length; best fit among the first of a bin (docs/machine.md, 'runs'). */
 #include "7_large/run_bins.h"
 
 #include "3_records/heap.h"

@@ -1,5 +1,5 @@
-/* Extents of free runs: neighbouring pages that the system has given, or not, alike (docs/machine.md section 8). Under the
- * large lock. */
+/* Extents of free runs: neighbouring pages that the system has given, or not, alike (docs/machine-rooms.md, 'release').
+ * Under the large lock. */
 #pragma once
 
 #include "1_base/cold.h"

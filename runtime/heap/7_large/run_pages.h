@@ -1,4 +1,4 @@
-/* The run span, page by page (docs/machine.md sections 1, 6 and 8). Under the large lock, but for what run_state says. */
+/* The run span, page by page (docs/machine.md, 'runs'). Under the large lock, but for what run_state says. */
 #pragma once
 
 #include "1_base/cold.h"

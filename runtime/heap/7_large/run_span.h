@@ -1,4 +1,4 @@
-/* The run span and the records of its pages (docs/machine.md section 8). */
+/* The run span and the records of its pages (docs/machine.md, 'runs'). */
 #pragma once
 
 #include "1_base/cold.h"

@@ -1,4 +1,4 @@
-/* Runs: blocks of whole pages out of one reserved span (docs/machine.md section 8). Under the large lock unless it says
+/* Runs: blocks of whole pages out of one reserved span (docs/machine.md, 'runs'). Under the large lock unless it says
  * otherwise. A block is freed in two steps: claimed, which makes it no block any more, then cached or freed. */
 #pragma once
 

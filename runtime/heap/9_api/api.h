@@ -40,11 +40,11 @@ COLD int __register_atfork(void (*before)(void), void (*in_parent)(void), void (
 COLD const char *heapsmith_design(void);
 /* 1 in the checked build. */
 COLD int heapsmith_checked(void);
-/* How many counters heapsmith_counters writes: the global ones of docs/machine.md section 10 in its order, then each class's. */
+/* How many counters heapsmith_counters writes: the global ones of docs/machine.md in its order, then each class's. */
 COLD size_t heapsmith_counter_count(void);
 /* Sums over all heaps; exact while no other thread allocates or frees. */
 COLD void heapsmith_counters(uint64_t *counters);
-/* Address code of a block (docs/machine.md section 1); -1 if the block is not ours. */
+/* Address code of a block (docs/machine.md, 'address space'); -1 if the block is not ours. */
 COLD int64_t heapsmith_locate(const void *block);
 /* Checked build: walks the heap, aborts with the equation that does not hold. Needs all other threads idle. */
 COLD void heapsmith_check(void);

@@ -73,19 +73,19 @@ class Simulated:
 
     @property
     def counters(self) -> dict[str, npt.NDArray[np.int64]]:
-        """The counters of docs/machine.md section 10 that are kept by size class: a number for each class."""
+        """The counters of docs/machine.md that are kept by size class: a number for each class."""
         import numpy as np
 
         return {name: np.array(counts, np.int64) for name, counts in self.details.counters.classes.items()}
 
     @property
     def totals(self) -> dict[str, int]:
-        """The other counters of docs/machine.md section 10."""
+        """The other counters of docs/machine.md."""
         return self.details.counters.totals
 
     @property
     def locks(self) -> dict[str, int]:
-        """How many locks were taken, by path and stage (docs/machine.md section 10)."""
+        """How many locks were taken, by path and stage (docs/machine-locks.md)."""
         return self.details.counters.locks
 
     @property

@@ -1,6 +1,6 @@
 /* Counts of locks and system calls, and of the hit path: which of them the library keeps.
  *
- * Locks count by path and stage (docs/machine.md section 10). Who takes a lock says what for as soon as that is known, and
+ * Locks count by path and stage (docs/machine-locks.md). Who takes a lock says what for as soon as that is known, and
  * before its thread takes another. So the counts add up to the locks taken. */
 #pragma once
 

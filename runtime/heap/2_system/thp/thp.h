@@ -1,4 +1,4 @@
-/* Transparent huge pages: which memory lies on them (docs/machine.md section 6).
+/* Transparent huge pages: which memory lies on them (docs/machine-rooms.md).
  *
  * THP_ALIGNMENT: the least of the slab span, or 1.
  * thp_superslab: does a new superslab for blocks of this stride lie on huge pages, where so many bytes were mapped before it?

@@ -1,4 +1,4 @@
-/* The record of a slab: what it holds, and where it lies (docs/machine.md section 6). */
+/* The record of a slab: what it holds, and where it lies (docs/machine-rooms.md). */
 #pragma once
 
 #include "3_records/heap.h"

@@ -1,4 +1,4 @@
-/* Classifier "registry": the table, and the probes behind the first (docs/machine.md section 1). */
+/* Classifier "registry": the table, and the probes behind the first (docs/machine-rooms.md). */
 #include "4_blocks/classifier/registry.h"
 
 #include "1_base/bound.h"

@@ -1,4 +1,4 @@
-/* Nodes: which processors each has, as the system or a folder like the system's tells (docs/machine.md section 5). */
+/* Nodes: which processors each has, as the system or a folder like the system's tells (docs/machine-rooms.md). */
 #define _GNU_SOURCE
 #include "5_slab_policies/shards/nodes.h"
 

@@ -1,4 +1,4 @@
-/* Shards: parts of the store and of the transfer cache that heaps share, and their locks (docs/machine.md section 5). */
+/* Shards: parts of the store and of the transfer cache that heaps share, and their locks (docs/machine-rooms.md). */
 #pragma once
 
 #include "1_base/check.h"

@@ -1,5 +1,5 @@
-/* The transfer cache: batches flushed by one heap for another's refill (docs/machine.md section 5). All take the store's lock,
- * but for the last two.
+/* The transfer cache: batches flushed by one heap for another's refill (docs/machine-rooms.md). All take the store's
+ * lock, but for the last two.
  *
  * hs_transfer_flush: kept, or given to the store.
  * hs_transfer_take: a refill: the newest batch, as it was flushed; 0: none.

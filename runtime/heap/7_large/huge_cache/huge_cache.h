@@ -1,4 +1,4 @@
-/* Huge cache: freed mappings that wait for another request (docs/machine.md section 8). Under the large lock. */
+/* Huge cache: freed mappings that wait for another request (docs/machine-rooms.md). Under the large lock. */
 #pragma once
 
 #include "1_base/cold.h"

@@ -1,4 +1,4 @@
-/* Runs that a heap's thread keeps after it freed them (docs/machine.md section 8). By the heap's own thread, without the
+/* Runs that a heap's thread keeps after it freed them (docs/machine-rooms.md). By the heap's own thread, without the
  * large lock, which is taken here where runs are given up, but for the two that are called under it.
  *
  * run_cache_take: the newest run of *pages pages, or a few more, to the program; then *pages is its length. NULL: there is none.

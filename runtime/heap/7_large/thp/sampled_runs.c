@@ -1,8 +1,8 @@
 /* Huge pages for runs that the program writes, as samples tell. */
 #include "7_large/thp/thp_runs.h"
 
-/* Huge pages from SMALL_PAGES on, where pages of runs are written (docs/machine.md, section 6). Of each stride the first
- * huge page's place keeps small pages, which tell what the program writes. */
+/* Huge pages from SMALL_PAGES on, where pages of runs are written (docs/machine-rooms.md, 'evidence'). Of each stride the
+ * first huge page's place keeps small pages, which tell what the program writes. */
 #define STRIDE_PAGES (8 * HUGE_PAGE_PAGES)
 enum {
     STRETCHES = 8, /* from a look to the next: this part of the span, or a stride */

@@ -1,4 +1,4 @@
-/* Huge pages in the run span (docs/machine.md section 6). Under the large lock.
+/* Huge pages in the run span (docs/machine-rooms.md). Under the large lock.
  *
  * thp_runs_writable: pages became writable: tells the system what they want.
  * thp_runs_whole: are pages committed by whole huge pages, with this top?

@@ -1,4 +1,4 @@
-/* Background "refill": a helper thread tops up the transfer cache of the classes that are wanted (docs/machine.md section 5).
+/* Background "refill": a helper thread tops up the transfer cache of the classes that are wanted (docs/machine-rooms.md).
  *
  * Protocol. The word `helper` is one of:
  * - OFF: no helper, now and later. The library is not loaded yet, or who performs events does the helper's steps too
