@@ -112,7 +112,7 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 experiments: venv ## measure the log's experiments and make docs/lab/experiments.md of them: hours (EXPERIMENTS="E9 E13": those alone)
 	$(BIN)/python -m heapsmith.bench experiments run $(EXPERIMENTS) --machine epyc --rounds 7 --keep
 
-log: venv ## measure the steps of the log and make docs/log.md of them (STEPS="ring shared": those alone)
+log: venv ## measure the steps of the log and make docs/lab/log.md of them (STEPS="ring shared": those alone)
 	$(BIN)/python -m heapsmith.bench.experiments.log $(STEPS)
 
 verified: dev ## library against model for the designs of docs/lab/mechanisms.md, at which commit (DESIGNS="lean ring": those alone)

@@ -277,7 +277,7 @@ PROGRAM_BYTES = 4 << 20
 SLAB_RECORD_BYTES = 81
 """Of a `struct slab`, and a byte of the slab map."""
 
-PAGE = Path(__file__).parents[1] / "docs" / "api.md"
+PAGE = Path(__file__).parents[1] / "docs" / "lab" / "costs.md"
 BUDGETED = [name for name in builtin_names() if isinstance(load(name).release, release_budget.Params)]
 
 
@@ -364,7 +364,7 @@ def test_after_a_spike_memory_falls_to_what_lives(name: str, form: str) -> None:
 
 
 def test_the_page_states_what_every_design_keeps() -> None:
-    """The table of docs/api.md: MiB whatever the spike, and MiB for each GiB of small blocks at its peak."""
+    """The table of docs/lab/costs.md: MiB whatever the spike, and MiB for each GiB of small blocks at its peak."""
     rows = re.findall(r"^\| `([\w-]+)` \| ([\d.]+) \| ([\d.]+) \|$", PAGE.read_text(), re.MULTILINE)
     designs = {name: load(name) for name in BUDGETED}
     kept = {name: (budget(design) / (1 << 20), tables(design, 1 << 30) / (1 << 20)) for name, design in designs.items()}

@@ -51,8 +51,8 @@ def test_a_grid_file_of_any_name_names_its_designs(tmp_path: Path) -> None:
 
 
 def test_the_grid_of_the_page_is_legal(tmp_path: Path) -> None:
-    page = (Path(__file__).resolve().parent.parent / "docs" / "sweep.md").read_text()
-    (tmp_path / "grid.toml").write_text(page.split("```toml\n")[1].split("```")[0])
+    page = (Path(__file__).resolve().parent.parent / "docs" / "howto" / "sweep-on-a-cluster.md").read_text()
+    (tmp_path / "grid.toml").write_text(page.partition("cat > grid.toml <<'END'\n")[2].partition("END\n")[0])
     found, skipped = variants([str(tmp_path / "grid.toml")])
     assert (len(found), skipped) == (8, [])
     assert len({one.design.hash() for one in found}) == 8

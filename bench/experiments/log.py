@@ -26,7 +26,7 @@ from heapsmith.tools.common.tables import Words, section
 
 FILE = Path(__file__).with_name("log.toml")
 FIGURES = Path(__file__).with_name("log.json")
-PAGE = Path(__file__).resolve().parents[2] / "docs/log.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/lab/log.md"
 
 HEAD = """# The log, step by step
 
@@ -34,7 +34,7 @@ In 2025 somebody wrote an allocator by hand, and a log of some sixty experiments
 walks through that allocator in the order of a lesson. It begins with a plain design: for each small
 size a pointer that moves through fresh blocks, a list of freed ones below it, and a store behind
 all lists. Each step changes one thing, and the last state is the built-in design `hakmem`.
-[experiments.md](lab/experiments.md) has the experiments themselves, each by itself and under the log's
+[experiments.md](experiments.md) has the experiments themselves, each by itself and under the log's
 own conditions.
 
 A malloc is a stack of layers. A *front* belongs to one thread and holds freed blocks of one size.

@@ -48,7 +48,7 @@ threads), and no claim about its C that fails.
 
 Two mechanisms have no row. `limit_percent` of release `budget` keeps a heap away from a limit on
 memory ([release](../machine-rooms.md#release)), but no built-in design states it. Meshing is simulated
-only ([meshing.md](../meshing.md)): no design can state it.
+only ([meshing.md](meshing.md)): no design can state it.
 """
 
 

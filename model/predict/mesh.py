@@ -1,4 +1,4 @@
-"""Meshing: pages whose blocks do not overlap could share one physical page; docs/meshing.md.
+"""Meshing: pages whose blocks do not overlap could share one physical page; docs/lab/meshing.md.
 
 Powers, Tench, Berger, McGregor: "Mesh: Compacting Memory Management for C/C++ Applications", PLDI
 2019. SplitMesher is its section 3.3.

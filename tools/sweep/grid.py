@@ -1,4 +1,4 @@
-"""The designs of a sweep: files, folders, built-in designs, and grids of values (docs/sweep.md)."""
+"""The designs of a sweep: files, folders, built-in designs, and grids of values (docs/howto/sweep-on-a-cluster.md)."""
 
 import math
 from collections import Counter

@@ -27,7 +27,8 @@ def contenders(designs: Sequence[Design], changes: Sequence[str]) -> list[tuple[
     """Return the designs to try beside the first: the others, and this one with each change alone, and with all.
 
     Each comes after the words of its change, under a name of its own. A change is PATH=VALUE, as in a grid
-    (docs/sweep.md). Raises BadInput for another, for a design that is no other, and where nothing is to try.
+    (docs/howto/sweep-on-a-cluster.md). Raises BadInput for another, for a design that is no other, and where nothing
+    is to try.
     """
     base, *others = designs
     found = [(other.name, other) for other in others] + list(_changed(base, changes))

@@ -27,8 +27,8 @@ def sweep(
     designs: Annotated[
         list[str],
         Option(
-            "A folder of designs and grids, a design, a grid (docs/sweep.md), or `builtin` for all built-in "
-            "designs; repeat it.",
+            "A folder of designs and grids, a design, a grid (docs/howto/sweep-on-a-cluster.md), or `builtin` for "
+            "all built-in designs; repeat it.",
             "DIR|FILE|NAME",
         ),
     ],
@@ -42,7 +42,7 @@ def sweep(
     """Simulate every design on every trace and write one row for each to a Parquet file.
 
     What is finished is kept. After an interrupt, the same command goes on where it was; another sweep with some of the
-    same designs and traces simulates only what is new. See docs/sweep.md.
+    same designs and traces simulates only what is new. See docs/howto/sweep-on-a-cluster.md.
     """
     from heapsmith.model.errors import BadInput
     from heapsmith.model.files import cache_dir

@@ -1,0 +1,91 @@
+"""docs/start.md, tutorials, howto: the blocks of each page run as they stand, and print the lines that it shows."""
+
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import complaint
+
+DOCS = Path(__file__).resolve().parent.parent / "docs"
+HOWTO = sorted((DOCS / "howto").glob("*.md"))
+TUTORIALS = [DOCS / "start.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+BLOCK = re.compile(r"^```(sh|python|text|text varies)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+TOOLS = {"gcc": "gcc ", "g++": "g++ ", "perl": "perl ", "cargo": "cargo "}
+PACKAGES = {"pyarrow.parquet": "heapsmith sweep "}
+FIGURE = re.compile(r"[+-]?\d[\d.,]*[x%]?")
+UNIT = re.compile(r"^(?:B|KiB|MiB|GiB|ns|us|ms|s)\b")
+
+
+def compared(text: str, varies: bool) -> list[str]:
+    """The words of a text; where figures vary from run to run, each figure and each unit counts as any other."""
+    words = text.split()
+    return [UNIT.sub("unit", FIGURE.sub("0", word)) for word in words] if varies else words
+
+
+def missing(page: str, said: dict[int, str]) -> list[str]:
+    """The lines that a page shows, of which the commands before them did not print each word.
+
+    Words, because a table breaks its columns where a time is long.
+    """
+    lines, output = [], ""
+    for number, (kind, text) in enumerate(BLOCK.findall(page)):
+        if kind in ("sh", "python"):
+            output = said[number]
+        else:
+            varies = kind == "text varies"
+            printed = set(compared(output, varies))
+            lines += [line for line in text.strip().splitlines() if not printed.issuperset(compared(line, varies))]
+    return lines
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("page", [*TUTORIALS, *HOWTO], ids=lambda page: page.stem)
+def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, shell_environment: dict[str, str]) -> None:
+    text = page.read_text()
+    if lacking := [tool for tool, used in TOOLS.items() if used in text and shutil.which(tool) is None]:
+        pytest.skip(f"not installed: {', '.join(lacking)}")
+    for package, used in PACKAGES.items():
+        if used in text:
+            pytest.importorskip(package, reason=f"the page needs {package}")
+    work = tmp_path / "a folder"
+    work.mkdir()
+    said = {}
+    for number, (kind, block) in enumerate(BLOCK.findall(text)):
+        if kind in ("sh", "python"):
+            shell = ["bash", "-eu", "-o", "pipefail", "-c", f"exec 2>&1\n{block}"]
+            command = shell if kind == "sh" else [sys.executable, "-c", block]
+            done = subprocess.run(
+                command, cwd=work, env=shell_environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False
+            )
+            said[number] = complaint(done.stdout.decode())
+            assert done.returncode == 0, said[number]
+    assert said
+    assert missing(text, said) == []
+
+
+def test_a_line_that_is_not_printed_is_noticed() -> None:
+    page = "```sh\ntrue\n```\n```text\na b  2 MiB\na  3 MiB\nc\n```\n"
+    assert missing(page, {0: "a     2 MiB\nb\n"}) == ["a  3 MiB", "c"]
+
+
+def test_figures_may_vary_where_the_page_says_so() -> None:
+    page = "```sh\ntrue\n```\n```text varies\na  3.5 MiB  -2.1% (-3 to +4)\nb  3 MiB\n```\n"
+    assert missing(page, {0: "a  900 KiB  +1% (1.5 to 2)\n"}) == ["b  3 MiB"]
+
+
+def test_pages_are_short() -> None:
+    assert (len(HOWTO), len(TUTORIALS)) >= (6, 6)
+    for page in HOWTO:
+        assert len(page.read_text().splitlines()) <= 80, page.name
+    for page in TUTORIALS:
+        assert len(page.read_text().splitlines()) <= 220, page.name
+
+
+def test_blocks_are_run() -> None:
+    """No page shows what a command prints in a block that is not compared."""
+    for page in [*TUTORIALS, *HOWTO]:
+        kinds = set(re.findall(r"^```(\S.*)$", page.read_text(), re.MULTILINE))
+        assert kinds <= {"sh", "python", "text", "text varies", "c", "toml", "yaml", "dockerfile"}, page.name
