@@ -11,6 +11,7 @@ from conftest import Answer
 from covering import soon
 from traces import random_trace
 
+from heapsmith.api.designs import for_any_trace
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
@@ -27,6 +28,21 @@ from heapsmith.model.trace.reader import Chunk, Op, TraceReader, TraceWriter
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("simulate") / "random.hst"
     return random_trace(path, 30_000, seed=5, threads=3, chunk_events=4096, max_size=30_000, cross_thread=0.2)
+
+
+def test_designs_that_end_large_programs_are_simulated_where_they_are_named() -> None:
+    assert sorted({*builtin_names()} - {*for_any_trace()}) == ["benchfast-whole"]
+
+
+@pytest.mark.thorough
+def test_a_front_whose_blocks_are_used_up_says_so(tmp_path: Path) -> None:
+    blocks = load("benchfast-whole").front.blocks + 1  # type: ignore[attr-defined]
+    path = tmp_path / "many.hst"
+    every = np.arange(blocks)
+    with TraceWriter(path, command=["by", "hand"], source="test") as writer:
+        writer.append(Chunk.of(0 * every + Op.MALLOC, 0 * every, every, 0 * every + 26, 0 * every, every))
+    with pytest.raises(BadInput, match="no block is left for 26 bytes"):
+        simulate(path, [load("benchfast-whole")])
 
 
 @pytest.mark.parametrize("part", soon(range(4), [0], range(4)))

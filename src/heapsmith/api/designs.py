@@ -169,6 +169,14 @@ def model_of(design: DesignLike) -> model.Design:
     return (design if isinstance(design, Design) else Design.load(design))._model
 
 
+def for_any_trace() -> list[str]:
+    """Return the built-in designs but for those for measurement alone, which end a program that needs more blocks."""
+    from heapsmith.model.design.design import builtin_names, load
+    from heapsmith.model.policy.front import is_guarded
+
+    return [name for name in builtin_names() if not is_guarded(load(name))]
+
+
 def models_of(designs: DesignLike | Iterable[DesignLike]) -> list[model.Design]:
     """Return the model's designs of one design or several."""
     return [model_of(one) for one in ([designs] if isinstance(designs, Design | str | os.PathLike) else designs)]

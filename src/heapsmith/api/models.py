@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypedDict, Unpack
 
-from heapsmith.api.designs import DesignLike, PageSize, models_of
+from heapsmith.api.designs import DesignLike, PageSize, for_any_trace, models_of
 from heapsmith.api.results import Progress, Result
 from heapsmith.api.stated import Option, Unfit
 from heapsmith.api.traces import TRACE, TraceLike
@@ -188,7 +188,10 @@ def simulate(
     trace: Annotated[TraceLike, TRACE],
     designs: Annotated[
         DesignLike | Iterable[DesignLike] | None,
-        Option("A design[; repeat it to compare designs]. Default: all built-in designs.", "DESIGN", "--design"),
+        Option(
+            "A design[; repeat it to compare designs]. Default: all built-in ones that serve any trace.",
+            *("DESIGN", "--design"),
+        ),
     ] = None,
     *,
     machine: Annotated[MachineLike | None, MACHINE] = None,
@@ -201,7 +204,7 @@ def simulate(
     progress: Progress | None = None,
     **options: Unpack[SimulateOptions],
 ) -> Simulations:
-    """Simulate designs on a trace, side by side; by default all built-in designs.
+    """Simulate designs on a trace, side by side; by default all built-in designs that serve any trace.
 
     times: also follow the time of each operation, for each number of `cores` (default: those of the machine).
     Between its events a thread spends no time ("dense"), or what the trace tells ("recorded"). Memory does not
@@ -214,7 +217,6 @@ def simulate(
     >>> [row.design for row in found], int(found["lean"].counters["refill"].sum())
     (['lean', 'bare'], 1)
     """
-    from heapsmith.model.design.design import builtin_names
     from heapsmith.model.design.fitted import plan_for
     from heapsmith.model.errors import BadInput
     from heapsmith.model.memory.hardware import load_hardware
@@ -229,7 +231,7 @@ def simulate(
     if times not in (None, "dense", "recorded"):
         raise BadInput(f"times: {times!r}; expected 'dense' or 'recorded'")
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
-    chosen, path = models_of(builtin_names() if designs is None else designs), Path(trace)
+    chosen, path = models_of(for_any_trace() if designs is None else designs), Path(trace)
     if not chosen:
         raise BadInput("designs: expected at least one")
     application = application_of(path, births, deaths)
