@@ -18,8 +18,9 @@ from heapsmith.model.policy.release.common import Advice, look_at_ages
 
 NAME = "budget"
 STATE = {"scalars": {"share_peak": 0, "share_waited": 0, "share_seen": 0, "peak_left": 0}}
-"""peak_left: the most committed bytes while nothing waited, and what was needed again; share_peak: the most committed bytes in use that were seen; share_waited: bytes freed since the heap has shrunk;
-share_seen: what waited in both queues at the last miss that counted."""
+"""share_peak: the most committed bytes in use that were seen; share_waited: bytes freed since the heap has shrunk;
+share_seen: what waited in both queues at the last miss that counted; peak_left: the most committed bytes while nothing
+waited, with what was needed again."""
 DEFAULT = True
 AGES = True
 BUDGETED = True
@@ -197,7 +198,7 @@ def nears_peak(state: State) -> bool:
     if state.peak_percent == 0:
         return False
     touch(state.listener, TOTAL_COMMITTED, 0)
-    return bool(100 * state.committed > state.peak_percent * state.peak_left)
+    return bool(state.committed > state.peak_left * state.peak_percent // 100)
 
 
 @kernel

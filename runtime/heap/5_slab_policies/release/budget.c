@@ -6,18 +6,20 @@
 static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */
 static size_t run_budget = RUN_BUDGET_BYTES;   /* under the large lock */
 
-/* The most committed bytes while nothing waited, and what was needed again since; of two changes at once one may be lost. */
+/* The most committed bytes while nothing waited, with what was needed again; of two changes at once one may be lost. */
 static uint64_t peak_left;
+static uint64_t peak_mark; /* from here on the heap nears its peak */
 
-static void raise_peak(uint64_t bytes)
+static void set_peak(uint64_t bytes)
 {
     __atomic_store_n(&peak_left, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&peak_mark, bytes * PEAK_PERCENT / 100, __ATOMIC_RELAXED);
 }
 
 static void grow(size_t *budget, size_t needed_again)
 {
     if (PEAK_PERCENT > 0)
-        raise_peak(__atomic_load_n(&peak_left, __ATOMIC_RELAXED) + needed_again);
+        set_peak(__atomic_load_n(&peak_left, __ATOMIC_RELAXED) + needed_again);
     size_t room = *budget < MOST_BUDGET_BYTES ? MOST_BUDGET_BYTES - *budget : 0;
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
@@ -108,7 +110,7 @@ static bool share_is_due(void)
 static bool nears_peak(void)
 {
     return PEAK_PERCENT > 0 &&
-           100 * __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED) > PEAK_PERCENT * __atomic_load_n(&peak_left, __ATOMIC_RELAXED);
+           __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED) > __atomic_load_n(&peak_mark, __ATOMIC_RELAXED);
 }
 
 /* Where nothing waits, the heap has its peak. */
@@ -120,7 +122,7 @@ static bool peak_is_due(void)
         return true;
     uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
     if (committed > __atomic_load_n(&peak_left, __ATOMIC_RELAXED))
-        raise_peak(committed);
+        set_peak(committed);
     return false;
 }
 
@@ -184,5 +186,5 @@ void release_reset(void)
     queue_reset();
     slab_budget = SLAB_BUDGET_BYTES;
     run_budget = RUN_BUDGET_BYTES;
-    share_peak = hs_share_waited = share_seen = peak_left = 0;
+    share_peak = hs_share_waited = share_seen = peak_left = peak_mark = 0;
 }
