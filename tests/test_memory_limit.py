@@ -20,7 +20,7 @@ from traces import trace_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.policy.huge_cache import delayed as huge_cache_delayed
-from heapsmith.model.policy.release.budget import Params
+from heapsmith.model.policy.release.budget import Params, why_not_valid
 from heapsmith.tools.common.preload import preloadable
 
 Call = Callable[..., Answer]
@@ -69,6 +69,43 @@ def test_an_allocation_that_misses_looks_too(compiled: bool) -> None:
     program.free("c d")  # one slab, 3 pages in all
     program.malloc("e", PAGE)
     assert program.totals("releases", "committed") == (2, 3 * PAGE)
+
+
+@plain_and_compiled
+def test_what_waits_serves_before_a_heap_has_a_new_peak(compiled: bool) -> None:
+    release = msgspec.structs.replace(KEEPING, peak_percent=100)
+    program = Program(compiled, [4096], front=NONE, release=release, run_cache_bytes=0)  # a block is a slab
+    program.malloc("a b c d e", PAGE)  # e's miss finds 4 pages, and nothing waits
+    assert program.simulator.state.peak_left == 4 * PAGE
+    program.free("a")  # 5 pages are beyond the peak: the budget counts as 0
+    assert program.totals("releases", "committed") == (1, 4 * PAGE)
+    program.free("b c d")  # these wait
+    assert program.totals("releases", "committed") == (1, 4 * PAGE)
+    assert program.malloc("f", 2 * PAGE) == RUN  # 6 pages: the oldest slabs, b's and c's, go
+    assert program.totals("releases", "committed") == (3, 4 * PAGE)
+    program.malloc("g h", PAGE)  # d's slab has its page; c's is needed again, and that counts to the peak
+    assert program.simulator.state.peak_left == 5 * PAGE
+    program.free("f")  # 5 pages: the run waits
+    assert program.totals("releases", "committed") == (3, 5 * PAGE)
+    program.malloc("i j", PAGE)  # b's slab and a's: each is needed again, and the peak is 7 pages
+    assert program.totals("releases", "committed") == (3, 7 * PAGE)
+    program.malloc("k l", PAGE)  # l's miss finds 8 pages: the run goes
+    assert program.totals("releases", "committed") == (4, 7 * PAGE)
+
+
+@plain_and_compiled
+def test_a_heap_nears_its_peak_at_a_share_of_it(compiled: bool) -> None:
+    release = msgspec.structs.replace(KEEPING, peak_percent=50)
+    program = Program(compiled, [4096], front=NONE, release=release)
+    program.malloc("a b c d e", PAGE)
+    program.free("a b c")  # 4 pages was the peak: 2 may stay
+    assert program.totals("releases", "committed") == (3, 2 * PAGE)
+    program.free("d")
+    assert program.totals("releases", "committed") == (3, 2 * PAGE)
+
+
+def test_a_share_of_the_peak_is_in_hundredths() -> None:
+    assert "peak_percent: 101" in str(why_not_valid(Params(peak_percent=101)))
 
 
 @plain_and_compiled

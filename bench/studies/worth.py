@@ -29,6 +29,8 @@ BACK: dict[str, dict[str, Any]] = {
     "budgets of 4 and 1 MiB at first": {"release": {"slab_budget_bytes": 4 * MIB, "run_budget_bytes": MIB}},
     "stacks that open at once": {"opening": None},
     "no run cache": {"run_cache_bytes": 0},
+    "no look at the peak": {"release": {"peak_percent": 0}},
+    "1024 bytes for 1040": {"sizes": [1 << 10 if size == 1040 else size for size in load("default").sizes]},
 }
 """What the default was before each of its choices; of a policy the numbers that differ."""
 

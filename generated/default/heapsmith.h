@@ -1,6 +1,6 @@
 /* malloc and free for sizes that the compiler knows, inlined into the program: docs/header.md.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash c878e1766bdc.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_H
@@ -22,7 +22,7 @@ struct hs_rows {
     uintptr_t span; /* the start of the bytes in which all small blocks lie */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_3bdd6e2a573b_ea2626 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_c878e1766bdc_30506b __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -45,7 +45,7 @@ static inline void *hs_stack_popped(void ***top, void *block)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_3bdd6e2a573b_ea2626;
+    struct hs_rows *heap = hs_heap_c878e1766bdc_30506b;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -65,7 +65,7 @@ static inline void hs_stack_pushed(void ***top)
 /* What is no small block begins where a page begins, NULL too, and is free()'s: a run may serve a small request. */
 static inline __attribute__((always_inline)) void hs_push(size_t row, void *block)
 {
-    struct hs_rows *heap = hs_heap_3bdd6e2a573b_ea2626;
+    struct hs_rows *heap = hs_heap_c878e1766bdc_30506b;
     uintptr_t place = (uintptr_t)block;
     if (__builtin_expect(place % 4096 == 0, 0) && place - heap->span >= heap->span_bytes) {
         free(block);
@@ -110,7 +110,7 @@ static inline __attribute__((always_inline)) size_t hs_row_of(size_t bytes)
          : bytes <= 640 ? 25
          : bytes <= 768 ? 26
          : bytes <= 896 ? 27
-         : bytes <= 1024 ? 28
+         : bytes <= 1040 ? 28
          : bytes <= 1152 ? 29
          : bytes <= 1344 ? 30
          : bytes <= 1600 ? 31
@@ -217,8 +217,8 @@ static inline void *hs_alloc_768(void) { return hs_malloc(768); }
 static inline void hs_free_768(void *block) { hs_free_sized(block, 768); }
 static inline void *hs_alloc_896(void) { return hs_malloc(896); }
 static inline void hs_free_896(void *block) { hs_free_sized(block, 896); }
-static inline void *hs_alloc_1024(void) { return hs_malloc(1024); }
-static inline void hs_free_1024(void *block) { hs_free_sized(block, 1024); }
+static inline void *hs_alloc_1040(void) { return hs_malloc(1040); }
+static inline void hs_free_1040(void *block) { hs_free_sized(block, 1040); }
 static inline void *hs_alloc_1152(void) { return hs_malloc(1152); }
 static inline void hs_free_1152(void *block) { hs_free_sized(block, 1152); }
 static inline void *hs_alloc_1344(void) { return hs_malloc(1344); }

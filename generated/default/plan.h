@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 3bdd6e2a573b.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash c878e1766bdc.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -49,6 +49,7 @@ enum {
     SHARE_WAIT_BYTES = 33554432, /* are freed in a heap that has shrunk before the bound holds */
     SHARE_MISS_BYTES = 131072, /* for which a miss counts */
     SHARE_DRAWN_BYTES = 2097152, /* that a miss takes away if some of what waited was taken */
+    PEAK_PERCENT = 100, /* of the heap's peak, beyond which nothing waits; 0: never */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,
@@ -79,7 +80,7 @@ enum {
 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 4319 };
+enum { SLOT_COUNT = 4317 };
 
 /* Locks by number: whose begin where, and how many there are. */
 enum {
@@ -101,7 +102,7 @@ enum {
     RUN_CACHE_FLOOR_BYTES = 1048576,
     RUN_CACHE_LEAST_BYTES = 65536,
     RUN_CACHE_AFTER = 512,
-    TRANSFER_SLOTS = 17072,
+    TRANSFER_SLOTS = 17064,
     TRANSFER_IDLE = 16,
     THP_SLABS_FROM_BYTES = 134217728,
     THP_RUNS_FROM_BYTES = 134217728,
@@ -172,7 +173,7 @@ enum {
     CLASS_640 = 24,
     CLASS_768 = 25,
     CLASS_896 = 26,
-    CLASS_1024 = 27,
+    CLASS_1040 = 27,
     CLASS_1152 = 28,
     CLASS_1344 = 29,
     CLASS_1600 = 30,
@@ -222,24 +223,24 @@ enum {
     SLOT_640 = 3097,
     SLOT_768 = 3226,
     SLOT_896 = 3355,
-    SLOT_1024 = 3484,
-    SLOT_1152 = 3613,
-    SLOT_1344 = 3727,
-    SLOT_1600 = 3825,
-    SLOT_2048 = 3907,
-    SLOT_2304 = 3972,
-    SLOT_2688 = 4029,
-    SLOT_3264 = 4078,
-    SLOT_4096 = 4119,
-    SLOT_4368 = 4152,
-    SLOT_4992 = 4183,
-    SLOT_5952 = 4210,
-    SLOT_7232 = 4233,
-    SLOT_8192 = 4252,
-    SLOT_10240 = 4269,
-    SLOT_12288 = 4282,
-    SLOT_16384 = 4293,
-    SLOT_20480 = 4302,
-    SLOT_24576 = 4309,
-    SLOT_32768 = 4315,
+    SLOT_1040 = 3484,
+    SLOT_1152 = 3611,
+    SLOT_1344 = 3725,
+    SLOT_1600 = 3823,
+    SLOT_2048 = 3905,
+    SLOT_2304 = 3970,
+    SLOT_2688 = 4027,
+    SLOT_3264 = 4076,
+    SLOT_4096 = 4117,
+    SLOT_4368 = 4150,
+    SLOT_4992 = 4181,
+    SLOT_5952 = 4208,
+    SLOT_7232 = 4231,
+    SLOT_8192 = 4250,
+    SLOT_10240 = 4267,
+    SLOT_12288 = 4280,
+    SLOT_16384 = 4291,
+    SLOT_20480 = 4300,
+    SLOT_24576 = 4307,
+    SLOT_32768 = 4313,
 };

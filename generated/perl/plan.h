@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash 3e5b4e155245.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash d7d383cdd1c1.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once
@@ -49,6 +49,7 @@ enum {
     SHARE_WAIT_BYTES = 0, /* are freed in a heap that has shrunk before the bound holds */
     SHARE_MISS_BYTES = 65536, /* for which a miss counts */
     SHARE_DRAWN_BYTES = 1048576, /* that a miss takes away if some of what waited was taken */
+    PEAK_PERCENT = 0, /* of the heap's peak, beyond which nothing waits; 0: never */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
     HUGE_PAGE_BYTES = 2097152,

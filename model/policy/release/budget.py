@@ -1,7 +1,7 @@
 """Budget: empty slabs and free runs each keep some bytes of pages; the oldest give pages back.
 
-The age queues are FIFOs: age is counted in bytes freed since, not in seconds. Near a limit on memory
-both budgets count as 0.
+The age queues are FIFOs: age is counted in bytes freed since, not in seconds. Near a limit on memory,
+and near the heap's own peak, both budgets count as 0.
 """
 
 from typing import Any
@@ -17,9 +17,10 @@ from heapsmith.model.parts.slab_questions import cache_lines, release_kept, spil
 from heapsmith.model.policy.release.common import Advice, look_at_ages
 
 NAME = "budget"
-STATE = {"scalars": {"share_peak": 0, "share_waited": 0, "share_seen": 0}}
+STATE = {"scalars": {"share_peak": 0, "share_waited": 0, "share_seen": 0, "peak_left": 0}}
 """share_peak: the most committed bytes in use that were seen; share_waited: bytes freed since the heap has shrunk;
-share_seen: what waited in both queues at the last miss that counted."""
+share_seen: what waited in both queues at the last miss that counted; peak_left: the most committed bytes while nothing
+waited, with what was needed again."""
 DEFAULT = True
 AGES = True
 BUDGETED = True
@@ -46,6 +47,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     large their budget has grown; 0: no such bound. share_slab_bytes,
     share_run_bytes: so much they keep whatever the share is. share_wait_bytes: the bound holds once this
     many bytes were freed since the heap has shrunk, where misses count too; 0: at once.
+    peak_percent: where committed bytes exceed this share of the most that they have been, these pages
+    go back as needed, so that what waits serves what is new; 0: never.
     """
 
     slab_budget_bytes: int = 4_194_304
@@ -58,6 +61,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     share_slab_bytes: int = 0
     share_run_bytes: int = 0
     share_wait_bytes: int = 0
+    peak_percent: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
@@ -69,6 +73,8 @@ def why_not_valid(params: Params) -> str | None:
             return f"{field}: {value} is out of range; expected 0 to {MAX_BUDGET} bytes"
     if not 0 <= params.limit_percent <= 100:
         return f"limit_percent: {params.limit_percent} is out of range; expected 0 to 100"
+    if not 0 <= params.peak_percent <= 100:
+        return f"peak_percent: {params.peak_percent} is out of range; expected 0 to 100"
     if not 0 <= params.share_percent <= MAX_SHARE:
         return f"share_percent: {params.share_percent} is out of range; expected 0 to {MAX_SHARE}"
     if params.limit_bytes and not PAGE <= params.limit_bytes <= MAX_BUDGET:
@@ -96,6 +102,8 @@ def numbers(design: Any) -> dict[str, int]:
 @kernel
 def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
     """Return the budget after released pages were needed again."""
+    if state.peak_percent > 0:
+        state.peak_left += needed_again_bytes
     return max(budget_bytes, min(budget_bytes + BUDGET_GROWTH * needed_again_bytes, state.most_budget_bytes))
 
 
@@ -104,7 +112,7 @@ def goes(state: State, aged_bytes: int, budget_bytes: int, least_bytes: int, sta
     """Return whether the age queue exceeds its budget, which is 0 near the limit, or its share of a shrunk heap."""
     if aged_bytes > budget_bytes:
         return True
-    return aged_bytes > 0 and (exceeds_share(state, aged_bytes, least_bytes) or is_short(state))
+    return aged_bytes > 0 and (exceeds_share(state, aged_bytes, least_bytes) or is_short(state) or nears_peak(state))
 
 
 @kernel
@@ -184,9 +192,30 @@ def is_short(state: State) -> bool:
     return bool(state.committed > state.limit_mark_bytes)
 
 
+@kernel
+def nears_peak(state: State) -> bool:
+    """Return whether committed bytes exceed the design's share of the heap's peak."""
+    if state.peak_percent == 0:
+        return False
+    touch(state.listener, TOTAL_COMMITTED, 0)
+    return bool(state.committed > state.peak_left * state.peak_percent // 100)
+
+
+@kernel
+def peak_is_due(state: State) -> bool:
+    """Return whether the heap nears its peak while something waits; where nothing does, its peak rises."""
+    if not nears_peak(state):
+        return False
+    if state.aged_slab_bytes + state.aged_run_bytes > 0:
+        return True
+    state.peak_left = max(int(state.peak_left), int(state.committed))
+    return False
+
+
 def moments(design: Any) -> tuple[str, ...]:
     """Return the moments that the row answers."""
-    return ("slow_path",) if design.release.limit_percent or design.release.share_wait_bytes else ()
+    release = design.release
+    return ("slow_path",) if release.limit_percent or release.share_wait_bytes or release.peak_percent else ()
 
 
 def files(design: Any) -> dict[str, str]:
@@ -199,7 +228,7 @@ def files(design: Any) -> dict[str, str]:
 @kernel
 def slow_path(state: State, heap: int) -> None:
     """Release as much as brings the heap down to its share or its mark, for a thread of `heap` (-1: none)."""
-    if not (is_short(state) or share_is_due(state)):
+    if not (is_short(state) or peak_is_due(state) or share_is_due(state)):
         return
     look_at_ages(state)
     if not is_short(state):
@@ -215,6 +244,6 @@ def slow_path(state: State, heap: int) -> None:
 
 @kernel
 def large_came(state: State, heap: int) -> None:
-    """Look as after a miss, if the heap is near its limit: large blocks miss no front."""
-    if is_short(state):
+    """Look as after a miss, if the heap is near its limit or its peak: large blocks miss no front."""
+    if is_short(state) or peak_is_due(state):
         slow_path(state, heap)

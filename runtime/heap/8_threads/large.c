@@ -132,9 +132,9 @@ static COLD void recover(size_t bytes)
     }
 }
 
-static void look_near_limit(void)
+static void look_after_large(void)
 {
-    if (release_near_limit())
+    if (release_large_look_due())
         on_slow_path();
 }
 
@@ -150,7 +150,7 @@ static APART void *alloc_missed(size_t bytes, size_t alignment, bool *zero)
         }
     }
     if (block != NULL) {
-        look_near_limit();
+        look_after_large();
         hs_tell_listener();
     }
     errno = block != NULL ? saved : ENOMEM;
@@ -163,7 +163,7 @@ GATE void *hs_large_alloc(size_t bytes, size_t alignment, bool *zero)
     if (block == NULL)
         return alloc_missed(bytes, alignment, zero);
     *zero = false;
-    look_near_limit();
+    look_after_large();
     return block;
 }
 
@@ -184,7 +184,7 @@ GATE void *hs_malloc_large(size_t bytes)
     void *block = bytes > SMALL_LIMIT && bytes <= HUGE_BYTES ? cached_alloc(bytes) : NULL;
     if (block == NULL)
         return malloc_missed(bytes);
-    look_near_limit();
+    look_after_large();
     return block;
 }
 
@@ -292,7 +292,7 @@ GATE void *hs_large_resize(void *block, size_t bytes)
     else if (bytes > HUGE_BYTES || bytes >= REMAP_BYTES)
         resized = huge_resize(block, bytes);
     if (resized != NULL)
-        look_near_limit();
+        look_after_large();
     errno = saved;
     return resized;
 }

@@ -6,8 +6,20 @@
 static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */
 static size_t run_budget = RUN_BUDGET_BYTES;   /* under the large lock */
 
+/* The most committed bytes while nothing waited, with what was needed again; of two changes at once one may be lost. */
+static uint64_t peak_left;
+static uint64_t peak_mark; /* from here on the heap nears its peak */
+
+static void set_peak(uint64_t bytes)
+{
+    __atomic_store_n(&peak_left, bytes, __ATOMIC_RELAXED);
+    __atomic_store_n(&peak_mark, bytes * PEAK_PERCENT / 100, __ATOMIC_RELAXED);
+}
+
 static void grow(size_t *budget, size_t needed_again)
 {
+    if (PEAK_PERCENT > 0)
+        set_peak(__atomic_load_n(&peak_left, __ATOMIC_RELAXED) + needed_again);
     size_t room = *budget < MOST_BUDGET_BYTES ? MOST_BUDGET_BYTES - *budget : 0;
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }
@@ -95,15 +107,39 @@ static bool share_is_due(void)
     return shrunk_for_long(used) && any_over_share(used);
 }
 
-bool release_look_due(void)
+static bool nears_peak(void)
 {
-    return release_near_limit() || share_is_due();
+    return PEAK_PERCENT > 0 &&
+           __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED) > __atomic_load_n(&peak_mark, __ATOMIC_RELAXED);
 }
 
-/* Near a limit on memory a budget counts as 0. Where nothing waits nobody asks for the limit. */
+/* Where nothing waits, the heap has its peak. */
+static bool peak_is_due(void)
+{
+    if (!nears_peak())
+        return false;
+    if (aging_slab_bytes() + aging_run_bytes() > 0)
+        return true;
+    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
+    if (committed > __atomic_load_n(&peak_left, __ATOMIC_RELAXED))
+        set_peak(committed);
+    return false;
+}
+
+bool release_large_look_due(void)
+{
+    return release_near_limit() || peak_is_due();
+}
+
+bool release_look_due(void)
+{
+    return release_large_look_due() || share_is_due();
+}
+
+/* Near a limit on memory, and near the heap's peak, a budget counts as 0. Where nothing waits nobody asks. */
 static bool exceeds(size_t bytes, size_t budget, size_t least)
 {
-    return bytes > budget || (bytes > 0 && (exceeds_share(bytes, least) || release_near_limit()));
+    return bytes > budget || (bytes > 0 && (exceeds_share(bytes, least) || release_near_limit() || nears_peak()));
 }
 
 void release_retired(struct slab *slab)
@@ -150,5 +186,5 @@ void release_reset(void)
     queue_reset();
     slab_budget = SLAB_BUDGET_BYTES;
     run_budget = RUN_BUDGET_BYTES;
-    share_peak = hs_share_waited = share_seen = 0;
+    share_peak = hs_share_waited = share_seen = peak_left = peak_mark = 0;
 }

@@ -36,6 +36,11 @@ void release_needed_runs(size_t bytes)
 {
 }
 
+bool release_large_look_due(void)
+{
+    return false;
+}
+
 bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone)
 {
     return goes(stamp, gone);

@@ -16,7 +16,8 @@ COLD void release_reset(void);
  * bytes; `gone` runs went at this free already. Under the large lock. */
 bool release_run_goes(uint64_t stamp, size_t bytes, uint32_t gone);
 
-bool release_look_due(void); /* it is time for a look, which the caller makes now; of rows that look */
+bool release_look_due(void);       /* it is time for a look, which the caller makes now; of rows that look */
+bool release_large_look_due(void); /* the same, where a thread got a large block */
 
 /* Do the committed bytes exceed the design's share of the limit on memory? */
 #include RELEASE_LIMIT
