@@ -189,8 +189,7 @@ def simulate(
     designs: Annotated[
         DesignLike | Iterable[DesignLike] | None,
         Option(
-            "A design[; repeat it to compare designs]. Default: all built-in ones that serve any trace.",
-            *("DESIGN", "--design"),
+            "A design[; repeat it to compare them]. Default: the built-in ones for any trace.", "DESIGN", "--design"
         ),
     ] = None,
     *,
