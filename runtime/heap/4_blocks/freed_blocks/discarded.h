@@ -3,27 +3,38 @@
 
 #include "1_base/bound.h"
 #include "3_records/span.h"
+#include "4_blocks/hardening/given.h"
+#include "4_blocks/hardening/hardening.h"
 
 enum { FREED_SERVE = 0 }; /* a take may have none */
 
 struct freed_place {
     uintptr_t start; /* of the slab */
+    unsigned class;
 };
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    (void)class;
-    return (struct freed_place){ (uintptr_t)slab_start(slab) };
+    return (struct freed_place){ (uintptr_t)slab_start(slab), class };
+}
+
+/* Has the slab this block? No mark tells. */
+static inline bool freed_has(struct freed_place place, const void *block)
+{
+    (void)place, (void)block;
+    return false;
 }
 
 /* The first of `blocks`, which are of the slab, come back: how many. */
 static inline uint32_t freed_give(struct slab *slab, struct freed_place place, void *const *blocks, uint32_t count)
 {
-    (void)slab;
-    uint32_t given = 1;
+    uint32_t given = 0;
     ROUNDS(given_for_good);
-    for (; given < count && lies_in_slab(place.start, blocks[given]); given++)
+    for (; given < count && (given == 0 || lies_in_slab(place.start, blocks[given])); given++) {
         BOUND(given_for_good, MOST_GIVEN);
+        if (CHECK_GIVEN && !given_is_start(slab, place.class, blocks[given]))
+            hs_misuse("not the start of a block", blocks[given]);
+    }
     return given;
 }
 

@@ -2,17 +2,27 @@
 #pragma once
 
 #include "1_base/bound.h"
+#include "4_blocks/hardening/given.h"
+#include "4_blocks/hardening/hardening.h"
 #include "4_blocks/links.h"
 
 enum { FREED_SERVE = 1 }; /* a take may have them */
 
 struct freed_place { /* the record has the head */
     uintptr_t start; /* of the slab: the class need not be read */
+    unsigned class;
 };
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    return (struct freed_place){ (uintptr_t)slab_start(slab) };
+    return (struct freed_place){ (uintptr_t)slab_start(slab), class };
+}
+
+/* Has the slab this block? No mark tells. */
+static inline bool freed_has(struct freed_place place, const void *block)
+{
+    (void)place, (void)block;
+    return false;
 }
 
 /* The first of `blocks`, which are of the slab, come back: how many. */
@@ -23,6 +33,8 @@ static inline uint32_t freed_give(struct slab *slab, struct freed_place place, v
     do {
         BOUND(given_listed, MOST_GIVEN);
         struct block *newest = blocks[given];
+        if (CHECK_GIVEN && !given_is_start(slab, place.class, newest))
+            hs_misuse("not the start of a block", newest);
         link_set(newest, slab->list);
         slab->list = newest;
         given++;
