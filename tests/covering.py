@@ -163,7 +163,7 @@ def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
     """A legal design's rows with these two ("field=row"); of the core's others up to three are not the first."""
     fixed = dict(one.split("=") for one in pair)
     if fixed.get("foreign") == "abort":  # it needs hardening
-        fixed.setdefault("hardening", "checks")
+        fixed.setdefault("hardening", "basic")
     if fixed.get("prewarm") == "resident_slabs" or fixed.get("pool") == "one_thread":  # of heaps with superslabs
         fixed.setdefault("ownership", "superslab")
     choices = [
