@@ -20,13 +20,12 @@
 #include <string.h>
 
 /* CHECK_GIVEN: the program has no such block of the class. */
-static void look_at(const void *block, unsigned class)
+static INLINED void look_at(const void *block, unsigned class)
 {
     struct slab *slab = slab_of(block);
-    if ((HAS_HEADERS && slab->class != class) || !given_is_start(slab, class, block))
-        hs_misuse("not the start of a block", block);
-    if (freed_has(freed_place(slab, class), block))
-        hs_misuse("use of a freed block", block);
+    const char *fault = HAS_HEADERS && slab->class != class ? NOT_A_START : freed_fault(slab, class, block);
+    if (fault != NULL)
+        hs_misuse(fault, block);
 }
 
 /* The plan of a small block's class; NULL if the block is not small. */

@@ -38,11 +38,14 @@ static inline bool freed_begins(struct freed_place place, size_t index, const vo
     return given_begins(index, (uintptr_t)block - place.first, place.stride, place.carved);
 }
 
-/* Has the slab this block, which begins where one does? */
-static inline bool freed_has(struct freed_place place, const void *block)
+/* CHECK_GIVEN: why the program cannot use the block; NULL: it can. */
+static inline const char *freed_fault(struct slab *slab, unsigned class, const void *block)
 {
+    const struct freed_place place = freed_place(slab, class);
     size_t index = freed_index(place, block);
-    return (place.words[index / 64] >> index % 64 & 1) != 0;
+    if (!freed_begins(place, index, block))
+        return NOT_A_START;
+    return (place.words[index / 64] >> index % 64 & 1) != 0 ? "use of a freed block" : NULL;
 }
 
 static inline void freed_mark(struct freed_place place, size_t word, uint64_t marks)
@@ -59,7 +62,7 @@ static inline void freed_give_one(struct freed_place place, const void *block)
     size_t index = freed_index(place, block);
     uint64_t mark = UINT64_C(1) << index % 64;
     if (CHECK_GIVEN && !freed_begins(place, index, block))
-        hs_misuse("not the start of a block", block);
+        hs_misuse(NOT_A_START, block);
     if (CHECK_GIVEN && (place.words[index / 64] & mark) != 0)
         hs_misuse("double free", block);
     crash_given(block, CRASH_NAMED && (place.words[index / 64] & mark) != 0);
@@ -86,9 +89,11 @@ static inline bool freed_give_four(struct freed_place place, void *const *blocks
                         !freed_begins(place, third, blocks[2]) || !freed_begins(place, fourth, blocks[3])))
         return false; /* each by itself: one is no block */
     uint64_t marks = UINT64_C(1) << first % 64 | UINT64_C(1) << second % 64;
-    marks |= UINT64_C(1) << third % 64 | UINT64_C(1) << fourth % 64;
-    if ((CRASH_NAMED || CHECK_GIVEN) && ((place.words[first / 64] & marks) != 0 || __builtin_popcountll(marks) != 4))
+    uint64_t others = UINT64_C(1) << third % 64 | UINT64_C(1) << fourth % 64;
+    uint64_t twice = (place.words[first / 64] & (marks | others)) | (marks & others);
+    if ((CRASH_NAMED || CHECK_GIVEN) && (twice != 0 || first == second || third == fourth))
         return false; /* each by itself: one has come back before */
+    marks |= others;
     check(__builtin_popcountll(marks) == 4, "four blocks are given");
     freed_mark(place, first / 64, marks);
     return true;

@@ -18,11 +18,10 @@ static inline struct freed_place freed_place(struct slab *slab, unsigned class)
     return (struct freed_place){ (uintptr_t)slab_start(slab), class };
 }
 
-/* Has the slab this block? No mark tells. */
-static inline bool freed_has(struct freed_place place, const void *block)
+/* CHECK_GIVEN: why the program cannot use the block; NULL: it can, or the block is freed, which no mark tells. */
+static inline const char *freed_fault(struct slab *slab, unsigned class, const void *block)
 {
-    (void)place, (void)block;
-    return false;
+    return given_is_start(slab, class, block) ? NULL : NOT_A_START;
 }
 
 /* The first of `blocks`, which are of the slab, come back: how many. */
@@ -33,7 +32,7 @@ static inline uint32_t freed_give(struct slab *slab, struct freed_place place, v
     for (; given < count && (given == 0 || lies_in_slab(place.start, blocks[given])); given++) {
         BOUND(given_for_good, MOST_GIVEN);
         if (CHECK_GIVEN && !given_is_start(slab, place.class, blocks[given]))
-            hs_misuse("not the start of a block", blocks[given]);
+            hs_misuse(NOT_A_START, blocks[given]);
     }
     return given;
 }

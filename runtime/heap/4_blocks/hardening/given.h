@@ -4,6 +4,8 @@
 
 #include "4_blocks/slab_numbers.h"
 
+#define NOT_A_START "not the start of a block"
+
 /* `inside`: from the slab's first block on. Below `carved`, so that the product does not wrap. */
 static inline bool given_begins(size_t index, size_t inside, uint32_t stride, uint32_t carved)
 {
