@@ -295,3 +295,34 @@ def test_basic_where_no_mark_tells_of_a_freed_block(name: str, freed_blocks: str
         assert done.stderr == f"heapsmith: not the start of a block: {int(done.stdout, 16):#018x}\n"
     else:
         assert done.stderr.startswith(("heapsmith: double free: ", "heapsmith: free of what is no block in use: "))
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_block_twice_in_a_row_among_those_that_are_marked_at_once(place: int, tmp_path: Path) -> None:
+    """No stack of a processor is looked at: four neighbours are marked at once, wherever the pair is among them."""
+    source = tmp_path / "row.c"
+    source.write_text(
+        '#include "misuse.h"\n'
+        "enum { BLOCKS = 8000 };\n"
+        "int main(void) {\n"
+        "static void *block[BLOCKS];\n"
+        "for (int n = 0; n < BLOCKS; n++) block[n] = get(SMALL);\n"
+        f"for (int n = 0; n < BLOCKS; n++) {{ free(block[n]); if (n == BLOCKS / 2 + {place}) {{\n"
+        "name(block[n]); free(hidden(block[n])); } } }\n"
+    )
+    tool = build_tool("row", [source], ["-O1", "-fno-builtin", "-w", f"-I{PROGRAMS}"])
+    design = changed(load("processor"), "processor-basic", {"hardening": {"kind": "basic"}})
+    command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design))}", str(tool)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    line = f"heapsmith: double free: {int(done.stdout, 16):#018x}\n"
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)
+
+
+def test_basic_finds_the_header_of_another_class() -> None:
+    """The byte before a block names its class. Whoever writes it frees the block into another class."""
+    design = msgspec.structs.replace(
+        design_of("basic", classifier="byte_header", remote="owner_list"), front=front_none.Params()
+    )
+    done = run("underflow", design)
+    line = f"heapsmith: written to before its start: {int(done.stdout, 16):#018x}\n"
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)
