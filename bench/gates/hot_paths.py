@@ -20,7 +20,9 @@ from heapsmith.tools.common.rounds import quiet
 
 FILE = Path(__file__).with_name("hot_paths.toml")
 DESIGNS = ("basic", "by-class", "default", "lean", "owner", "two-level")
-"""Array stacks that look at the last block, by class and by row, lists by class, blocks that go to their owner, and fronts of several kinds."""
+"""Array stacks by class and by row, with a look at the last block too, lists by class, blocks that go to their owner, and
+fronts of several kinds.
+"""
 
 GATED = ("pair-32", "mixed")
 """All sizes cost the same on the hit path; `mixed` also includes a share of slow paths."""
