@@ -20,8 +20,8 @@ from heapsmith.tools.common.rounds import quiet
 
 FILE = Path(__file__).with_name("hot_paths.toml")
 DESIGNS = ("basic", "by-class", "default", "lean", "owner", "two-level")
-"""Array stacks by class and by row, with a look at the last block too, lists by class, blocks that go to their owner, and
-fronts of several kinds.
+"""Array stacks by class and by row, one with a look at the last block, lists by class, blocks that go to their
+owner, and fronts of several kinds.
 """
 
 GATED = ("pair-32", "mixed")
