@@ -225,6 +225,7 @@ def soon(values: Iterable[object], first: Sequence[object], then: Sequence[objec
 
 def _rows(design: Design) -> set[tuple[str, str]]:
     fronts = {("front", str(rule.front.__struct_config__.tag)) for rule in design.class_front}
+    fronts |= {("front", row.front.kind) for row in make_plan(design).classes}  # what its levels are in the C
     return fronts | set(zip(FACTORS, rows_of(design), strict=True))
 
 

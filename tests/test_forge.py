@@ -31,10 +31,10 @@ from heapsmith.tools.forge import forge
 from heapsmith.tools.forge.forge import _kept
 from heapsmith.tools.forge.page import read_report
 from heapsmith.tools.forge.report import conclusion, markdown
-from heapsmith.tools.report import hardening
 from heapsmith.tools.forge.share import Share, malloc_share
 from heapsmith.tools.record.record import RecordResult
 from heapsmith.tools.record.unseen import RecordedTrace
+from heapsmith.tools.report import hardening
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
