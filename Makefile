@@ -93,7 +93,7 @@ latency: venv ## the time of single calls: p99 and p99.9 of malloc and free, of 
 
 hardening: dev ## what each level of hardening costs: instructions per pair, time and memory
 	$(BIN)/python -m heapsmith.bench.studies.hardening
-	$(BIN)/python -m heapsmith.bench.studies.single_checks
+	$(BIN)/python -m heapsmith.bench.studies.single_checks --keep
 
 attacks: venv ## how many small attacks each malloc stops: make attacks LIBS="--lib glibc --lib hardened"
 	$(BIN)/python -m heapsmith.bench.attacks.attacks $(LIBS)

@@ -20,7 +20,7 @@ from heapsmith.codegen.generate import HEADER, UNIT
 from heapsmith.codegen.instruction import Unreadable
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.purposes import purposes
-from heapsmith.codegen.shape import audit_shape
+from heapsmith.codegen.shape import LAST_WORDS, audit_shape
 from heapsmith.codegen.target import Toolchain
 from heapsmith.codegen.toolchain import Compiler, complaints, find_compiler, find_gcc
 from heapsmith.model.design.design import Design
@@ -155,6 +155,7 @@ def hit_paths(name: str, listing: Listing, plan: Plan) -> list[MachinePath]:
     leaving = (name, *INLINED) if plan.class_count > 1 else leaves
     may_leave = frozenset(slow for part in leaving for slow in leaves.get(part, ()))
     may_leave |= {WITHIN[slow] for slow in may_leave & {*WITHIN}}
+    may_leave |= LAST_WORDS if plan.check_last else set()
     ends = {"ret"} if plan.dispatch != "table" else {"dispatch", "ret"}
     ways = paths(listing, name, may_leave, frozenset(leaves))
     return list({path: path for path in ways if path.end in ends})

@@ -164,6 +164,8 @@ def dispatches(plan: Plan) -> dict[str, str]:
         return dict.fromkeys(("malloc", "malloc_above", "free"), UNCOUNTED)
     lookup = plan.design.row("size_lookup").CODE
     stack = plan.design.row("heaps").HITS
+    if plan.check_last:
+        stack = stack[0], total(stack[1], code_of(plan.design, "hardening").looks)
     if plan.dispatch != "table":
         above = total(MALLOC_TEST, lookup, _with_header(plan, stack[0]))
         malloc = f"Hit path: {above}."

@@ -28,7 +28,7 @@ ENUMERATORS = {
         *("share_miss_bytes", "share_drawn_bytes", "remap_bytes", "room_share"),
         *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes"),
         *("tail_bytes", "guard_bytes", "quarantine"),
-        *("quarantine_slots", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs"),
+        *("quarantine_slots", "stops", "check_given", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs"),
         *(
             "regions",
             "region_bytes",

@@ -13,7 +13,7 @@ from heapsmith.model.design.class_plan import ClassPlan
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.policy.emitted import Function, code_of
 
-LAST_WORDS = frozenset({"hs_misuse", "hs_not_live"})
+LAST_WORDS = frozenset({"hs_misuse", "hs_not_live", "hs_freed_last"})
 NO_CALL = frozenset({"__atomic_store_n", "__atomic_load_n", "__atomic_fetch_add", "__builtin_clzl"})
 """Calls that compile to one instruction."""
 
@@ -86,7 +86,7 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
         "malloc_miss": _plain(by_class, ()),
         "pop": _plain(leaves["pop"], ("== NULL",), popped),
         "free_miss": free_class,
-        "push": _plain(leaves["push"], (heaps.FULL,), {*heaps.PUSHES}),
+        "push": _plain(leaves["push"], (heaps.FULL,), {*heaps.PUSHES, *(guard.pushed if plan.check_last else ())}),
     }
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})

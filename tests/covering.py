@@ -163,7 +163,7 @@ def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
     """A legal design's rows with these two ("field=row"); of the core's others up to three are not the first."""
     fixed = dict(one.split("=") for one in pair)
     if fixed.get("foreign") == "abort":  # it needs hardening
-        fixed.setdefault("hardening", "checks")
+        fixed.setdefault("hardening", "basic")
     if fixed.get("prewarm") == "resident_slabs" or fixed.get("pool") == "one_thread":  # of heaps with superslabs
         fixed.setdefault("ownership", "superslab")
     choices = [
@@ -225,6 +225,7 @@ def soon(values: Iterable[object], first: Sequence[object], then: Sequence[objec
 
 def _rows(design: Design) -> set[tuple[str, str]]:
     fronts = {("front", str(rule.front.__struct_config__.tag)) for rule in design.class_front}
+    fronts |= {("front", row.front.kind) for row in make_plan(design).classes}  # what its levels are in the C
     return fronts | set(zip(FACTORS, rows_of(design), strict=True))
 
 

@@ -130,7 +130,7 @@ def test_a_real_replay(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
-@pytest.mark.parametrize("name", ["default", "by-class", "sll", "checks", "hardened"])
+@pytest.mark.parametrize("name", ["default", "by-class", "sll", "basic", "checks", "hardened"])
 def test_the_shipped_constants_are_of_the_library_of_today(name: str, tmp_path: Path) -> None:
     """Small blocks of all sizes live together. Where a path has changed, default.toml needs a calibration's counts."""
     if (gcc := find_gcc().version) != allowed()[0]:

@@ -15,7 +15,9 @@ import typer
 from conftest import PROGRAM, Answer
 
 from heapsmith.commands import cli
+from heapsmith.model.design.design import load
 from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.report import hardening
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -128,6 +130,8 @@ def test_simulate(call: Call, trace: Path) -> None:
 
 def test_from_trace_to_proved_library(call: Call, trace: Path, tmp_path: Path) -> None:
     design, emitted, library = tmp_path / "tuned.toml", tmp_path / "c", tmp_path / "libtuned.so"
+    said = call("tune", trace, "-o", design, "--simulations", "5", "--base", "basic").out
+    assert " ".join(said.split()).count(hardening.sentence(load("basic"))) == 1
     assert answer_json(call("tune", trace, "-o", design, "--simulations", "5", "--json"))["design"]["name"] == "tuned"
     assert answer_json(call("design", "check", design, "--json"))["name"] == "tuned"
     assert "fast.c" in answer_json(call("generate", design, "-o", emitted, "--json"))["files"]

@@ -120,7 +120,7 @@ WRONG = [
     ("sizes = [16]\nthp_block_bytes = 2097153", "thp_block_bytes: 2097153; expected 0 to 2097152"),
     ("sizes = [16]\nforeign = 'lek'", "foreign: unknown policy 'lek'; did you mean 'leak'?"),
     ("sizes = [16]\nhardening = { kind = 'ful' }", "hardening.kind: unknown policy 'ful'; did you mean 'full'?"),
-    ("sizes = [16]\nhardening = {}", "hardening.kind: is missing; expected one of off, checks, full"),
+    ("sizes = [16]\nhardening = {}", "hardening.kind: is missing; expected one of off, basic, checks, full"),
     ("sizes = [16]\nhardening = { kind = 'off', quarantine = 1 }", "hardening: unknown field 'quarantine'"),
     ("sizes = [16]\nhardening = { kind = 'full', quarantine = -1 }", "hardening.quarantine: -1 is out of range"),
     ("sizes = [16]\nhardening = { kind = 'full', quarantine = 4097 }", "hardening.quarantine: 4097 is out of range"),

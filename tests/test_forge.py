@@ -34,6 +34,7 @@ from heapsmith.tools.forge.report import conclusion, markdown
 from heapsmith.tools.forge.share import Share, malloc_share
 from heapsmith.tools.record.record import RecordResult
 from heapsmith.tools.record.unseen import RecordedTrace
+from heapsmith.tools.report import hardening
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -82,6 +83,7 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     other = OtherMemory(1, "job", 30 << 20, 1 << 20)
     told = msgspec.structs.replace(read_report(out), other_memory=[other])
     assert other.sentence() in conclusion(told)
+    assert conclusion(told)[-1] == hardening.sentence(told.tuned.design)
     assert f"\n{other.sentence()}\n" in markdown(told)
     assert 0 <= report["share"]["inside"] < report["share"]["samples"]
     assert call("run", out / "libmy-job.so", "--", *COMMAND).out == call("run", "default", "--", *COMMAND).out

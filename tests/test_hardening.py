@@ -1,6 +1,8 @@
 """Hardening: every cell of the table in docs/hardening.md, by a program that does one wrong thing."""
 
+import os
 import re
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -12,7 +14,11 @@ from loaded import checked_library, unchecked_library
 from preloaded import program
 from preloaded import run as run_whole
 
-from heapsmith.bench.attacks.attacks import attacks, caught
+from heapsmith.bench.attacks.attacks import attacks, caught, ended
+from heapsmith.bench.programs.instructions import per_operation
+from heapsmith.bench.programs.micro_rows import MICRO
+from heapsmith.bench.studies.single_checks import PAIR, at_level
+from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model import policy
 from heapsmith.model.design.design import Design, changed, load
@@ -21,7 +27,8 @@ from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.rounding import larger as rounding_larger
 from heapsmith.tools.common.preload import preloadable
-from heapsmith.tools.peers.peers import Library
+from heapsmith.tools.peers.peers import GLIBC, Library, find_library
+from heapsmith.tools.report import hardening
 
 LEVELS = policy.names("hardening")
 
@@ -33,7 +40,7 @@ FIRST_JUDGING = [*JUDGING[:2], *BY_CLASSIFIER.values()]
 
 HERE = Path(__file__).resolve().parent
 PROGRAMS = HERE / "misuse"
-ROW = re.compile(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$", re.MULTILINE)
+ROW = re.compile(r"^\| `(\w+)` \|[^|\n]*\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|([^|\n]*)\|$", re.MULTILINE)
 
 
 PAGE = HERE.parent / "docs" / "hardening.md"
@@ -69,19 +76,19 @@ def run(name: str, design: Design) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
 
 
-@pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "checks", "hardened"), strict=True)))
+@pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "basic", "checks", "hardened"), strict=True)))
 def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
     """Each cell of the page's table of attacks, and its counts."""
-    ended = attacks(Library(name, unchecked_library(load(name))))
+    each = attacks(Library(name, unchecked_library(load(name))))
     found: dict[str, list[str]] = {}
-    for attack in ended:
+    for attack in each:
         cell = {"stopped": [attack.size], "foiled": [f"({attack.size})"], "hit": []}[attack.end]
         found.setdefault(attack.name, []).extend(cell)
     assert {attack: " ".join(cell) for attack, cell in found.items()} == {
         attack: cells[level] for attack, cells in table(ATTACKS).items()
     }
     counts = PAGE.read_text().split("| malloc |")[1].split(f"| `{name}` |")[1].split("\n")[0]
-    assert counts.removesuffix("|").strip() == caught(ended)
+    assert counts.removesuffix("|").strip() == caught(each)
 
 
 @pytest.mark.parametrize("level", ["checks", "full"])
@@ -214,3 +221,108 @@ def judge(done: subprocess.CompletedProcess[str], name: str, level: str) -> None
         case words:
             address = int(done.stdout, 16)
             assert (done.returncode, done.stderr) == (-signal.SIGABRT, f"heapsmith: {words}: {address:#018x}\n")
+
+
+def test_the_figures_of_levels_are_those_of_the_attacks() -> None:
+    """What `tune` and `forge` say, of the two levels whose library is a built-in design's."""
+    found = hardening.figures()
+    for level, name in (("off", "default"), ("basic", "basic")):
+        stopped = attacks(Library(name, unchecked_library(load(name))))
+        assert (found.attacks, found.levels[level].stopped) == (len(stopped), ended(stopped))
+    if found.glibc == os.confstr("CS_GNU_LIBC_VERSION"):
+        assert found.of_glibc == ended(attacks(find_library(GLIBC)))
+    assert list(found.levels) == LEVELS
+    stops = [one.stopped for one in found.levels.values()]
+    assert stops == sorted(set(stops))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("level", ["checks", "full"])
+def test_the_figures_of_the_other_levels(level: str) -> None:
+    stopped = attacks(Library(level, unchecked_library(at_level(level))))
+    assert hardening.figures().levels[level].stopped == ended(stopped)
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.parametrize("level", LEVELS[1:])
+def test_the_instructions_of_each_level(level: str) -> None:
+    row = next(row for row in MICRO if row.name == PAIR)
+    off, on = (per_operation(row, library_of(at_level(one)), operations=4000) for one in ("off", level))
+    assert on - off == pytest.approx(hardening.figures().levels[level].instructions, abs=0.06)
+
+
+def test_what_is_said_of_a_level() -> None:
+    found = hardening.figures()
+    said = [hardening.sentence(at_level(level)) for level in LEVELS]
+    figures = {level: (found.levels[level].stopped, found.levels[level].instructions or 0) for level in LEVELS}
+    stops = {level: f"stops {stopped}" for level, (stopped, _) in figures.items()}
+    costs = {level: f" for {cost:.0f} instructions a pair" for level, (_, cost) in figures.items()}
+    of = f" of {found.attacks} small attacks"
+    than = f" (glibc's malloc: {found.of_glibc})"
+    assert said[0] == (
+        f"Hardening off {stops['off']}{of}{than}; basic {stops['basic']}{costs['basic']} (--base basic)."
+    )
+    assert said[1].startswith(f"Hardening basic {stops['basic']}{of}{costs['basic']}{than}; checks {stops['checks']}")
+    assert said[2].endswith(f"; full {stops['full']}{costs['full']} (--base hardened).")
+    assert said[3] == f"Hardening full {stops['full']}{of}{costs['full']}{than}."
+
+
+def test_the_figures_come_back_as_they_were_kept(tmp_path: Path) -> None:
+    found = hardening.figures()
+    hardening.keep(found, tmp_path / "hardening.toml")
+    assert (tmp_path / "hardening.toml").read_text() == hardening.FILE.read_text()
+
+
+@pytest.mark.parametrize("page", ["../README.md", "start.md", "howto/debug-misuse.md"])
+def test_the_pages_that_say_what_a_level_stops(page: str) -> None:
+    """`default` and `basic`, with the cost of that and what glibc stops."""
+    found, text = hardening.figures(), " ".join((PAGE.parent / page).read_text().split())
+    off, basic = found.levels["off"], found.levels["basic"]
+    assert f"{off.stopped} of {found.attacks} small attacks" in text
+    assert f"glibc {found.of_glibc}" in text
+    assert f"stops {basic.stopped} for {basic.instructions:.0f} instructions a pair" in text
+
+
+@pytest.mark.parametrize("name", ["double_free", "double_free_flushed", "free_inside", "free_inside_later"])
+@pytest.mark.parametrize("freed_blocks", ["list", "discarded"])
+def test_basic_where_no_mark_tells_of_a_freed_block(name: str, freed_blocks: str) -> None:
+    """The start of a block is known all the same; of two frees the number of blocks tells, or the slab that is gone."""
+    design = msgspec.structs.replace(design_of("basic"), front=front_none.Params(), freed_blocks=freed_blocks)
+    done = run(name, design)
+    assert done.returncode == (-signal.SIGABRT), done.stderr
+    if name.startswith("free_inside"):
+        assert done.stderr == f"heapsmith: not the start of a block: {int(done.stdout, 16):#018x}\n"
+    else:
+        assert done.stderr.startswith(("heapsmith: double free: ", "heapsmith: free of what is no block in use: "))
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_block_twice_in_a_row_among_those_that_are_marked_at_once(place: int, tmp_path: Path) -> None:
+    """No stack of a processor is looked at: four neighbours are marked at once, wherever the pair is among them."""
+    source = tmp_path / "row.c"
+    source.write_text(
+        '#include "misuse.h"\n'
+        "enum { BLOCKS = 8000 };\n"
+        "int main(void) {\n"
+        "static void *block[BLOCKS];\n"
+        "for (int n = 0; n < BLOCKS; n++) block[n] = get(SMALL);\n"
+        f"for (int n = 0; n < BLOCKS; n++) {{ free(block[n]); if (n == BLOCKS / 2 + {place}) {{\n"
+        "name(block[n]); free(hidden(block[n])); } } }\n"
+    )
+    tool = build_tool("row", [source], ["-O1", "-fno-builtin", "-w", f"-I{PROGRAMS}"])
+    design = changed(load("processor"), "processor-basic", {"hardening": {"kind": "basic"}})
+    command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design))}", str(tool)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    line = f"heapsmith: double free: {int(done.stdout, 16):#018x}\n"
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)
+
+
+def test_basic_finds_the_header_of_another_class() -> None:
+    """The byte before a block names its class. Whoever writes it frees the block into another class."""
+    design = msgspec.structs.replace(
+        design_of("basic", classifier="byte_header", remote="owner_list"), front=front_none.Params()
+    )
+    done = run("underflow", design)
+    line = f"heapsmith: written to before its start: {int(done.stdout, 16):#018x}\n"
+    assert (done.returncode, done.stderr) == (-signal.SIGABRT, line)

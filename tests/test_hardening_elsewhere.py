@@ -54,7 +54,7 @@ def test_misuse_ends_as_the_page_says(level: str, folder: Path) -> None:
 
 
 @pytest.mark.big
-@pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "checks", "hardened"), strict=True)))
+@pytest.mark.parametrize(("level", "name"), list(zip(LEVELS, ("default", "basic", "checks", "hardened"), strict=True)))
 def test_attacks_end_as_the_page_says(level: str, name: str, folder: Path) -> None:
     source = Path(attacks.__file__).with_name("attacks.cc")
     compiler = ARM.compiler.replace("gcc", "g++")

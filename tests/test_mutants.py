@@ -41,6 +41,8 @@ ELSEWHERE = {
     "9_api/deepbind.c": "test_loading.py",
     "2_system/lock.h": "test_interleave.py",
     "9_api/options.c": "test_options.py",
+    "4_blocks/hardening/basic.h": "test_hardening.py",
+    "4_blocks/hardening/given.h": "test_hardening.py",
     "5_slab_policies/release/time.h": "test_release_clock.py, test_conformance.py",
     "9_api/stats.c": "test_options.py, test_foreign.py",
     "9_api/stats.h": "test_options.py, test_foreign.py",
@@ -61,6 +63,8 @@ WITHOUT_MUTANTS = frozenset(
     (
         "9_api/deletes/trusted.c",
         "1_base/counting/slow.c",
+        "4_blocks/hardening/bare.c",
+        "4_blocks/hardening/basic.c",
         "4_blocks/hardening/checks.c",
         "4_blocks/hardening/off.c",
         "3_records/span.c",

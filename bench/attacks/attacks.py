@@ -42,6 +42,11 @@ def attacks(library: Library) -> list[Attack]:
     return [Attack(*found) for found in LINE.findall(out)]
 
 
+def ended(found: list[Attack]) -> int:
+    """How many a signal stopped."""
+    return sum(attack.end == "stopped" for attack in found)
+
+
 def caught(found: list[Attack]) -> str:
     """How many were caught, in words."""
     ends = Counter(attack.end for attack in found)
@@ -51,7 +56,7 @@ def caught(found: list[Attack]) -> str:
 
 def main(lib: Annotated[list[str] | None, typer.Option()] = None) -> int:
     """Print a row for each malloc."""
-    libraries = find_libraries(lib or [GLIBC, "default", "checks", "hardened"])
+    libraries = find_libraries(lib or [GLIBC, "default", "basic", "checks", "hardened"])
     found = {library.name: attacks(library) for library in libraries}
     whole = len(next(iter(found.values())))
     draw(Words("", ("malloc", f"caught of {whole}"), [[name, caught(each)] for name, each in found.items()]))

@@ -19,8 +19,10 @@ from heapsmith.tools.common.parallel import in_parallel
 from heapsmith.tools.common.rounds import quiet
 
 FILE = Path(__file__).with_name("hot_paths.toml")
-DESIGNS = ("by-class", "default", "lean", "owner", "two-level")
-"""Array stacks by class and by row, lists by class, blocks that go to their owner, and fronts of several kinds."""
+DESIGNS = ("basic", "by-class", "default", "lean", "owner", "two-level")
+"""Array stacks by class and by row, one with a look at the last block, lists by class, blocks that go to their
+owner, and fronts of several kinds.
+"""
 
 GATED = ("pair-32", "mixed")
 """All sizes cost the same on the hit path; `mixed` also includes a share of slow paths."""

@@ -61,6 +61,8 @@ enum {
     GUARD_BYTES = 0, /* at the end of each superslab, never accessible */
     QUARANTINE = 0,
     QUARANTINE_SLOTS = 1,
+    STOPS = 0, /* 1: misuse that the library sees ends the program */
+    CHECK_GIVEN = 0, /* 1: a block that comes back to its slab is looked at */
     ENCODE_LINKS = 0,
     ZERO_FREED = 0, /* a freed block's bytes are zero until it is handed out */
 };

@@ -82,6 +82,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     remap_bytes: int
     room_share: int = constants.ROOM_SHARE
     hardening: str
+    stops: int
+    check_given: int
+    check_last: int
     encode_links: int
     quarantine: int
     dispatch: str
@@ -161,7 +164,7 @@ def make_plan(design: Design, page_bytes: int = PAGE) -> Plan:
     stacks = any(row.stack for row in classes)
     dispatch = heaps.DISPATCH if stacks and design.dispatch != "class" else "table"
     by_thread = dispatch == policy.default("heaps").DISPATCH
-    inlines = stacks and heaps.DISPATCH == policy.default("heaps").DISPATCH and not design.row("hardening").LIVE_MAP
+    inlines = stacks and heaps.DISPATCH == policy.default("heaps").DISPATCH and not design.row("hardening").STOPS
     inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
     inlines = inlines and not any(row.front.guard_slots for row in classes)
     per_byte = by_thread and design.row("size_lookup").PER_BYTE
@@ -188,6 +191,7 @@ def make_plan(design: Design, page_bytes: int = PAGE) -> Plan:
         run_span_pages=design.run_span_bytes // page_bytes,
         run_step_pages=RUN_STEP_BYTES // page_bytes,
         hardening=design.row("hardening").NAME,
+        check_last=int(by_thread and options["check_given"] and not any(row.front.guard_slots for row in classes)),
         dispatch=dispatch,
         inline_alloc=inlines,
         inline_free=inlines and _frees_by_size(design),
@@ -303,6 +307,8 @@ def _options(design: Design) -> dict[str, Any]:
         "guard_slabs": int(has_guards),
         "guard_bytes": has_guards * design.slab_bytes,
         "live_map": int(hardening.LIVE_MAP),
+        "stops": int(hardening.STOPS),
+        "check_given": int(hasattr(hardening, "LOOKS")),
         "encode_links": int(hardening.ENCODES_LINKS),
         "quarantine": quarantine,
         "quarantine_slots": max(1, quarantine),

@@ -75,7 +75,8 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
     if block < 0:
         return large_block(state, heap, int(state.classes[cls]["usable"]), 1)
     born_lines(state, block)
-    if align > state.grain and state.live_map == 1:
+    if align > state.grain and state.stops == 1:
+        live_lines(state, block, 0)
         class_lines(state, block)
     return block
 

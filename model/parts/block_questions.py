@@ -30,6 +30,11 @@ def dies_lines(state: State, block: int) -> None:
     """Touch what the checks touch when the program frees a small block."""
 
 
+@question("hardening", "last_lines", hit=True)
+def last_lines(state: State, front: int, held: int) -> None:
+    """Touch what the checks touch of a stack of `held` blocks to which a free comes."""
+
+
 @question("hardening", "given_lines", hit=True)
 def given_lines(state: State, block: int) -> None:
     """Touch what the checks touch when a small block returns to its slab."""

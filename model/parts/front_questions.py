@@ -243,6 +243,11 @@ def freed_give(state: State, slab: int, block: int, freed: int) -> None:
     raise NotImplementedError
 
 
+@question("freed_blocks", "mark_lines")
+def freed_mark_lines(state: State, block: int) -> None:
+    """Touch what tells whether a slab keeps a block."""
+
+
 @question("freed_blocks", "serves", hit=True)
 def freed_serves(state: State) -> bool:
     """Return whether a slab's freed blocks may be taken."""

@@ -14,7 +14,7 @@ from heapsmith.model.memory.branches import (
 from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch
-from heapsmith.model.parts.block_questions import is_apart, site_lines
+from heapsmith.model.parts.block_questions import is_apart, last_lines, site_lines
 from heapsmith.model.parts.front_questions import (
     capacity_of,
     front_overflow_lines,
@@ -71,6 +71,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
     serves = held < capacity and state.fronts[front]["closed_at"] == 0
     closed = capacity > 0 and not serves and is_closed(state, front, cls)
     if state.by_row == 1:
+        last_lines(state, front, held)
         stack_push_lines(state, front, held, held if closed else capacity)
         branch(state.listener, FREE_BY_ROW, int(serves))
         if serves:

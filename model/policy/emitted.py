@@ -136,10 +136,13 @@ class Guard(NamedTuple):
     """The functions that malloc and free call to check, fill or hold back a block.
 
     born: for one of a stack. born_any: for any block, or none. dies: for one that is freed. straight:
-    they have no loop, and call inline functions alone.
+    they have no loop, and call inline functions alone. pushed: for one
+    that goes to a stack; `looks` is what that costs.
     """
 
     born: frozenset[str]
     born_any: frozenset[str]
     dies: frozenset[str]
     straight: bool = True
+    pushed: frozenset[str] = NO_CALLS
+    looks: Hit = NOTHING

@@ -128,9 +128,12 @@ def _hits(plan: Plan, simulation: Simulated) -> Counts:
         yield f"free.look.{remote}", freed
     if design.row("counting").COUNTS_HITS:
         yield f"count.{plan.dispatch}", allocated + freed
-    if plan.design.row("hardening").LIVE_MAP:
+    if plan.live_map:
         yield f"alloc.hardening.{plan.hardening}", allocated
+    if plan.live_map or plan.check_last:
         yield f"free.hardening.{plan.hardening}", freed
+    if plan.check_given:
+        yield f"give.block.{plan.hardening}", simulation.statistics.work["given"]
 
 
 def _fronts(plan: Plan, simulation: Simulated) -> Counts:
@@ -233,8 +236,9 @@ def _others(plan: Plan, simulation: Simulated) -> Counts:
     yield "call.realloc.moved", totals["realloc_moved"]
     yield "call.realloc.large", work["large_resizes"]
     yield f"call.realloc.{plan.design.classifier}", work["reallocs"]
-    if plan.design.row("hardening").LIVE_MAP:
+    if plan.stops:
         yield f"call.realloc.{plan.hardening}", work["reallocs"]
+    if plan.live_map:
         large = sum(totals[name] for name in ("run_hit", "run_reuse", "run_grow", "huge_map", "huge_reuse"))
         yield f"alloc.hardening.{plan.hardening}.large", large
     yield "call.free_sized", work["sized_frees"]

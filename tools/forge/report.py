@@ -19,7 +19,7 @@ from heapsmith.tools.forge.next_steps import Next, next_steps
 from heapsmith.tools.forge.share import Share
 from heapsmith.tools.forge.verdict import Verdict
 from heapsmith.tools.replay.replay import ReplayTable
-from heapsmith.tools.report import measurements, predictions, searched
+from heapsmith.tools.report import hardening, measurements, predictions, searched
 
 
 class ForgeReport(msgspec.Struct, frozen=True):
@@ -108,9 +108,10 @@ def measured_bytes(table: ReplayTable) -> list[Words]:
 
 
 def conclusion(report: ForgeReport) -> list[str]:
-    """The verdict, and what to expect at most."""
+    """The verdict, what to expect at most, and what misuse the design stops."""
     dollars = [one.sentence() for one in report.worth]
-    return [*report.verdict.why, *dollars, *measurements.other_memory(report), report.share.sentence()]
+    stops = hardening.sentence(report.tuned.design)
+    return [*report.verdict.why, *dollars, *measurements.other_memory(report), report.share.sentence(), stops]
 
 
 def markdown(report: ForgeReport) -> str:

@@ -17,7 +17,7 @@ CODE = SPAN_FIRST
 def why_not_with(design: Any) -> Refusal | None:
     """Return why a design cannot stop at a foreign pointer: its hardening stops at nothing."""
     hardening = design.row("hardening")
-    if hardening.LIVE_MAP:
+    if hardening.STOPS:
         return None
     words = f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which stops no program; expected 'next'"
     return Refusal(words, ("foreign", "hardening"))

@@ -33,7 +33,7 @@ def numbers(design: Any) -> dict[str, int]:
 def why_not_with(design: Any) -> Refusal | None:
     """Return why a design cannot trust each free: its hardening does not."""
     hardening = design.row("hardening")
-    if not hardening.LIVE_MAP:
+    if not hardening.STOPS:
         return None
     words = f"foreign: '{NAME}' cannot go with hardening '{hardening.NAME}', which looks at each free; expected 'next'"
     return Refusal(words, ("foreign", "hardening"))

@@ -69,6 +69,13 @@ def give(state: State, slab: int, block: int, freed: int) -> None:
 
 
 @kernel
+def mark_lines(state: State, block: int) -> None:
+    """Touch the word of the block's mark."""
+    word = ((block >> layout.INDEX_SHIFT) & layout.INDEX_MASK) >> (WORD_SHIFT + 1)  # of 64 marks
+    touch(state.listener, marks_at(state, block >> layout.SLAB_SHIFT) + word * layout.WORD, 0)
+
+
+@kernel
 def begin(state: State, slab: int) -> None:
     """Clear the marks of the blocks that the slab had."""
     first = slab * state.slab_words

@@ -8,11 +8,12 @@ from heapsmith.model.policy.hardening import live
 NAME = "checks"
 RARE = True
 RAISES = ("live_map",)
+STOPS = True
 TAIL_BYTES = 0
 GUARDED = False
 LIVE_MAP = True
 ENCODES_LINKS = True
-WITH = ("deletes/judged", "copies/judged")
+WITH = ("deletes/judged", "copies/judged", "hardening/bare", "hardening/misuse")
 CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}))
 COSTS = {
     f"alloc.hardening.{NAME}": 7.97,

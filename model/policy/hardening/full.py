@@ -18,12 +18,13 @@ from heapsmith.model.policy.hardening.live import live_lines
 NAME = "full"
 RARE = True
 RAISES = ("live_map", "quarantine", "guard_slabs", "bias", "tail_bytes")
+STOPS = True
 TAIL_BYTES = 8
 GUARDED = True
 LIVE_MAP = True
 ENCODES_LINKS = True
 MAX_QUARANTINE = 4096
-WITH = ("deletes/judged", "copies/judged")
+WITH = ("deletes/judged", "copies/judged", "hardening/misuse")
 CODE = Guard(
     frozenset({"hs_hand_out"}),
     frozenset({"hs_hand_out_any"}),

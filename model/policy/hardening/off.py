@@ -6,11 +6,12 @@ from heapsmith.model.policy.emitted import NO_CALLS, Guard
 
 NAME = "off"
 DEFAULT = True
+STOPS = False
 TAIL_BYTES = 0
 GUARDED = False
 LIVE_MAP = False
 ENCODES_LINKS = False
-WITH = ("deletes/trusted",)
+WITH = ("deletes/trusted", "hardening/bare", "hardening/unguarded")
 CODE = Guard(NO_CALLS, NO_CALLS, NO_CALLS)
 
 

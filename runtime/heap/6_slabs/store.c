@@ -5,6 +5,7 @@
 #include "5_slab_policies/choice/choice.h"
 #include "4_blocks/classifier/classifier.h"
 #include "4_blocks/freed_blocks/freed_blocks.h"
+#include "4_blocks/hardening/hardening.h"
 #include "5_slab_policies/remote/remote.h"
 #include "5_slab_policies/shards/shards.h"
 #include "4_blocks/slab_numbers.h"
@@ -41,7 +42,11 @@ static uint32_t give_to_slab(struct heap *heap, unsigned class, void *const *blo
     struct slab *slab = slab_record(((uintptr_t)blocks[0] - hs_span) >> SLAB_SHIFT);
     struct class_slabs *slabs = remote_give_to(heap, slab, class, held);
     check(slab->class == class, "a block is freed into its own class");
+    if (CHECK_GIVEN && HAS_HEADERS && slab->class != class)
+        hs_misuse("written to before its start", blocks[0]);
     const uint32_t given = freed_give(slab, freed_place(slab, class), blocks, count);
+    if (CHECK_GIVEN && slab->out < given) /* where no mark told */
+        hs_misuse("double free", blocks[0]);
     ROUNDS(unmarked);
     for (uint32_t index = 0; ZERO_FREED && index < given; index++) {
         BOUND(unmarked, MOST_GIVEN);

@@ -309,7 +309,7 @@ void *huge_resize(void *block, size_t bytes)
  * somebody stops at such a pointer: else a program that frees many of another allocator's would pay for it each time. */
 bool huge_holds(const void *address)
 {
-    if (!ENCODE_LINKS && !HEAPSMITH_CHECKED)
+    if (!STOPS && !HEAPSMITH_CHECKED)
         return false;
     bool holds = false;
     hs_lock_large();

@@ -4,6 +4,8 @@
 #include "1_base/bound.h"
 #include "1_base/libc.h"
 #include "4_blocks/classifier/classifier.h"
+#include "4_blocks/freed_blocks/freed_blocks.h"
+#include "4_blocks/hardening/given.h"
 #include "9_api/foreign/foreign.h"
 #include "4_blocks/hardening/hardening.h"
 #include "8_threads/large.h"
@@ -17,6 +19,15 @@
 #include <errno.h>
 #include <string.h>
 
+/* CHECK_GIVEN: the program has no such block of the class. */
+static INLINED void look_at(const void *block, unsigned class)
+{
+    struct slab *slab = slab_of(block);
+    const char *fault = HAS_HEADERS && slab->class != class ? NOT_A_START : freed_fault(slab, class, block);
+    if (fault != NULL)
+        hs_misuse(fault, block);
+}
+
 /* The plan of a small block's class; NULL if the block is not small. */
 static const struct class_plan *small_plan(const void *block)
 {
@@ -24,6 +35,8 @@ static const struct class_plan *small_plan(const void *block)
         return NULL;
     hardening_check(block);
     unsigned class = classifier_class(block);
+    if (CHECK_GIVEN && class < CLASS_COUNT)
+        look_at(block, class);
     return class < CLASS_COUNT ? &hs_class[class] : NULL;
 }
 

@@ -137,7 +137,7 @@ def ledgers(found: "LedgerTable") -> None:
 def tuned(found: "Tuned", path: Path | None = None) -> None:
     """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
     from heapsmith.model.search.segregate import why_segregated
-    from heapsmith.tools.report import searched
+    from heapsmith.tools.report import hardening, searched
 
     for table in searched.tables(found):
         draw(table)
@@ -150,6 +150,7 @@ def tuned(found: "Tuned", path: Path | None = None) -> None:
     for reason in found.reasons:
         if reason.field in ("design", "sizes", "segregation"):
             show.prose(f"{reason.field} = {reason.chosen}: {reason.why}")
+    show.prose(hardening.sentence(found.design))
     if path is not None:
         show.line(path)
 

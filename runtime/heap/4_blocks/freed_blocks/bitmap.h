@@ -5,6 +5,8 @@
 #include "1_base/crash/crash.h"
 #include "3_records/span.h"
 #include "4_blocks/block_index/block_index.h"
+#include "4_blocks/hardening/given.h"
+#include "4_blocks/hardening/hardening.h"
 #include "4_blocks/slab_numbers.h"
 
 #include <string.h>
@@ -18,16 +20,34 @@ struct freed_place {
     uint64_t *words;
     uint64_t by;
     uintptr_t first; /* the address of its first block */
+    uint32_t stride, carved; /* for a look at the block: CHECK_GIVEN */
 };
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    return (struct freed_place){ marks_of(slab), slab_index_by(slab, class), (uintptr_t)slab_start(slab) + hs_class[class].first };
+    uint32_t stride = CHECK_GIVEN ? slab_stride(slab, class) : 0, carved = CHECK_GIVEN ? slab->carved : 0;
+    uintptr_t first = (uintptr_t)slab_start(slab) + hs_class[class].first;
+    return (struct freed_place){ marks_of(slab), slab_index_by(slab, class), first, stride, carved };
 }
 
 static inline size_t freed_index(struct freed_place place, const void *block)
 {
     return block_index((uintptr_t)block - place.first, place.by);
+}
+
+static inline bool freed_begins(struct freed_place place, size_t index, const void *block)
+{
+    return given_begins(index, (uintptr_t)block - place.first, place.stride, place.carved);
+}
+
+/* CHECK_GIVEN: why the program cannot use the block; NULL: it can. */
+static inline const char *freed_fault(struct slab *slab, unsigned class, const void *block)
+{
+    const struct freed_place place = freed_place(slab, class);
+    size_t index = freed_index(place, block);
+    if (!freed_begins(place, index, block))
+        return NOT_A_START;
+    return (place.words[index / 64] >> index % 64 & 1) != 0 ? "use of a freed block" : NULL;
 }
 
 static inline void freed_mark(struct freed_place place, size_t word, uint64_t marks)
@@ -43,6 +63,10 @@ static inline void freed_give_one(struct freed_place place, const void *block)
 {
     size_t index = freed_index(place, block);
     uint64_t mark = UINT64_C(1) << index % 64;
+    if (CHECK_GIVEN && !freed_begins(place, index, block))
+        hs_misuse(NOT_A_START, block);
+    if (CHECK_GIVEN && (place.words[index / 64] & mark) != 0)
+        hs_misuse("double free", block);
     crash_given(block, CRASH_NAMED && (place.words[index / 64] & mark) != 0);
     freed_mark(place, index / 64, mark);
 }
@@ -63,10 +87,15 @@ static inline bool freed_give_four(struct freed_place place, void *const *blocks
     size_t third = freed_index(place, blocks[2]), fourth = freed_index(place, blocks[3]);
     if (((first ^ second) | (first ^ third) | (first ^ fourth)) >= 64)
         return false;
+    if (CHECK_GIVEN && (!freed_begins(place, first, blocks[0]) || !freed_begins(place, second, blocks[1]) ||
+                        !freed_begins(place, third, blocks[2]) || !freed_begins(place, fourth, blocks[3])))
+        return false; /* each by itself: one is no block */
     uint64_t marks = UINT64_C(1) << first % 64 | UINT64_C(1) << second % 64;
-    marks |= UINT64_C(1) << third % 64 | UINT64_C(1) << fourth % 64;
-    if (CRASH_NAMED && ((place.words[first / 64] & marks) != 0 || __builtin_popcountll(marks) != 4))
+    uint64_t others = UINT64_C(1) << third % 64 | UINT64_C(1) << fourth % 64;
+    uint64_t twice = (place.words[first / 64] & (marks | others)) | (marks & others);
+    if ((CRASH_NAMED || CHECK_GIVEN) && (twice != 0 || first == second || third == fourth))
         return false; /* each by itself: one has come back before */
+    marks |= others;
     check(__builtin_popcountll(marks) == 4, "four blocks are given");
     freed_mark(place, first / 64, marks);
     return true;

@@ -3,6 +3,8 @@
 
 #include "1_base/bound.h"
 #include "3_records/span.h"
+#include "4_blocks/hardening/given.h"
+#include "4_blocks/hardening/hardening.h"
 
 enum { FREED_SERVE = 0 }; /* a take may have none */
 
@@ -10,22 +12,30 @@ enum { FREED_SERVE = 0 }; /* a take may have none */
 
 struct freed_place {
     uintptr_t start; /* of the slab */
+    unsigned class;
 };
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    (void)class;
-    return (struct freed_place){ (uintptr_t)slab_start(slab) };
+    return (struct freed_place){ (uintptr_t)slab_start(slab), class };
+}
+
+/* CHECK_GIVEN: why the program cannot use the block; NULL: it can, or the block is freed, which no mark tells. */
+static inline const char *freed_fault(struct slab *slab, unsigned class, const void *block)
+{
+    return given_is_start(slab, class, block) ? NULL : NOT_A_START;
 }
 
 /* The first of `blocks`, which are of the slab, come back: how many. */
 static inline uint32_t freed_give(struct slab *slab, struct freed_place place, void *const *blocks, uint32_t count)
 {
-    (void)slab;
-    uint32_t given = 1;
+    uint32_t given = 0;
     ROUNDS(given_for_good);
-    for (; given < count && lies_in_slab(place.start, blocks[given]); given++)
+    for (; given < count && (given == 0 || lies_in_slab(place.start, blocks[given])); given++) {
         BOUND(given_for_good, MOST_GIVEN);
+        if (CHECK_GIVEN && !given_is_start(slab, place.class, blocks[given]))
+            hs_misuse(NOT_A_START, blocks[given]);
+    }
     return given;
 }
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "1_base/bound.h"
+#include "4_blocks/hardening/given.h"
+#include "4_blocks/hardening/hardening.h"
 #include "4_blocks/links.h"
 
 enum { FREED_SERVE = 1 }; /* a take may have them */
@@ -10,11 +12,18 @@ enum { FREED_SERVE = 1 }; /* a take may have them */
 
 struct freed_place { /* the record has the head */
     uintptr_t start; /* of the slab: the class need not be read */
+    unsigned class;
 };
 
 static inline struct freed_place freed_place(struct slab *slab, unsigned class)
 {
-    return (struct freed_place){ (uintptr_t)slab_start(slab) };
+    return (struct freed_place){ (uintptr_t)slab_start(slab), class };
+}
+
+/* CHECK_GIVEN: why the program cannot use the block; NULL: it can, or the block is freed, which no mark tells. */
+static inline const char *freed_fault(struct slab *slab, unsigned class, const void *block)
+{
+    return given_is_start(slab, class, block) ? NULL : NOT_A_START;
 }
 
 /* The first of `blocks`, which are of the slab, come back: how many. */
@@ -25,6 +34,8 @@ static inline uint32_t freed_give(struct slab *slab, struct freed_place place, v
     do {
         BOUND(given_listed, MOST_GIVEN);
         struct block *newest = blocks[given];
+        if (CHECK_GIVEN && !given_is_start(slab, place.class, newest))
+            hs_misuse(NOT_A_START, newest);
         link_set(newest, slab->list);
         slab->list = newest;
         given++;

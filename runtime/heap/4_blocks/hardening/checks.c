@@ -1,34 +1,9 @@
-/* Hardening "checks": the live map (live.c); nothing is put around a block, and none is held back. */
+/* Hardening "checks": the live map (live.c), and guards around huge blocks. */
 #include "4_blocks/hardening/guards.h"
 #include "4_blocks/hardening/hardening.h"
 #include "4_blocks/hardening/live.h"
 
-void hardening_seal(void *block, size_t usable, size_t bytes)
-{
-}
-
-void hardening_unseal(const void *block, size_t usable)
-{
-}
-
-void hardening_fill(void *slack, size_t bytes)
-{
-}
-
-void hardening_unfill(const void *block, const void *slack, size_t bytes)
-{
-}
-
-size_t hardening_bytes(const void *block, size_t usable)
-{
-    return usable;
-}
-
 size_t hardening_slack(const void *end)
 {
     return 0;
-}
-
-void hardening_empty(struct heap *heap)
-{
 }

@@ -6,25 +6,8 @@
 
 #include "4_blocks/hardening/hardening.h"
 #include "2_system/os.h"
-#include "1_base/text.h"
-
-#include <stdlib.h>
-#include <unistd.h>
 
 uintptr_t hs_link_key;
-
-void hs_misuse(const char *fault, const void *block)
-{
-    char line[TEXT_LINE];
-    struct text out = text_to(STDERR_FILENO, line, sizeof line);
-    text_string(&out, "heapsmith: ");
-    text_string(&out, fault);
-    text_string(&out, ": ");
-    text_hex(&out, (uintptr_t)block, 2 * sizeof block);
-    text_string(&out, "\n");
-    text_end(&out);
-    abort();
-}
 
 /* No block of the slab is live; that some were freed is forgotten. */
 void hardening_released(size_t offset)
