@@ -188,9 +188,7 @@ def simulate(
     trace: Annotated[TraceLike, TRACE],
     designs: Annotated[
         DesignLike | Iterable[DesignLike] | None,
-        Option(
-            "A design[; repeat it to compare them]. Default: the built-in ones for any trace.", "DESIGN", "--design"
-        ),
+        Option("A design[; repeat it to compare them]. Default: built-in ones for any trace.", "DESIGN", "--design"),
     ] = None,
     *,
     machine: Annotated[MachineLike | None, MACHINE] = None,
