@@ -18,6 +18,7 @@ from heapsmith.commands import (
     knobs,
     model,
     runs,
+    sampled,
     sites,
     trace_synth,
     trace_tools,
@@ -33,7 +34,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, trials, knobs, assistants)
+GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, sampled, trials, knobs, assistants)
 traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)
