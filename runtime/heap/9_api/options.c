@@ -10,6 +10,8 @@
 #include "9_api/metrics.h"
 #include "9_api/stats.h"
 
+#include SAMPLING_ROW
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -259,6 +261,13 @@ static COLD bool limit_by(const char *digits)
     return true;
 }
 
+/* Bytes of requests from one sample to the next; 0: none are taken. A bad value where the design takes none. */
+static COLD bool sample_each(const char *digits)
+{
+    uint64_t bytes;
+    return read_number(digits, &bytes) && sampling_told(bytes);
+}
+
 /* Words with a value, and what takes it; false: it is none. */
 static const struct {
     const char *name;
@@ -271,6 +280,7 @@ static const struct {
     { "nodes=", nodes_told },
     { "metrics=", metrics_to },
     { "metrics-every=", metrics_each },
+    { "sample=", sample_each },
 };
 
 /* A word as it stands, '\0' behind it. */
