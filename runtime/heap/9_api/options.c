@@ -8,9 +8,11 @@
 #include "5_slab_policies/shards/shards.h"
 #include "8_threads/thread.h"
 #include "9_api/metrics.h"
-#include SAMPLING_API
 #include "9_api/stats.h"
 #include "9_api/whole_file.h"
+
+#include SAMPLING_API
+#include SAMPLING_ROW
 
 #include <errno.h>
 #include <fcntl.h>
@@ -252,6 +254,13 @@ static COLD bool limit_by(const char *digits)
     return true;
 }
 
+/* Bytes of requests from one sample to the next; 0: none are taken. A bad value where the design takes none. */
+static COLD bool sample_each(const char *digits)
+{
+    uint64_t bytes;
+    return read_number(digits, &bytes) && sampling_told(bytes);
+}
+
 /* Words with a value, and what takes it; false: it is none. */
 static const struct {
     const char *name;
@@ -264,6 +273,7 @@ static const struct {
     { "nodes=", nodes_told },
     { "metrics=", metrics_to },
     { "metrics-every=", metrics_each },
+    { "sample=", sample_each },
     { "profile=", profile_to },
 };
 

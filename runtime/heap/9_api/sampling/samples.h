@@ -63,14 +63,15 @@ struct samples {
 
 extern struct samples hs_samples;
 
-/* Bytes from one sample to the next, on average; 0: none are taken. */
-uint64_t hs_sampling_mean(void);
-void hs_sampling_set(uint64_t mean);
-
-/* After a sampled block was made, by the thread that asked for it; `mean` as hs_sampling_mean says. */
+/* A block of `bytes` was made for a request that is a sample, by the calling thread. The program does not have it yet. Both keep
+ * errno, and call no malloc. */
 COLD void hs_sample_taken(void *block, size_t bytes, uint64_t mean);
-/* Before a sampled block may serve another request. */
+/* It is about to be freed, or realloc resizes or moves it: then it is a sample no more. */
 COLD void hs_sample_freed(void *block);
+
+uint64_t hs_sampling_mean(void); /* bytes of requests from one sample to the next, on average; 0: off */
+/* Async-signal-safe. A thread learns of it at its next sample, or where it took none after SAMPLE_LOOK_BYTES of requests. */
+void hs_sampling_set(uint64_t mean);
 /* All samples are forgotten. */
 COLD void hs_samples_forget(void);
 
