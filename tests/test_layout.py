@@ -46,6 +46,7 @@ ORDER = {
         "compare",
         "knobs",
         "top",
+        "sampled",
         "replay",
         "calibrate",
         "sweep",

@@ -19,7 +19,7 @@ def _empty() -> None:
 def test_the_table_holds_what_a_dictionary_holds(seed: int) -> None:
     """Also blocks whose search begins at the table's last places and goes on at its first."""
     draw, held = random.Random(seed), dict[int, int]()
-    at_end = [block for block in range(16, 1 << 22, 16) if home(block) >= PLACES - 2][:40]
+    at_end = [block for block in range(16, 1 << 24, 16) if home(block) >= PLACES - 2][:40]
     blocks = [*at_end, *(draw.randrange(1, 1 << 40) * 16 for _ in range(200))]
     assert len(at_end) == 40
     for _ in range(4000):
@@ -74,11 +74,15 @@ def test_a_stack_is_that_of_the_call() -> None:
     for path in (0b000, 0b111, 0b101):
         taken(16 * (path + 1), 100, path=path, bits=3)
     sites = seen()["site"][1:4]
-    first = sites["frame"][:, :4]
-    assert sites["depth"].tolist() == [32, 32, 32] or len(set(sites["depth"].tolist())) == 1
-    assert sites["depth"][0] > 6
-    assert len({tuple(row) for row in first.tolist()}) == 3
-    assert len(set(first[1].tolist())) < 4  # one place calls three times
+    assert len(set(sites["depth"].tolist())) == 1
+    paths = [tuple(row[: int(sites["depth"][0])]) for row in sites["frame"].tolist()]
+    differ = [at for at in range(len(paths[0])) if len({path[at] for path in paths}) > 1]
+    assert len(differ) == 3
+    one, other = {path[differ[0]] for path in paths}
+    chosen = [["01"[path[at] == other] for at in differ] for path in paths]
+    assert chosen[0] == [chosen[0][0]] * 3
+    assert chosen[1] == [chosen[1][0]] * 3 != chosen[0]
+    assert chosen[2] == [chosen[1][0], chosen[0][0], chosen[1][0]]  # the last bit is the outermost call
 
 
 @pytest.mark.parametrize("size", [1, 7, 100, 4096, 524_288, 10_000_000, 40_000_000, 1 << 40])
