@@ -45,6 +45,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "background": tuple(policy.names("background")),
     "ownership": tuple(policy.names("ownership")),
     "unmapping": tuple(policy.names("unmapping")),
+    "sampling": tuple(policy.names("sampling")),
     "shards": tuple(row.NAME for row in policy.TABLES["shards"] if row is not shards_nodes),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all, but those
@@ -333,6 +334,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
         "huge_cache": {"delay": (3, 1, 4)[turn % 3]},
         "slab_choice": {"most": 1 + index % 2},
+        "sampling": {"mean_bytes": (700, 50, 9000)[turn % 3], "seed": index},
         "shards": {"count": (2, 5, 3)[turn % 3], "by": ("thread", "class")[index % 2]},
     }
     numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
