@@ -248,13 +248,14 @@ def _turn(fields: Sequence[Sequence[str]], number: int) -> tuple[str, ...]:
 
 
 def not_learned(plan: Plan) -> set[str]:
-    """The counters that may stay 0: of no learner, no helper, no unmapping; and a short trace may shrink no
-    front, asks no third or fourth level (test_levels.py does), and empties no superslab of many slabs. Behind a
+    """The counters that may stay 0: of no learner, no helper, no sampling, no unmapping; and a short trace may shrink
+    no front, asks no third or fourth level (test_levels.py does), and empties no superslab of many slabs. Behind a
     quarantine misses and flushes seldom share a window.
     """
     quick = plan.numbers.get("learn_often") == 1 and plan.quarantine == 0
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
     found |= {"hit2", "hit3"}
+    found |= set() if plan.design.sampling else {"sampled", "sampled_bytes", "sampled_freed"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
     found |= {"reuse"} if plan.design.freed_blocks == "discarded" else set()
     empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
@@ -334,7 +335,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
         "huge_cache": {"delay": (3, 1, 4)[turn % 3]},
         "slab_choice": {"most": 1 + index % 2},
-        "sampling": {"mean_bytes": (700, 50, 9000)[turn % 3], "seed": index},
+        "sampling": {"mean_bytes": (3000, 700, 9000)[turn % 3], "seed": index},
         "shards": {"count": (2, 5, 3)[turn % 3], "by": ("thread", "class")[index % 2]},
     }
     numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
