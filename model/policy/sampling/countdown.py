@@ -1,4 +1,4 @@
-"""Bytes: each thread counts down the bytes that it asks for, and the request that ends the count is a sample."""
+"""Countdown: each thread counts down the bytes that it asks for, and the request that ends the count is a sample."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import Function, Hit
 from heapsmith.model.trace.events import Op
 
-NAME = "bytes"
+NAME = "countdown"
 RARE = True
 UNPRICED = True
 MOMENTS = ("reset",)

@@ -1,5 +1,5 @@
-/* Sampling "bytes": when a request is a sample, and the block of one. Integers alone: the model draws the same. */
-#include "9_api/sampling/bytes.h"
+/* Sampling "countdown": when a request is a sample, and the block of one. Integers alone: the model draws the same. */
+#include "9_api/sampling/countdown.h"
 
 #include "2_system/counters.h"
 #include "3_records/segregation/segregation.h"

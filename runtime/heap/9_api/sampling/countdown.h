@@ -1,4 +1,4 @@
-/* Sampling "bytes": each thread counts down the bytes that it asks for (docs/machine.md section 12). */
+/* Sampling "countdown": each thread counts down the bytes that it asks for (docs/machine.md section 12). */
 #pragma once
 
 #include "1_base/arch/arch.h"
