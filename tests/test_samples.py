@@ -78,7 +78,7 @@ def test_a_stack_is_that_of_the_call() -> None:
     paths = [tuple(row[: int(sites["depth"][0])]) for row in sites["frame"].tolist()]
     differ = [at for at in range(len(paths[0])) if len({path[at] for path in paths}) > 1]
     assert len(differ) == 3
-    one, other = {path[differ[0]] for path in paths}
+    other = paths[0][differ[0]]
     chosen = [["01"[path[at] == other] for at in differ] for path in paths]
     assert chosen[0] == [chosen[0][0]] * 3
     assert chosen[1] == [chosen[1][0]] * 3 != chosen[0]
