@@ -241,13 +241,13 @@ def header_sentence(plan: Plan) -> str:
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """By hot function, the slow paths that it may call."""
     classifier, remote = code_of(plan.design, "classifier").leaves, code_of(plan.design, "remote").leaves
-    entry = plan.design.row("sampling").ENTRY
-    large = "malloc_above" if plan.has_above else "hs_malloc_large"
-    table: dict[str, tuple[str, ...]] = {"malloc": (*filter(None, (entry.leaves,)), large)}
+    sampling = plan.design.row("sampling")
+    large = "malloc_above" if plan.has_above else sampling.LARGE
+    table: dict[str, tuple[str, ...]] = {"malloc": (*filter(None, (sampling.ENTRY.leaves,)), large)}
     holds_back = ("hs_hold_back",) if plan.quarantine else ()
     table |= {"free": (*code_of(plan.design, "foreign").leaves, *holds_back), "free_small": (*classifier, *remote)}
     if plan.has_above:
-        table["malloc_above"] = ("hs_malloc_large",)
+        table["malloc_above"] = (sampling.LARGE,)
     if plan.dispatch != "table":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
     elif not plan.by_table:

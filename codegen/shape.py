@@ -100,6 +100,10 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     }
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})
+    if plan.design.row("sampling").WATCHES:
+        table["malloc_miss"] = _plain(("hs_malloc_watched", "size_to_class"), ())
+        watched = ("sampling_parks(heap, row)", "== 0")
+        table["free_miss"] = _plain(("hs_free_watched", *free_class.exits), watched, {to_free, "sampling_parks"})
     if plan.design.segregation:
         finds = popped | guard.born_any | {"hs_row_of_call", "size_to_class"}
         table |= {**_of_sites(table), "malloc_miss": _plain((to_alloc,), ("== NULL",), finds)}

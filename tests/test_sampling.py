@@ -241,22 +241,25 @@ def often(mean: int = 3000) -> Design:
 
 def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) -> None:
     """A trace of four threads that exit and come again, with realloc, calloc, and blocks that others free."""
+    rows: list[tuple[int, ...]] = []
+    live: list[int] = []
+    spare: list[int] = []
+    for step, size in enumerate(drawn_sizes(3, 12_000).tolist()):
+        thread = step // 5 % 4
+        op = (Op.MALLOC, Op.CALLOC, Op.MALLOC, Op.ALIGNED)[step % 4]
+        align = step % 15 if op == Op.ALIGNED else 0
+        live.append(spare.pop() if spare else len(live))
+        rows.append((op, thread, live[-1], size if step % 50 else size * 40, align, step))
+        if step % 3 == 0:
+            rows.append((Op.REALLOC, thread, live[step * 7 % len(live)], size + step % 90, 0, step))
+        if step % 8 != 0:
+            spare.append(live.pop(step * 31 % len(live)))
+            rows.append((Op.FREE, thread, spare[-1], 0, 0, step))
+        if step % 997 == 0:
+            rows.append((Op.THREAD_EXIT, thread, 0, 0, 0, step))
     trace = tmp_path / "threads.hst"
-    sizes = drawn_sizes(3, 12_000)
-    with TraceWriter(trace) as writer:
-        live: list[int] = []
-        for step, size in enumerate(sizes.tolist()):
-            thread = step // 5 % 4
-            op = (Op.MALLOC, Op.CALLOC, Op.MALLOC, Op.ALIGNED)[step % 4]
-            align = step % 15 if op == Op.ALIGNED else 0
-            writer.add(op, thread, step, size if step % 50 else size * 40, align, step)
-            live.append(step)
-            if step % 3 == 0:
-                writer.add(Op.REALLOC, (thread + step) % 4, live[step * 7 % len(live)], size + step % 90, 0, step)
-            if step % 8 != 0:
-                writer.add(Op.FREE, thread, live.pop(step * 31 % len(live)), 0, 0, step)
-            if step % 997 == 0:
-                writer.add(Op.THREAD_EXIT, thread, 0, 0, 0, step)
+    with TraceWriter(trace, command=["threads"], source="test") as writer:
+        writer.append(Chunk.of(*zip(*rows, strict=True)))
     report = verify(often(), [trace], audit=False)
     assert [run.difference for run in report.runs] == [None, None]
     assert {run.threads for run in report.runs} == {4}
@@ -318,7 +321,7 @@ static void *work(void *with)
         number = number * 1664525 + 1013904223;
         int at = number >> 26;
         for (size_t byte = 0; byte < bytes[at]; byte += 13)
-            if (block[at][byte] != (unsigned char)(at + number * 0))
+            if (block[at][byte] != at)
                 abort();
         bytes[at] = number >> 8 & (step % 100 == 0 ? 0xffff : 0x3ff);
         if (step % 3 == 0) {

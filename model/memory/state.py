@@ -10,7 +10,7 @@ class State(Columns):
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
     groups: empty, or the group of call sites of each event of the chunk.
     processors: empty, or the processor of each event, where heaps belong to processors.
-    samplers, samples_of: empty, or what each thread draws samples by, and 1 for each block of the trace that is a sample.
+    samplers: empty, or what each thread draws samples by. samples_of: empty, or 1 for each block that is a sample.
     homes: empty, or the shard of the node of each event, where shards belong to nodes.
     cores: empty without a listener, else the number of each event's core, before the modulus.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
