@@ -120,7 +120,7 @@ def _estimate(sizes: I64, mean: int) -> estimates.Estimate:
 
 
 def _holds(of: estimates.Estimate, true: float) -> bool:
-    return of.low <= true * (1 + 1e-12) and true <= of.high * (1 + 1e-12)
+    return bool(of.low <= true * (1 + 1e-12) and true <= of.high * (1 + 1e-12))
 
 
 def blocks_of(trace: Path) -> dict[str, Blocks]:
@@ -131,10 +131,10 @@ def blocks_of(trace: Path) -> dict[str, Blocks]:
     live = at_peak.of_block[:, at_peak.live()]
     sizes, sites = [], []
     with TraceReader(trace) as reader:
-        for chunk in reader.chunks():
+        for chunk, site in reader.sited():
             asks = chunk.op < REQUESTS
             sizes.append(chunk.size[asks].astype(np.int64))
-            sites.append(groups.grouped.group_of_site[chunk.site[asks]])
+            sites.append(groups.grouped.group_of_site[site[asks]])
     every = Blocks(np.concatenate(sizes), np.concatenate(sites))
     return {"live at the peak": _with_bytes(Blocks(live[BYTES], live[GROUP_OF])), "requests": _with_bytes(every)}
 
