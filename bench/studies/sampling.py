@@ -6,6 +6,7 @@ requests by a Poisson process over the bytes, as the library does; --page writes
 
 import datetime
 import math
+import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -93,12 +94,16 @@ def drawn(sizes: I64, mean: int, draw: np.random.Generator) -> npt.NDArray[np.bo
 
 
 def row(program: str, of: str, blocks: Blocks, mean: int, seeds: Sequence[int]) -> Row:
-    """The estimates of a quantity, and which of their intervals hold the true values."""
+    """The estimates of a quantity, and which of their intervals hold the true values.
+
+    Rows with the same seeds draw other numbers, so that they have no luck in common.
+    """
+    own = zlib.crc32(f"{program} {of} {mean}".encode())
     true = np.bincount(blocks.sites, blocks.sizes)
     large = np.flatnonzero(true >= LARGE * true.sum()).tolist()
     values, samples, inside, large_inside = [], [], 0, 0
     for seed in seeds:
-        chosen = drawn(blocks.sizes, mean, np.random.default_rng(seed))
+        chosen = drawn(blocks.sizes, mean, np.random.default_rng([own, seed]))
         total = _estimate(blocks.sizes[chosen], mean)
         values.append(total.value)
         samples.append(int(chosen.sum()))

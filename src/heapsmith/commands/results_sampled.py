@@ -21,6 +21,8 @@ def profile(found: "Profile", top: int) -> None:
     )
     columns = ["site", *(["growth", ""] if window else []), "live", "", "blocks", f"asked for {since}", ""]
     show.table("", columns, [_cells(row, window) for row in [found.total, *found.rows[:top]]])
+    if not found.taken:
+        show.note("heapsmith: no sample was taken so far: sampling is off, or the process asked for little memory")
     if found.dropped:
         show.note(f"heapsmith: {found.dropped:,} samples of live blocks had no room: the live bytes are too low")
     if found.unsited:
