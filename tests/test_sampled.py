@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ from typing import Any
 
 import pytest
 from conftest import Answer
+from elftools.elf.elffile import ELFFile
 from preloaded import library, program
 
 from heapsmith.model.errors import BadInput
@@ -136,6 +138,15 @@ def test_formats_have_the_same_estimates(call: Call, tmp_path: Path) -> None:
         assert flat["keep_small"] == pytest.approx(small, rel=0.01)
 
 
+def test_the_page_shows_what_is_printed(call: Call) -> None:
+    """The design draws the same samples in each run."""
+    page = (Path(__file__).resolve().parent.parent / "docs" / "profile.md").read_text()
+    shown = page.partition("```text\n")[2].partition("```")[0]
+    answer = call("profile", "--mean", "65536", "--top", "3", "--", str(known_sites()))
+    assert answer.out.endswith(shown)
+    assert len(shown.splitlines()) > 6
+
+
 def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
     other = tmp_path / "other.heap"
     other.write_text("heap profile: 1: 2 [3: 4] @ heapprofile\n1: 2 [3: 4] @ 0x1\n")
@@ -150,6 +161,28 @@ def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
         assert (answer.status, answer.err.splitlines()[-1][:200].find(said) >= 0) == (2, True), answer.err
     with pytest.raises(BadInput, match="damaged"):
         parsed("heap profile: 1: 2 [3: 4] @ heapprofile\n# heapsmith profile 1\n# sample 1 2\nMAPPED_LIBRARIES:\n", "x")
+
+
+@pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is not installed")
+def test_tracers_find_the_probes() -> None:
+    """Each is a nop in the library's code, and readelf knows its arguments."""
+    file = library("sampled", checked=False)
+    said = subprocess.run(["readelf", "-n", str(file)], capture_output=True, text=True, check=True).stdout
+    found = re.findall(
+        r"Provider: (\w+)\n\s+Name: (\w+)\n\s+Location: (0x\w+), Base: (0x\w+), Semaphore: 0x0+\n\s+Arguments: (.+)",
+        said,
+    )
+    assert {(provider, name) for provider, name, *_ in found} == {("otel_memory", "alloc"), ("otel_memory", "free")}
+    with file.open("rb") as content:
+        elf = ELFFile(content)
+        base = elf.get_section_by_name(".stapsdt.base")["sh_addr"]
+        for _, name, location, of, arguments in found:
+            assert len(arguments.split()) == {"alloc": 3, "free": 1}[name]
+            assert all(word.startswith("8@") for word in arguments.split())
+            assert int(of, 16) == base > 0
+            (offset,) = elf.address_offsets(int(location, 16))
+            content.seek(offset)
+            assert content.read(1) == b"\x90"
 
 
 def test_a_library_without_samples_says_so() -> None:

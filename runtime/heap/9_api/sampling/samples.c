@@ -5,6 +5,7 @@
 
 #include "1_base/unwind.h"
 #include "2_system/held_over_fork.h"
+#include "9_api/sampling/probes.h"
 
 #include <errno.h>
 #include <string.h>
@@ -166,11 +167,10 @@ static void count_allocated(struct sample_site *site, const struct sample *sampl
     site->sampled_bytes += sample->bytes;
 }
 
-static void add_sample(struct sample_tables *tables, struct sample sample)
+static void add_sample(struct sample_tables *tables, struct sample sample, const struct estimate *of)
 {
-    const struct estimate of = estimate_of(&sample);
     struct sample_site *site = &tables->site[sample.site];
-    count_allocated(site, &sample, &of);
+    count_allocated(site, &sample, of);
     uint32_t place = place_of(tables, sample.block);
     if (tables->sample[place].block != 0) {
         remove_sample(tables, place);
@@ -181,9 +181,9 @@ static void add_sample(struct sample_tables *tables, struct sample sample)
         return;
     }
     tables->sample[place] = sample;
-    site->live_blocks += of.blocks;
-    site->live_bytes += of.bytes;
-    hs_samples.live_bytes += of.bytes;
+    site->live_blocks += of->blocks;
+    site->live_bytes += of->bytes;
+    hs_samples.live_bytes += of->bytes;
     hs_samples.live++;
 }
 
@@ -213,6 +213,7 @@ APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean)
     struct sample sample = { .block = (uintptr_t)block, .bytes = bytes, .mean = mean };
     sample.time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
     sample.thread = (uint32_t)syscall(SYS_gettid);
+    const struct estimate of = estimate_of(&sample);
     enter_samples();
     sample.number = ++hs_samples.taken;
     hs_samples.mean = mean;
@@ -220,17 +221,19 @@ APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean)
     if (tables != NULL) {
         sample.site = site_number(tables, &stack);
         hs_samples.unsited += sample.site == 0;
-        add_sample(tables, sample);
+        add_sample(tables, sample, &of);
     } else {
         hs_samples.dropped++;
     }
     leave_samples();
+    PROBE_ALLOC(block, bytes, (uint64_t)of.bytes);
     errno = saved;
 }
 
 void hs_sample_freed(void *block)
 {
     const int saved = errno;
+    PROBE_FREE(block);
     enter_samples();
     if (hs_samples.tables != NULL) {
         const uint32_t place = place_of(hs_samples.tables, (uintptr_t)block);
