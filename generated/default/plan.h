@@ -132,6 +132,7 @@ enum {
 #define REMOTE_DRAINS "5_slab_policies/remote/drains_whole.h"
 #define ROUNDING_ROW "6_slabs/rounding/off.h"
 #define RUN_CACHE_ROW "7_large/run_cache/newest.h"
+#define SAMPLING_PARKED "3_records/sampling/unparked.h"
 #define SAMPLING_ROW "9_api/sampling/off.h"
 #define SEGREGATION_ROW "3_records/segregation/off.h"
 #define SHARDS_BY "5_slab_policies/shards/by_class.h"
