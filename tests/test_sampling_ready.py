@@ -11,7 +11,7 @@ import pytest
 from loaded import checked_library
 from sanitized import ADDRESS_UNDEFINED, build_sanitized, run_sanitized
 from test_conformance import run as lives
-from test_sampling import threaded_trace
+from test_sampling import OFTEN, SEED, threaded_trace
 
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen.built import library_of
@@ -60,7 +60,7 @@ def test_another_hit_path_is_seen() -> None:
 def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) -> None:
     trace = threaded_trace(tmp_path)
     for base in ("sampling-ready", "default"):
-        report = verify(ready(base, on=True, mean_bytes=3000, seed=7), [trace], audit=False)
+        report = verify(ready(base, on=True, mean_bytes=OFTEN, seed=SEED), [trace], audit=False)
         assert [run.difference for run in report.runs] == [None, None], base
     rows = simulate(trace, [ready(), ready(on=True, mean_bytes=3000)]).rows
     assert [row.counters.totals["sampled"] > 0 for row in rows] == [False, True]
@@ -82,18 +82,20 @@ SWITCHED = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-static atomic_int running = 4, began;
+static atomic_int stops;
+static atomic_long steps;
 static void *work(void *with)
 {
     unsigned char *block[64] = { 0 };
     size_t bytes[64] = { 0 };
     unsigned number = (unsigned)(size_t)with;
-    atomic_fetch_add(&began, 1);
-    for (int step = 0; step < 150000; step++) {
+    for (int step = 0; !atomic_load(&stops); step++) {
+        atomic_fetch_add(&steps, 1);
         number = number * 1664525 + 1013904223;
         int at = number >> 26;
         for (size_t byte = 0; byte < bytes[at]; byte += 61)
@@ -110,7 +112,6 @@ static void *work(void *with)
     }
     for (int at = 0; at < 64; at++)
         free(block[at]);
-    atomic_fetch_sub(&running, 1);
     return NULL;
 }
 int main(int count, char **argument)
@@ -120,9 +121,12 @@ int main(int count, char **argument)
     for (size_t which = 0; which < 4; which++)
         if (pthread_create(&thread[which], NULL, work, (void *)which) != 0)
             return 3;
-    int switches = 0;
-    while (atomic_load(&running) > 0 || switches < 100)
-        set(++switches % 2 * 2000);
+    for (int switches = 1; switches <= 100; switches++) {
+        set(switches % 2 * 2000);
+        for (long until = atomic_load(&steps) + 2000; atomic_load(&steps) < until;)
+            sched_yield();
+    }
+    atomic_store(&stops, 1);
     for (size_t which = 0; which < 4; which++)
         pthread_join(thread[which], NULL);
     set(0);

@@ -1,4 +1,4 @@
-"""Common to the rows that take samples: each thread counts down the bytes that it asks for, and draws the next count."""
+"""Common to the rows that take samples: a thread counts down the bytes that it asks for, and draws the next count."""
 
 from typing import Any
 

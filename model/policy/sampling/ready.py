@@ -1,4 +1,4 @@
-"""Ready: malloc counts nothing until samples are asked for; then rows of the heaps lead each malloc to its slow path."""
+"""Ready: malloc counts nothing until samples are asked for; then rows of the heaps lead it to its slow path."""
 
 from typing import Any
 
