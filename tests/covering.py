@@ -45,13 +45,14 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "background": tuple(policy.names("background")),
     "ownership": tuple(policy.names("ownership")),
     "unmapping": tuple(policy.names("unmapping")),
-    "sampling": tuple(policy.names("sampling")),
+    "sampling": tuple(row.NAME for row in policy.TABLES["sampling"] if not row.WATCHES),
     "shards": tuple(row.NAME for row in policy.TABLES["shards"] if row is not shards_nodes),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all, but those
 that are the front of each class or of none (test_prepared.py).
 
-tests/test_nodes.py gives the designs with shards nodes instead: those go with what these go with.
+tests/test_nodes.py gives the designs with shards nodes instead: those go with what these go with. Sampling that watches
+goes with array stacks alone: tests/test_sampling_ready.py.
 """
 
 CORE = ("classifier", "slab_choice", "empties", "remote", "release")

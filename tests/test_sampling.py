@@ -23,7 +23,7 @@ from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.policy.front.array_stack import Params as Stack
 from heapsmith.model.policy.front.prepared import Params as Prepared
 from heapsmith.model.policy.prewarm import fronts as prewarm_fronts
-from heapsmith.model.policy.sampling import countdown
+from heapsmith.model.policy.sampling import common
 from heapsmith.model.policy.sampling.countdown import Params
 from heapsmith.model.trace.reader import Chunk, Op
 from heapsmith.model.trace.writer import TraceWriter
@@ -32,6 +32,8 @@ MASK = (1 << 32) - 1
 SIZES = [16, 64, 256]
 STACK = Stack(capacity=8, refill=4, flush=4)
 MEAN = 1000
+OFTEN, SEED = 3000, 7
+"""The mean and the seed of the designs that are compared on a trace."""
 
 
 def mixed(x: int) -> int:
@@ -44,15 +46,20 @@ def rotl(x: int, by: int) -> int:
     return (x << by | x >> (32 - by)) & MASK
 
 
-def intervals(seed: int, k: int, mean: int) -> Iterator[int]:
-    """The intervals of the k-th thread that draws, as the page says; their logarithms by the C library."""
+def draws(seed: int, k: int) -> Iterator[int]:
+    """The numbers that the k-th thread draws, as the page says."""
     low = mixed(seed ^ mixed(2 * k + 1))
     high = mixed(low + 2 * k + 2 & MASK) | 1
     while True:
         u = (rotl(low * 0x9E3779BB & MASK, 5) * 5 & MASK) >> 6
         high ^= low
         low, high = rotl(low, 26) ^ high ^ (high << 9 & MASK), rotl(high, 13)
-        yield math.floor(-math.log((u + 1) / (1 << 26)) * mean)
+        yield u + 1
+
+
+def intervals(seed: int, k: int, mean: int) -> Iterator[int]:
+    """Its intervals; their logarithms by the C library."""
+    return (math.floor(-math.log(u / (1 << 26)) * mean) for u in draws(seed, k))
 
 
 def program(compiled: bool, mean: int = MEAN, seed: int = 1) -> Program:
@@ -145,10 +152,10 @@ def test_intervals_are_exponential() -> None:
         case.malloc("x", 1)
         next(wanted)
         for _ in range(300):
-            got = countdown.interval_of(countdown.drawn(state, at), 1 << 20)
+            got = common.interval_of(common.drawn(state, at), 1 << 20)
             assert abs(got - next(wanted)) <= 4
-    assert countdown.interval_of(1 << 26, 1 << 30) == 0
-    assert countdown.interval_of(1, 1 << 20) == pytest.approx(26 * math.log(2) * (1 << 20), rel=1e-5)
+    assert common.interval_of(1 << 26, 1 << 30) == 0
+    assert common.interval_of(1, 1 << 20) == pytest.approx(26 * math.log(2) * (1 << 20), rel=1e-5)
 
 
 @pytest.mark.thorough
@@ -165,7 +172,7 @@ def test_the_mean_of_all_intervals_is_the_stated_one() -> None:
             x >>= above_two
             log = log << 1 | above_two
         found = (((26 << 20) - log) * 11_629_080 >> 24) * mean >> 20
-        assert found[:: 1 << 18].tolist() == [countdown.interval_of(int(one), mean) for one in u[:: 1 << 18]]
+        assert found[:: 1 << 18].tolist() == [common.interval_of(int(one), mean) for one in u[:: 1 << 18]]
         total += int(found.sum())
         above += int((found >= mean).sum())
     assert abs(total / (1 << 26) - mean) < mean * 1e-6 + 0.5
@@ -235,12 +242,12 @@ def test_designs_that_cannot_take_samples_say_why() -> None:
         assert "sampling" in refusal.fields
 
 
-def often(mean: int = 3000) -> Design:
-    return msgspec.structs.replace(load("sampled"), name="sampled-often", sampling=Params(mean_bytes=mean, seed=7))
+def often(mean: int = OFTEN) -> Design:
+    return msgspec.structs.replace(load("sampled"), name="sampled-often", sampling=Params(mean_bytes=mean, seed=SEED))
 
 
-def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) -> None:
-    """A trace of four threads that exit and come again, with realloc, calloc, and blocks that others free."""
+def threaded_trace(folder: Path) -> Path:
+    """Four threads that exit and come again, with realloc, calloc, and blocks that others free."""
     rows: list[tuple[int, ...]] = []
     live: list[int] = []
     spare: list[int] = []
@@ -249,7 +256,12 @@ def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) ->
         op = (Op.MALLOC, Op.CALLOC, Op.MALLOC, Op.ALIGNED)[step % 4]
         align = step % 15 if op == Op.ALIGNED else 0
         live.append(spare.pop() if spare else len(live))
-        rows.append((op, thread, live[-1], size if step % 50 else size * 40, align, step))
+        asked = size if step % 49 else size * 40
+        if step % 5 == 0 and step < 20:  # a thread's first request is as long as its first interval
+            op, align, asked = Op.MALLOC, 0, common.interval_of(next(draws(SEED, thread)), OFTEN)
+        rows.append((op, thread, live[-1], asked, align, step))
+        if step % 49 == 0:
+            rows.append((Op.REALLOC, thread, live[-1], size * 40 + step % 90, 0, step))
         if step % 3 == 0:
             rows.append((Op.REALLOC, thread, live[step * 7 % len(live)], size + step % 90, 0, step))
         if step % 8 != 0:
@@ -257,10 +269,14 @@ def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) ->
             rows.append((Op.FREE, thread, spare[-1], 0, 0, step))
         if step % 997 == 0:
             rows.append((Op.THREAD_EXIT, thread, 0, 0, 0, step))
-    trace = tmp_path / "threads.hst"
+    trace = folder / "threads.hst"
     with TraceWriter(trace, command=["threads"], source="test") as writer:
         writer.append(Chunk.of(*zip(*rows, strict=True)))
-    report = verify(often(), [trace], audit=False)
+    return trace
+
+
+def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) -> None:
+    report = verify(often(), [threaded_trace(tmp_path)], audit=False)
     assert [run.difference for run in report.runs] == [None, None]
     assert {run.threads for run in report.runs} == {4}
 

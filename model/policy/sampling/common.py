@@ -1,4 +1,4 @@
-"""Common to the rows that take samples: each thread counts down the bytes that it asks for, and draws the next count."""
+"""Common to the rows that take samples: a thread counts down the bytes that it asks for, and draws the next count."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ STATE = {"scalars": {"sampler": 0, "sample_new": 0, "sampling_threads": 0}}
 """Where `samplers` has what the thread of the event draws by; 1: the block that was just made is a sample; threads
 that drew.
 """
-TAKEN = 300.0
-"""Instructions of a sample besides its run, by hand: callgrind, a program of which each request is one."""
+TAKEN = 363.0
+"""Instructions of a sample besides its run, by hand: callgrind, pairs of 40,000 bytes, each a sample or none."""
 LOOK_BYTES = 1 << 20
 """What a thread asks for before it looks again whether samples are taken, where none were."""
 MOST_BYTES, MOST_SEED = 1 << 36, (1 << 32) - 1

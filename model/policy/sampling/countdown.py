@@ -1,4 +1,4 @@
-"""Countdown: malloc itself counts down the bytes that its thread asks for, and the request that ends the count is a sample."""
+"""Countdown: malloc counts down the bytes that its thread asks for; the request that ends the count is a sample."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Ready: malloc counts nothing until samples are asked for; then rows of the heaps lead each malloc to its slow path."""
+"""Ready: malloc counts nothing until samples are asked for; then rows of the heaps lead it to its slow path."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ LARGE = "hs_malloc_large_watched"
 WATCHES = True
 NUMBERS = common.NUMBERS
 STATE = common.STATE
-COSTS = {"sampling.watched": 30.0, "sampling.taken": common.TAKEN}
+COSTS = {"sampling.watched": 24.0, "sampling.taken": common.TAKEN}
 """Of a request while samples are taken, by hand: callgrind, a loop of malloc and free."""
 
 

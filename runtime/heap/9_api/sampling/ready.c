@@ -98,10 +98,8 @@ void sampling_heap_drains(struct heap *heap)
 }
 
 /* Here too where nobody samples: a miss. Rows that another thread turned back late lead here with blocks in the stack. */
-void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes)
+static APART void *watched_slow(struct heap *heap, unsigned class)
 {
-    if (sampling_counts() && sampling_due(bytes))
-        return hs_malloc_sampled(bytes, NULL);
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
@@ -110,6 +108,19 @@ void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes)
     void *block = stack_held(heap, class) > 0 ? stack_pop(heap, class) : array_stack_refill(heap, class);
     if (heap->caches.watched != 0)
         park(heap, class);
+    return block;
+}
+
+void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes)
+{
+    bool counts = sampling_counts();
+    if (counts && sampling_due(bytes))
+        return hs_malloc_sampled(bytes, NULL);
+    void *block = heap->top[1 + class][-1];
+    if (!counts || block == NULL || heap->caches.watched == 0)
+        return watched_slow(heap, class);
+    count_checked(&heap->count[class].hit0);
+    __atomic_store_n(&heap->top[1 + class], heap->top[1 + class] - 1, __ATOMIC_RELAXED);
     return block;
 }
 
