@@ -34,7 +34,8 @@ which that is. A row with `files(design)`, a dict of headers by role, also answe
 WITH names files of other rooms that it needs. MOMENTS, or `moments(design)`, are the moments of the
 machine that the row answers (templates/moments.h.j2), each by a function of the room's name and the
 moment's, which the row's header declares, or that of the role `moments`. `heap_fields(design)` is
-what it adds to struct heap, `locks(design)` how many numbered locks it has.
+what it adds to struct heap, `locks(design)` how many numbered locks it has, LINK the options of
+gcc that a shared library with it is linked with.
 """
 
 import importlib

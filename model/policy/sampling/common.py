@@ -19,6 +19,8 @@ that drew.
 """
 TAKEN = 363.0
 """Instructions of a sample besides its run, by hand: callgrind, pairs of 40,000 bytes, each a sample or none."""
+LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL")
+"""Stacks are unwound by a libgcc of the library's own: the shared one locks where programs register frames."""
 LOOK_BYTES = 1 << 20
 """What a thread asks for before it looks again whether samples are taken, where none were."""
 MOST_BYTES, MOST_SEED = 1 << 36, (1 << 32) - 1

@@ -17,6 +17,7 @@ LARGE = "hs_malloc_large"
 WATCHES = False
 NUMBERS = common.NUMBERS
 STATE = common.STATE
+LINK = common.LINK
 COSTS = {"sampling.request": 3.0, "sampling.taken": common.TAKEN}
 """Of a request by hand: the load, the subtraction, the branch."""
 
