@@ -13,8 +13,11 @@ from typing import Any
 import pytest
 from conftest import Answer
 from elftools.elf.elffile import ELFFile
-from preloaded import library, program
+from preloaded import FLAGS, PROGRAMS, library, program
 
+from heapsmith.codegen.build import build
+from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.sampled.process import of_process
@@ -162,6 +165,18 @@ def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
         assert (answer.status, answer.err.splitlines()[-1][:200].find(said) >= 0) == (2, True), answer.err
     with pytest.raises(BadInput, match="damaged"):
         parsed("heap profile: 1: 2 [3: 4] @ heapprofile\n# heapsmith profile 1\n# sample 1 2\nMAPPED_LIBRARIES:\n", "x")
+
+
+def test_the_frames_of_an_archive_are_left_out(call: Call, tmp_path: Path) -> None:
+    archive = build(load("sampled"), tmp_path / "libsampled.a", static=True)
+    linked = build_tool("linked", [PROGRAMS / "known_sites.c", archive], [*FLAGS, "-g"])
+    out = tmp_path / "linked.heap"
+    variables = os.environ | {"HEAPSMITH": f"sample={MEAN},profile={out}"}
+    subprocess.run([linked], env=variables, stdin=subprocess.DEVNULL, check=True)
+    by = rows(json.loads(call("profile", out, "--json").out))
+    assert holds(by["keep_small"]["live_bytes"], SMALL)
+    assert {"keep_small", "keep_large", "churn"} <= by.keys()
+    assert not any("sample" in name for name in by)
 
 
 @pytest.mark.skipif(shutil.which("readelf") is None, reason="readelf is not installed")

@@ -16,8 +16,8 @@ from heapsmith.tools.sampled.snapshot import Rows, Snapshot
 from heapsmith.tools.sites.functions import WRAPPERS
 from heapsmith.tools.sites.grouping import UNKNOWN, By, Spot, callers, pattern, shown, spots_in, told_apart
 
-OWN = re.compile(r"hs_\w+|sampling_\w+")
-"""Functions of an archive's library, which lie in the program's file."""
+TAKEN, OWN = "hs_sample_taken", re.compile(r"(?:hs|sample|sampling)_\w+")
+"""A frame of an archive's library, which lies in the program's file, and all of them in front of malloc."""
 
 Path = tuple[Spot, ...]
 
@@ -68,7 +68,7 @@ class Grouped(NamedTuple):
 
 def grouped(last: Snapshot, by: By, depth: int, skip: Sequence[str] = ()) -> Grouped:
     """The sites of a snapshot in groups, as those of a trace are (tools/sites/grouping.py). depth 0: whole stacks."""
-    skipped = [WRAPPERS, OWN, *map(pattern, skip)]
+    skipped = [WRAPPERS, *map(pattern, skip)]
     numbers: dict[Path, int] = {(UNKNOWN,): 0}
     group_of_site = np.zeros(len(last.sites), np.int64)
     stacks = [
@@ -81,10 +81,18 @@ def grouped(last: Snapshot, by: By, depth: int, skip: Sequence[str] = ()) -> Gro
         return Grouped(by, list(numbers), group_of_site, [])
     spots, library, reasons = spots_in(made.tree, [])
     for number, _ in stacks:
-        path = [spot for frame in made.tree.path(int(made.sites[number])) for spot in spots[frame]]
+        path = _of_program([spot for frame in made.tree.path(int(made.sites[number])) for spot in spots[frame]])
         key = tuple(told_apart(by, spot) for spot in callers(path, skipped, library))[: depth or None]
         group_of_site[number] = numbers.setdefault(key or (UNKNOWN,), len(numbers))
     return Grouped(by, list(numbers), group_of_site, reasons)
+
+
+def _of_program(path: list[Spot]) -> list[Spot]:
+    """The path without the frames of an archive's library."""
+    names = [spot.function for spot in path]
+    if TAKEN not in names:
+        return path
+    return path[next((at for at, name in enumerate(names) if not OWN.fullmatch(name)), 0) :]
 
 
 class _Part(NamedTuple):
