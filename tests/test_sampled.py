@@ -4,7 +4,9 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,18 +36,18 @@ def known_sites() -> Path:
     return program("known_sites", "-g")
 
 
-def environment(folder: Path, mean: int = MEAN) -> dict[str, str]:
+def environment(folder: Path, more: str = "") -> dict[str, str]:
     """The design's draws are the same in each run: so are the samples."""
-    options = f"sample={mean},profile={folder}/at exit-%p.heap"
+    options = f"sample={MEAN},profile={folder}/at exit-%p.heap{more}"
     return os.environ | {"LD_PRELOAD": preloadable(library("sampled", checked=False)), "HEAPSMITH": options}
 
 
 @contextmanager
-def waiting(folder: Path) -> Iterator[tuple["subprocess.Popen[str]", Callable[[str], list[str]]]]:
+def waiting(folder: Path, more: str = "") -> Iterator[tuple["subprocess.Popen[str]", Callable[[str], list[str]]]]:
     """The program where it waits, and what makes a step of it."""
     command = [str(known_sites()), str(folder / "asked-%p.heap")]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(command, text=True, env=environment(folder), **pipes) as process:  # type: ignore[call-overload]
+    with subprocess.Popen(command, text=True, env=environment(folder, more), **pipes) as process:  # type: ignore[call-overload]
         stdin, stdout = process.stdin, process.stdout
 
         def step(letter: str) -> list[str]:
@@ -165,6 +167,23 @@ def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
         assert (answer.status, answer.err.splitlines()[-1][:200].find(said) >= 0) == (2, True), answer.err
     with pytest.raises(BadInput, match="damaged"):
         parsed("heap profile: 1: 2 [3: 4] @ heapprofile\n# heapsmith profile 1\n# sample 1 2\nMAPPED_LIBRARIES:\n", "x")
+
+
+def test_a_signal_and_the_end_write_the_file(tmp_path: Path) -> None:
+    with waiting(tmp_path, f",stats-on=USR1,stats={tmp_path}/stats.json") as (process, step):
+        out = tmp_path / f"at exit-{process.pid}.heap"
+        process.send_signal(signal.SIGUSR1)
+        end = time.monotonic() + 300
+        while not out.exists() and time.monotonic() < end:
+            time.sleep(0.005)
+        at_signal = read(out)
+        step("a")
+        process.stdin.close()  # type: ignore[union-attr]
+        assert process.wait(60) == 0
+    at_end = read(out)
+    assert at_end.pid == at_signal.pid == process.pid
+    assert len(at_end.samples) > len(at_signal.samples) > 100
+    assert sorted(path.name for path in tmp_path.iterdir()) == [out.name, "stats.json"]
 
 
 def test_the_frames_of_an_archive_are_left_out(call: Call, tmp_path: Path) -> None:
