@@ -35,10 +35,14 @@ static inline bool sampling_parks(struct heap *heap, size_t row)
     return row > 0 && (sampling_counts() || heap->caches.parked[row - 1] != NULL);
 }
 
+/* The slow paths of the front. */
+typedef void *front_refill(struct heap *heap, unsigned class);
+typedef void front_flush(struct heap *heap, unsigned class, void *block);
+
 /* What the emitted malloc and free leave their paths for. */
-void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes);
+void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes, front_refill *refill);
 void *hs_malloc_large_watched(size_t bytes);
-void hs_free_watched(struct heap *heap, unsigned class, void *block);
+void hs_free_watched(struct heap *heap, unsigned class, void *block, front_flush *flush);
 
 COLD void sampling_heap_made(struct heap *heap);
 COLD void sampling_heap_started(struct heap *heap);
