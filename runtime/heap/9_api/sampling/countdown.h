@@ -3,15 +3,18 @@
 
 #include "9_api/sampling/draws.h"
 
-/* Are requests counted now? */
-static inline bool sampling_counts(void)
+/* As hs_sampling_set, by an option; false: there is no such mean. */
+static inline bool sampling_told(uint64_t mean)
 {
-    return true;
+    const bool can = mean <= SAMPLE_MOST_BYTES;
+    if (can)
+        hs_sampling_set(mean);
+    return can;
 }
 
-/* The calling thread's requests are counted from here on. */
-static inline void sampling_watches(void)
+static inline void *sampling_aligned(size_t bytes, size_t alignment, size_t size)
 {
+    return draws_aligned(bytes, alignment, size);
 }
 
 /* Is a realloc of a small block due? Then the block moves. */

@@ -9,12 +9,23 @@
 #include "3_records/heap.h"
 #include "9_api/sampling/draws.h"
 
-static inline bool sampling_counts(void)
+/* As hs_sampling_set, by an option; false: there is no such mean. */
+static inline bool sampling_told(uint64_t mean)
 {
-    return __atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED) > 0;
+    const bool can = mean <= SAMPLE_MOST_BYTES;
+    if (can)
+        hs_sampling_set(mean);
+    return can;
 }
 
+/* The calling thread's requests are counted from here on, if any are. */
 COLD void sampling_watches(void);
+
+static inline void *sampling_aligned(size_t bytes, size_t alignment, size_t size)
+{
+    sampling_watches();
+    return draws_aligned(bytes, alignment, size);
+}
 
 static inline bool sampling_moves(size_t bytes)
 {
