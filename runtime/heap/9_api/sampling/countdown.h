@@ -3,15 +3,6 @@
 
 #include "9_api/sampling/draws.h"
 
-/* As hs_sampling_set, by an option; false: there is no such mean. */
-static inline bool sampling_told(uint64_t mean)
-{
-    const bool can = mean <= SAMPLE_MOST_BYTES;
-    if (can)
-        hs_sampling_set(mean);
-    return can;
-}
-
 static inline void *sampling_aligned(size_t bytes, size_t alignment, size_t size)
 {
     return draws_aligned(bytes, alignment, size);

@@ -31,6 +31,7 @@ COLD void *sampling_large(size_t bytes, size_t alignment, bool *zero); /* as hs_
 COLD void *draws_aligned(size_t bytes, size_t alignment, size_t size);
 COLD void sampling_resized(void *block, size_t bytes); /* a large block, by a request not counted yet */
 COLD void sampling_ends(void *block);
+COLD bool sampling_told(uint64_t mean); /* as hs_sampling_set, by an option; false: no such mean */
 COLD void sampling_reset(void);         /* checked build */
 
 /* A large block, or none of ours, is about to be freed, resized or moved. */

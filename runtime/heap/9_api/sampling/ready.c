@@ -74,6 +74,14 @@ void hs_sampling_set(uint64_t mean)
         set_rows(heap, mean > 0);
 }
 
+bool sampling_told(uint64_t mean)
+{
+    const bool can = mean <= SAMPLE_MOST_BYTES;
+    if (can)
+        hs_sampling_set(mean);
+    return can;
+}
+
 void sampling_heap_made(struct heap *heap)
 {
     if (sampling_counts())

@@ -9,15 +9,6 @@
 #include "3_records/heap.h"
 #include "9_api/sampling/draws.h"
 
-/* As hs_sampling_set, by an option; false: there is no such mean. */
-static inline bool sampling_told(uint64_t mean)
-{
-    const bool can = mean <= SAMPLE_MOST_BYTES;
-    if (can)
-        hs_sampling_set(mean);
-    return can;
-}
-
 /* The calling thread's requests are counted from here on, if any are. */
 COLD void sampling_watches(void);
 
