@@ -269,6 +269,14 @@ def threaded_trace(folder: Path) -> Path:
             rows.append((Op.FREE, thread, spare[-1], 0, 0, step))
         if step % 997 == 0:
             rows.append((Op.THREAD_EXIT, thread, 0, 0, 0, step))
+    free = [spare.pop() if spare else len(live) + place for place in range(2)]
+    for step in range(12_000, 12_040):  # a heap is adopted by a thread that frees a long block first
+        given, own = free
+        rows.append((Op.MALLOC, 0, given, 2000, 0, step))
+        rows += [(op, 4, own, 2000 * (op == Op.MALLOC), 0, step) for op in (Op.MALLOC, Op.FREE) * 2]
+        rows += [(Op.THREAD_EXIT, 4, 0, 0, 0, step), (Op.FREE, 5, given, 0, 0, step)]
+        rows += [(op, 5, given, 2000 * (op == Op.MALLOC), 0, step) for op in (Op.MALLOC, Op.FREE) * 3]
+        rows.append((Op.THREAD_EXIT, 5, 0, 0, 0, step))
     trace = folder / "threads.hst"
     with TraceWriter(trace, command=["threads"], source="test") as writer:
         writer.append(Chunk.of(*zip(*rows, strict=True)))
@@ -278,7 +286,7 @@ def threaded_trace(folder: Path) -> Path:
 def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) -> None:
     report = verify(often(), [threaded_trace(tmp_path)], audit=False)
     assert [run.difference for run in report.runs] == [None, None]
-    assert {run.threads for run in report.runs} == {4}
+    assert {run.threads for run in report.runs} == {6}
 
 
 def counters(options: str, design: Design) -> dict[str, int]:

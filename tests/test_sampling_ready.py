@@ -117,6 +117,14 @@ static void *work(void *with)
 int main(int count, char **argument)
 {
     void (*set)(uint64_t mean) = (void (*)(uint64_t))((char *)dlsym(RTLD_DEFAULT, "malloc") + atol(argument[1]));
+    if (count > 2) { /* one thread, whose calls all hit: on for 1,000 pairs, off for 100,000 */
+        for (int step = 0; step < 102000; step++) {
+            if (step == 1000 || step == 2000)
+                set(step == 1000 ? 64 : 0);
+            free(malloc(64));
+        }
+        return 0;
+    }
     pthread_t thread[4];
     for (size_t which = 0; which < 4; which++)
         if (pthread_create(&thread[which], NULL, work, (void *)which) != 0)
@@ -141,20 +149,32 @@ def offset_from_malloc(library: Path, function: str) -> int:
     return at[function] - at["malloc"]
 
 
-@pytest.mark.parametrize("base", ["sampling-ready", pytest.param("sampled", marks=pytest.mark.thorough)])
-def test_samples_are_switched_while_threads_run(base: str, tmp_path: Path) -> None:
-    """The checked library: each block keeps its bytes, and the heap is whole in the end."""
-    source, built, report = tmp_path / "switched.c", tmp_path / "switched", tmp_path / "stats.json"
+def switched(base: str, folder: Path, *words: str) -> dict[str, int]:
+    """The counters of SWITCHED under the checked library, which walks the heap in the end."""
+    source, built, report = folder / "switched.c", folder / "switched", folder / "stats.json"
     source.write_text(SWITCHED)
     command = ["gcc", "-O1", "-fno-builtin", "-pthread", "-fPIE", "-pie", str(source), "-o", str(built), "-ldl"]
     subprocess.run(command, check=True)
     library = checked_library(load(base))
     environment = {"LD_PRELOAD": str(library), "HEAPSMITH": f"check,stats={report}"}
-    offset = offset_from_malloc(library, "hs_sampling_set")
-    subprocess.run([str(built), str(offset)], env=environment, check=True, timeout=300)
-    found = json.loads(report.read_text())["counters"]
+    offset = str(offset_from_malloc(library, "hs_sampling_set"))
+    subprocess.run([str(built), offset, *words], env=environment, check=True, timeout=300)
+    found: dict[str, int] = json.loads(report.read_text())["counters"]
+    return found
+
+
+@pytest.mark.parametrize("base", ["sampling-ready", pytest.param("sampled", marks=pytest.mark.thorough)])
+def test_samples_are_switched_while_threads_run(base: str, tmp_path: Path) -> None:
+    """Each block keeps its bytes."""
+    found = switched(base, tmp_path)
     assert found["sampled"] > 100
     assert found["sampled"] - found["sampled_freed"] < 20
+
+
+def test_a_switch_reaches_a_thread_that_never_misses(tmp_path: Path) -> None:
+    found = switched("sampling-ready", tmp_path, "alone")
+    assert 300 < found["sampled"] < 1000
+    assert found["sampled_freed"] == found["sampled"]
 
 
 @pytest.mark.slow

@@ -12,7 +12,7 @@ from heapsmith.model.parts.large import large_block
 from heapsmith.model.policy import front
 from heapsmith.model.trace.events import Op
 
-NUMBERS = ("sample_mean", "sample_seed", "sample_on", "sample_look_bytes", "sample_most_bytes")
+NUMBERS = ("sample_mean", "sample_seed", "sample_on", "sample_watched", "sample_look_bytes", "sample_most_bytes")
 STATE = {"scalars": {"sampler": 0, "sample_new": 0, "sampling_threads": 0}}
 """Where `samplers` has what the thread of the event draws by; 1: the block that was just made is a sample; threads
 that drew.
@@ -65,6 +65,7 @@ def numbers(design: Any, *, is_on: bool) -> dict[str, int]:
         "sample_mean": design.sampling.mean_bytes,
         "sample_seed": design.sampling.seed,
         "sample_on": int(is_on),
+        "sample_watched": int(design.row("sampling").WATCHES),
         "sample_look_bytes": LOOK_BYTES,
         "sample_most_bytes": MOST_BYTES,
     }

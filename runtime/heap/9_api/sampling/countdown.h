@@ -3,15 +3,9 @@
 
 #include "9_api/sampling/draws.h"
 
-/* Are requests counted now? */
-static inline bool sampling_counts(void)
+static inline void *sampling_aligned(size_t bytes, size_t alignment, size_t size)
 {
-    return true;
-}
-
-/* The calling thread's requests are counted from here on. */
-static inline void sampling_watches(void)
-{
+    return draws_aligned(bytes, alignment, size);
 }
 
 /* Is a realloc of a small block due? Then the block moves. */

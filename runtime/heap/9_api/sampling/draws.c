@@ -7,8 +7,6 @@
 #include "7_large/runs.h"
 #include "8_threads/large.h"
 
-#include SAMPLING_ROW
-
 #include <errno.h>
 
 enum {
@@ -33,14 +31,6 @@ uint64_t hs_sample_mean = SAMPLE_ON ? SAMPLE_MEAN : 0;
 uint64_t hs_sampling_mean(void)
 {
     return __atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED);
-}
-
-bool sampling_told(uint64_t mean)
-{
-    if (mean > SAMPLE_MOST_BYTES)
-        return false;
-    hs_sampling_set(mean);
-    return true;
 }
 
 /* The last steps of A. Appleby's MurmurHash3: each bit of x changes about half of the result's. */
@@ -199,9 +189,8 @@ void *sampling_large(size_t bytes, size_t alignment, bool *zero)
     return mean > 0 ? sample_alloc(bytes, alignment, mean, zero) : hs_large_alloc(bytes, alignment, zero);
 }
 
-void *sampling_aligned(size_t bytes, size_t alignment, size_t size)
+void *draws_aligned(size_t bytes, size_t alignment, size_t size)
 {
-    sampling_watches();
     uint64_t mean = sample_counted(bytes);
     void *block = mean > 0 ? sample_alloc_small(bytes, alignment, mean) : NULL;
     if (block == NULL && sampling_counts())

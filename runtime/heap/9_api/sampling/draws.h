@@ -11,6 +11,12 @@ extern __thread uint64_t hs_until_sample;
 extern uint64_t hs_huge_samples; /* huge blocks that are samples */
 extern uint64_t hs_sample_mean; /* 0: no request is one */
 
+/* Are requests counted now? */
+static inline bool sampling_counts(void)
+{
+    return !SAMPLE_WATCHED || __atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED) > 0;
+}
+
 /* A request is counted. When it is due, the countdown means nothing until it is set anew. */
 static inline bool sampling_due(size_t bytes)
 {
@@ -22,7 +28,7 @@ COLD void *hs_malloc_sampled(size_t bytes, const void *caller);
 
 COLD void *sampling_large(size_t bytes, size_t alignment, bool *zero); /* as hs_large_alloc, for a request not counted yet */
 /* A small aligned request, not counted yet. NULL: it is no sample, and counted once malloc(size) has served it. */
-COLD void *sampling_aligned(size_t bytes, size_t alignment, size_t size);
+COLD void *draws_aligned(size_t bytes, size_t alignment, size_t size);
 COLD void sampling_resized(void *block, size_t bytes); /* a large block, by a request not counted yet */
 COLD void sampling_ends(void *block);
 COLD bool sampling_told(uint64_t mean); /* as hs_sampling_set, by an option; false: no such mean */

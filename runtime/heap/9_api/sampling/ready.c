@@ -3,7 +3,7 @@
 
 #include "3_records/segregation/segregation.h"
 #include "3_records/span.h"
-#include "8_threads/front/array_stack.h"
+#include "8_threads/front/own_stack.h"
 #include "8_threads/large.h"
 #include "8_threads/thread.h"
 
@@ -74,6 +74,14 @@ void hs_sampling_set(uint64_t mean)
         set_rows(heap, mean > 0);
 }
 
+bool sampling_told(uint64_t mean)
+{
+    const bool can = mean <= SAMPLE_MOST_BYTES;
+    if (can)
+        hs_sampling_set(mean);
+    return can;
+}
+
 void sampling_heap_made(struct heap *heap)
 {
     if (sampling_counts())
@@ -98,27 +106,27 @@ void sampling_heap_drains(struct heap *heap)
 }
 
 /* Here too where nobody samples: a miss. Rows that another thread turned back late lead here with blocks in the stack. */
-static APART void *watched_slow(struct heap *heap, unsigned class)
+static APART void *watched_slow(struct heap *heap, unsigned class, front_refill *refill)
 {
     heap = hs_heap_of(heap);
     if (heap == &hs_no_heap)
         return hs_alloc_run_for(class);
     look(heap);
     unpark(heap, class);
-    void *block = stack_held(heap, class) > 0 ? stack_pop(heap, class) : array_stack_refill(heap, class);
+    void *block = stack_held(heap, class) > 0 ? stack_pop(heap, class) : refill(heap, class);
     if (heap->caches.watched != 0)
         park(heap, class);
     return block;
 }
 
-void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes)
+void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes, front_refill *refill)
 {
     bool counts = sampling_counts();
     if (counts && sampling_due(bytes))
         return hs_malloc_sampled(bytes, NULL);
     void *block = heap->top[1 + class][-1];
     if (!counts || block == NULL || heap->caches.watched == 0)
-        return watched_slow(heap, class);
+        return watched_slow(heap, class, refill);
     count_checked(&heap->count[class].hit0);
     __atomic_store_n(&heap->top[1 + class], heap->top[1 + class] - 1, __ATOMIC_RELAXED);
     return block;
@@ -131,13 +139,13 @@ void *hs_malloc_large_watched(size_t bytes)
     return hs_malloc_large(bytes);
 }
 
-void hs_free_watched(struct heap *heap, unsigned class, void *block)
+void hs_free_watched(struct heap *heap, unsigned class, void *block, front_flush *flush)
 {
     look(heap);
     unpark(heap, class);
     void **top = heap->top[1 + class];
     if (top == heap->end[1 + class]) {
-        array_stack_flush(heap, class, block);
+        flush(heap, class, block);
     } else {
         count_checked(&heap->count[class].push);
         *top = block;

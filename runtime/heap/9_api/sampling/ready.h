@@ -9,12 +9,14 @@
 #include "3_records/heap.h"
 #include "9_api/sampling/draws.h"
 
-static inline bool sampling_counts(void)
-{
-    return __atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED) > 0;
-}
-
+/* The calling thread's requests are counted from here on, if any are. */
 COLD void sampling_watches(void);
+
+static inline void *sampling_aligned(size_t bytes, size_t alignment, size_t size)
+{
+    sampling_watches();
+    return draws_aligned(bytes, alignment, size);
+}
 
 static inline bool sampling_moves(size_t bytes)
 {
@@ -35,10 +37,14 @@ static inline bool sampling_parks(struct heap *heap, size_t row)
     return row > 0 && (sampling_counts() || heap->caches.parked[row - 1] != NULL);
 }
 
+/* The slow paths of the front. */
+typedef void *front_refill(struct heap *heap, unsigned class);
+typedef void front_flush(struct heap *heap, unsigned class, void *block);
+
 /* What the emitted malloc and free leave their paths for. */
-void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes);
+void *hs_malloc_watched(struct heap *heap, unsigned class, size_t bytes, front_refill *refill);
 void *hs_malloc_large_watched(size_t bytes);
-void hs_free_watched(struct heap *heap, unsigned class, void *block);
+void hs_free_watched(struct heap *heap, unsigned class, void *block, front_flush *flush);
 
 COLD void sampling_heap_made(struct heap *heap);
 COLD void sampling_heap_started(struct heap *heap);
