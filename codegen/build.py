@@ -7,6 +7,7 @@ from heapsmith.codegen.generate import APART, SLOW, UNIT, generate
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.target import Toolchain, native, pages_vary
 from heapsmith.codegen.toolchain import compile_c, find_gcc, links_with_gnu_ld, run_tool
+from heapsmith.model import policy
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.fitted import fitted
 from heapsmith.model.errors import Missing
@@ -68,13 +69,18 @@ def build(
         design = fitted(design)
     with scratch() as emitted:
         generate(design, emitted)
-        own = list(design.compile_flags or [])
         if static:
-            return build_archive(
-                emitted, out, checked=checked, own=[flag for flag in own if flag != "-flto"], tools=tools
-            )
+            compiled = [flag for flag in design.compile_flags or () if flag != "-flto"]
+            return build_archive(emitted, out, checked=checked, own=compiled, tools=tools)
+        own = own_flags(design)
         compiler = tools.compiler if tools else None
         return build_emitted(emitted, out, checked=checked, flags=flags, own=own, compiler=compiler)
+
+
+def own_flags(design: Design) -> list[str]:
+    """The flags of a design's shared library: those that it states, and those that its policies are linked with."""
+    linked = (flag for table in policy.TABLES for flag in getattr(design.row(table), "LINK", ()))
+    return [*(design.compile_flags or ()), *linked]
 
 
 def build_emitted(
@@ -100,7 +106,7 @@ def build_layouts(design: Design, layouts: Mapping[Path, str], edit: Callable[[P
 
     edit: changes the emitted C in a folder. Raises as `build` does.
     """
-    own = list(design.compile_flags or [])
+    own = own_flags(design)
     with scratch() as emitted:
         generate(design, emitted)
         if edit:

@@ -120,6 +120,11 @@ def _with_header(plan: Plan, allocate: Hit) -> Hit:
     return _with_count(plan, total(allocate, HEADER_WRITE) if plan.header_bytes else allocate)
 
 
+def _with_entry(plan: Plan, malloc: Hit) -> Hit:
+    """malloc's path, plus what it does first where requests are counted."""
+    return total(malloc, plan.design.row("sampling").ENTRY.hit)
+
+
 def _with_count(plan: Plan, path: Hit) -> Hit:
     """The path, plus the update of its counter if the design counts hits."""
     return total(path, COUNTER) if plan.design.row("counting").COUNTS_HITS else path
@@ -168,10 +173,10 @@ def dispatches(plan: Plan) -> dict[str, str]:
         stack = stack[0], total(stack[1], code_of(plan.design, "hardening").looks)
     if plan.dispatch != "table":
         above = total(MALLOC_TEST, lookup, _with_header(plan, stack[0]))
-        malloc = f"Hit path: {above}."
+        malloc = f"Hit path: {_with_entry(plan, above)}."
         if plan.design.segregation:
             by_row = above if plan.direct_limit else total(above, SIZED_ROW)
-            malloc, above = f"Hit path: {total(by_row, CALLER)}.", total(above, SIZED_ROW)
+            malloc, above = f"Hit path: {_with_entry(plan, total(by_row, CALLER))}.", total(above, SIZED_ROW)
         free = f"Hit path: {_free_with(plan, _with_count(plan, stack[1]))}." if counted(plan, "free") else PROBED
         return {"malloc": malloc, "malloc_above": f"Hit path: {above}.", "free": free}
     if not plan.by_table:
@@ -179,11 +184,11 @@ def dispatches(plan: Plan) -> dict[str, str]:
     jumps = total(MALLOC_TEST, lookup, FUNCTION)
     if plan.design.segregation:
         jumps = total(jumps, SIZED_ROW, APART_TEST, CALLER)
-    malloc = f"Hit path: {jumps}, then the class."
+    malloc = f"Hit path: {_with_entry(plan, jumps)}, then the class."
     free = f"Hit path: {total(_leave(plan), FUNCTION)}, then the class."
     if plan.class_count == 1:
         own = hits(plan, plan.classes[0])
-        malloc = _only_class(total(MALLOC_TEST, own[0]) if own else None)
+        malloc = _only_class(_with_entry(plan, total(MALLOC_TEST, own[0])) if own else None)
         if plan.header_bytes:
             free = _only_class(_free_with(plan, own[1]) if own and own[1] else None)
     return {"malloc": malloc, "free": free if counted(plan, "free") else PROBED}
@@ -238,11 +243,13 @@ def header_sentence(plan: Plan) -> str:
 def exits(plan: Plan) -> dict[str, tuple[str, ...]]:
     """By hot function, the slow paths that it may call."""
     classifier, remote = code_of(plan.design, "classifier").leaves, code_of(plan.design, "remote").leaves
-    table: dict[str, tuple[str, ...]] = {"malloc": ("malloc_above" if plan.has_above else "hs_malloc_large",)}
+    sampling = plan.design.row("sampling")
+    large = "malloc_above" if plan.has_above else sampling.LARGE
+    table: dict[str, tuple[str, ...]] = {"malloc": (*filter(None, (sampling.ENTRY.leaves,)), large)}
     holds_back = ("hs_hold_back",) if plan.quarantine else ()
     table |= {"free": (*code_of(plan.design, "foreign").leaves, *holds_back), "free_small": (*classifier, *remote)}
     if plan.has_above:
-        table["malloc_above"] = ("hs_malloc_large",)
+        table["malloc_above"] = (sampling.LARGE,)
     if plan.dispatch != "table":
         table |= {"pop": ("malloc_miss",), "push": ("free_miss",)}
     elif not plan.by_table:

@@ -42,7 +42,17 @@ class Expected(NamedTuple):
 def expected(plan: Plan) -> dict[str, Expected]:
     """The expected content of every hot function, by name."""
     table = {name: _of_class(plan, name, row, function) for name, (row, function) in functions(plan).items()}
-    return table | _of_all(plan, exits(plan))
+    table |= _of_all(plan, exits(plan))
+    malloc = "malloc_from" if plan.design.segregation else "malloc"
+    return table | {malloc: _with_entry(plan, table[malloc])}
+
+
+def _with_entry(plan: Plan, malloc: Expected) -> Expected:
+    """malloc, or what it calls at once, with what it does first where requests are counted."""
+    entry = plan.design.row("sampling").ENTRY
+    if entry.test is None:
+        return malloc
+    return malloc._replace(tests=(entry.test, *malloc.tests), calls=malloc.calls | entry.calls)
 
 
 def _plain(exits: tuple[str, ...], tests: tuple[str, ...], calls: Iterable[str] = ()) -> Expected:
@@ -90,6 +100,10 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     }
     if plan.has_above:
         table["malloc_above"] = _plain(leaves["malloc_above"], (small,), {"pop", "size_to_class", *sized})
+    if plan.design.row("sampling").WATCHES:
+        table["malloc_miss"] = _plain(("hs_malloc_watched", "size_to_class"), ())
+        watched = ("sampling_parks(heap, row)", "== 0")
+        table["free_miss"] = _plain(("hs_free_watched", *free_class.exits), watched, {to_free, "sampling_parks"})
     if plan.design.segregation:
         finds = popped | guard.born_any | {"hs_row_of_call", "size_to_class"}
         table |= {**_of_sites(table), "malloc_miss": _plain((to_alloc,), ("== NULL",), finds)}

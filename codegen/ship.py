@@ -13,7 +13,7 @@ from pathlib import Path
 
 from heapsmith.codegen import rooms
 from heapsmith.codegen.annotated import Run, annotated
-from heapsmith.codegen.build import FLAGS, WARNINGS
+from heapsmith.codegen.build import FLAGS, WARNINGS, own_flags
 from heapsmith.codegen.generate import APART, HEADER, SLOW, UNIT, Generated, banner, pieces, render, written
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.projects import projects_of
@@ -201,7 +201,7 @@ def _enter(match: re.Match[str], holds: list[bool], defined: set[str]) -> None:
 
 def _flags(design: Design) -> Iterator[str]:
     """The compiler's flags of a build, without its warnings; GNU ld lays what is seldom read apart."""
-    own = [*(design.compile_flags or ()), "-Wl,--gc-sections", "-Wl,-T,runtime/apart.ld"]
+    own = [*own_flags(design), "-Wl,--gc-sections", "-Wl,-T,runtime/apart.ld"]
     yield from (
         flag for flag in [*FLAGS, *own] if (flag not in WARNINGS and not flag.startswith("-W")) or "-Wl" in flag
     )

@@ -45,12 +45,14 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "background": tuple(policy.names("background")),
     "ownership": tuple(policy.names("ownership")),
     "unmapping": tuple(policy.names("unmapping")),
+    "sampling": tuple(row.NAME for row in policy.TABLES["sampling"] if not row.WATCHES),
     "shards": tuple(row.NAME for row in policy.TABLES["shards"] if row is not shards_nodes),
 }
 """The fields of which a design has one row each; the fronts go by class, and every design here has them all, but those
 that are the front of each class or of none (test_prepared.py).
 
-tests/test_nodes.py gives the designs with shards nodes instead: those go with what these go with.
+tests/test_nodes.py gives the designs with shards nodes instead: those go with what these go with. Sampling that watches
+goes with array stacks alone: tests/test_sampling_ready.py.
 """
 
 CORE = ("classifier", "slab_choice", "empties", "remote", "release")
@@ -248,13 +250,14 @@ def _turn(fields: Sequence[Sequence[str]], number: int) -> tuple[str, ...]:
 
 
 def not_learned(plan: Plan) -> set[str]:
-    """The counters that may stay 0: of no learner, no helper, no unmapping; and a short trace may shrink no
-    front, asks no third or fourth level (test_levels.py does), and empties no superslab of many slabs. Behind a
+    """The counters that may stay 0: of no learner, no helper, no sampling, no unmapping; and a short trace may shrink
+    no front, asks no third or fourth level (test_levels.py does), and empties no superslab of many slabs. Behind a
     quarantine misses and flushes seldom share a window.
     """
     quick = plan.numbers.get("learn_often") == 1 and plan.quarantine == 0
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
     found |= {"hit2", "hit3"}
+    found |= set() if plan.design.sampling else {"sampled", "sampled_bytes", "sampled_freed"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
     found |= {"reuse"} if plan.design.freed_blocks == "discarded" else set()
     empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
@@ -335,6 +338,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
         "huge_cache": {"delay": (3, 1, 4)[turn % 3]},
         "slab_choice": {"most": 1 + index % 2},
+        "sampling": {"mean_bytes": (3000, 700, 9000)[turn % 3], "seed": index},
         "shards": {"count": (2, 5, 3)[turn % 3], "by": ("thread", "class")[index % 2]},
     }
     numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}

@@ -82,7 +82,7 @@ __attribute__((visibility("hidden"))) int tucked_away(void) { return 2; }
 """
 
 FIRST = ["textdomain", "locale", "settings", "objects", "stream", "thread", "fork"]
-LIBRARIES = soon(("default", "checks", "hardened", "owner", "steady"), ("default",), ("hardened",))
+LIBRARIES = soon(("default", "checks", "hardened", "owner", "sampled", "steady"), ("default",), ("hardened", "sampled"))
 
 
 def asked_of_others(file: Path) -> set[str]:

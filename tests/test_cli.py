@@ -39,7 +39,7 @@ TABLE = [
     *("trace diff", "trace export", "trace anonymise", "trace synth", "knobs"),
     *("design show", "design check", "schema", "simulate", "reuse", "mesh", "tune", "sweep", "guard"),
     *("generate", "build", "verify", "run", "stats", "top", "replay", "compare", "forge", "report", "doctor"),
-    *("ab", "bisect", "calibrate", "inspect", "check", "core", "pins", "agent-guide", "mcp"),
+    *("ab", "bisect", "calibrate", "inspect", "check", "core", "pins", "profile", "agent-guide", "mcp"),
 ]
 
 

@@ -48,6 +48,7 @@ ORDER = {
         "compare",
         "knobs",
         "top",
+        "sampled",
         "replay",
         "calibrate",
         "sweep",

@@ -53,6 +53,12 @@ ELSEWHERE = {
     "9_api/view.c": "test_top.py",
     "9_api/metrics.c": "test_metrics.py",
     "9_api/tally.c": "test_metrics.py, test_options.py",
+    "9_api/whole_file.c": "test_options.py, test_metrics.py",
+    "1_base/unwind.c": "test_samples.py, test_record_stacks.py",
+    "9_api/sampling/samples.c": "test_samples.py",
+    "9_api/sampling/samples.h": "test_samples.py",
+    "9_api/sampling/profile.c": "test_sampled.py",
+    "9_api/sampling/profile.h": "test_sampled.py",
 }
 """Files that no judge here looks at, and who does.
 

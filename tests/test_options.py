@@ -204,6 +204,7 @@ def test_a_program_may_overwrite_its_environment(tmp_path: Path) -> None:
         ("metrics-every=", 'bad value in "metrics-every="'),
         ("metrics-every=1s", 'bad value in "metrics-every=1s"'),
         ("metrics-every=4294967296", 'bad value in "metrics-every=4294967296"'),
+        ("sample=1000", 'bad value in "sample=1000"'),  # the design takes none
         ("check", 'this library was not built with --checked: "check"'),
     ],
 )

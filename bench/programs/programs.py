@@ -123,25 +123,26 @@ def job(name: str, *arguments: object) -> list[str]:
     return [str(JOBS / name), *map(str, arguments)]
 
 
-def record_program(program: Program, folder: Path) -> RecordResult:
-    """Record all processes of the program into the new folder.
+def record_program(program: Program, folder: Path, stacks: int = 0) -> RecordResult:
+    """Record all processes of the program into the new folder, with call stacks of so many frames at most.
 
     Raises what `record` raises, and CheckFailed if the command failed.
     """
     folder.mkdir(parents=True)
     void = subprocess.DEVNULL
-    run = record(program.command, folder / f"{program.name}.hst", stdin=void, stdout=void, stderr=void)
+    out = folder / f"{program.name}.hst"
+    run = record(program.command, out, stacks=stacks, stdin=void, stdout=void, stderr=void)
     if run.exit_status != 0:
         raise CheckFailed(f"{program.name}: exit status {run.exit_status} under the recorder, 0 was expected")
     return run
 
 
-def trace_of(program: Program, folder: Path) -> Path:
+def trace_of(program: Program, folder: Path, stacks: int = 0) -> Path:
     """Record the trace of the program's image into the new folder; other traces lie beside it.
 
     Raises as `record_program` does, and CheckFailed if the command never ran the image.
     """
-    run = record_program(program, folder)
+    run = record_program(program, folder, stacks)
     for trace in run.traces:
         if Path(trace.program[0]).name == program.image:
             return Path(trace.path)

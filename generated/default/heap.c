@@ -63,8 +63,9 @@
 #include "9_api/api.c"
 #include "9_api/deepbind.c"
 #include "9_api/inspect.c"
-#include "9_api/options.c"
 #include "9_api/view.c"
+#include "9_api/whole_file.c"
+#include "9_api/options.c"
 #ifndef HEAPSMITH_ARCHIVE
 #include "9_api/operators.c"
 #endif

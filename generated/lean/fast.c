@@ -18,6 +18,7 @@
 #include "5_slab_policies/ownership/slab.h"
 #include "3_records/segregation/segregation.h"
 #include "3_records/segregation/off.h"
+#include "9_api/sampling/off.h"
 #include HEAPS_ROW
 #include "8_threads/large.h"
 #include "3_records/span.h"

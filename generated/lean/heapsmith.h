@@ -14,7 +14,7 @@
 extern "C" {
 #endif
 
-/* This design inlines nothing: no class has an array stack, or what is handed out is checked (hardening). */
+/* This design inlines nothing: no class has an array stack, or calls are checked or counted (hardening, sampling). */
 static inline void *hs_malloc(size_t bytes)
 {
     return malloc(bytes);

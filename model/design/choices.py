@@ -50,6 +50,7 @@ if TYPE_CHECKING:
     Ownership: TypeAlias = str
     Unmapping: TypeAlias = msgspec.Struct
     Segregation: TypeAlias = msgspec.Struct
+    Sampling: TypeAlias = msgspec.Struct
     Shards: TypeAlias = msgspec.Struct
     Heaps: TypeAlias = str
     Thp: TypeAlias = str

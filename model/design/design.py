@@ -33,6 +33,7 @@ from heapsmith.model.design.choices import (
     Release,
     Remote,
     Rounding,
+    Sampling,
     Segregation,
     Shards,
     SizeLookup,
@@ -198,6 +199,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     segregation: Annotated[
         Segregation | None,
         _doc("which calls get blocks from slabs of their own: less memory where one size lives long and short"),
+    ] = None
+    sampling: Annotated[
+        Sampling | None, _doc("samples of what the program asks for, for profiles of a live heap: a few instructions")
     ] = None
     dispatch: Annotated[
         Literal["row", "class"] | None,

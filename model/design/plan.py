@@ -166,6 +166,7 @@ def make_plan(design: Design, page_bytes: int = PAGE) -> Plan:
     by_thread = dispatch == policy.default("heaps").DISPATCH
     inlines = stacks and heaps.DISPATCH == policy.default("heaps").DISPATCH and not design.row("hardening").STOPS
     inlines = inlines and not design.row("counting").COUNTS_HITS and not design.segregation
+    inlines = inlines and not design.sampling
     inlines = inlines and not any(row.front.guard_slots for row in classes)
     per_byte = by_thread and design.row("size_lookup").PER_BYTE
     direct_limit = min(sized[-1].usable, MAX_DIRECT_LIMIT) if per_byte else 0

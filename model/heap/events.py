@@ -22,6 +22,8 @@ from heapsmith.model.memory.touches import (
     touch_bytes,
 )
 from heapsmith.model.parts.block_questions import (
+    block_goes,
+    block_made,
     born_lines,
     class_of_call,
     class_of_size,
@@ -31,7 +33,10 @@ from heapsmith.model.parts.block_questions import (
     heap_place,
     live_lines,
     looks_at,
+    must_move,
     resealed_lines,
+    sampled_block,
+    stayed,
 )
 from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
 from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
@@ -58,6 +63,9 @@ ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6
 @hit_path
 def allocate(state: State, thread: int, size: int, align: int) -> int:
     """Return the handle of a new block, a run if no slab is available; NO_BLOCK without room."""
+    taken = sampled_block(state, int(state.threads[thread]), size, align)
+    if taken >= 0:
+        return taken
     cls = class_for(state, size, align)
     asked = aligned_lines(state, cls, size, align) if align > state.grain else size
     if cls < 0:
@@ -108,6 +116,8 @@ def resized_block(state: State, heap: int, block: int, asked: int, size: int, al
     """
     if block >= RUN_CODE:
         return resized(state, heap, block, asked, size)
+    if must_move(state, size):
+        return NO_BLOCK
     cls = block & layout.CLASS_MASK
     usable = int(state.classes[cls]["usable"])
     live_lines(state, block, 0)
@@ -213,6 +223,7 @@ def birth(state: State, thread: int, name: int, size: int, align: int, kind: int
     """Do malloc, calloc or aligned for block `name`; return its handle, NO_BLOCK without room."""
     handle = allocate(state, thread, size, align)
     account(state, name, handle, size)
+    block_made(state, name)
     if handle >= 0:
         at = place_of(state, handle)
         if kind == CALLOC and (handle < RUN_CODE or state.clean == 0):
@@ -232,6 +243,7 @@ def death(state: State, thread: int, name: int) -> None:
         death_lines(state, place_of(state, handle), asked)
         were_the_programs(state)
     discount(state, name)
+    block_goes(state, name)
     free(state, thread, handle, asked)
 
 
@@ -242,11 +254,14 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     asked = int(state.blocks[name]["asked"])
     takes(state.listener, RESIZE)
     discount(state, name)
+    block_goes(state, name)
     state.asked_lines += (max(0, size - asked) + LINE - 1) // LINE
     kept = resized_block(state, int(state.threads[thread]), old, asked, size, align) if old >= 0 else NO_BLOCK
     if kept >= 0:
         state.realloc_in_place += 1
         account(state, name, kept, size)
+        stayed(state, kept, size)
+        block_made(state, name)
         touch(state.listener, layout.TOTAL_IN_PLACE, 1)
         were_the_librarys(state)
         birth_lines(state, place_of(state, kept), asked, size)
@@ -265,6 +280,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
         free(state, thread, old, asked)
         state.realloc_moved += 1
     account(state, name, handle, size)
+    block_made(state, name)
     were_the_librarys(state)
     birth_lines(state, at, asked if old >= 0 else 0, size)
     return handle

@@ -10,6 +10,7 @@ class State(Columns):
     addresses: empty, or the address code of the block that each event of the chunk returned, or -1.
     groups: empty, or the group of call sites of each event of the chunk.
     processors: empty, or the processor of each event, where heaps belong to processors.
+    samplers: empty, or what each thread draws samples by. samples_of: empty, or 1 for each block that is a sample.
     homes: empty, or the shard of the node of each event, where shards belong to nodes.
     cores: empty without a listener, else the number of each event's core, before the modulus.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
@@ -39,6 +40,8 @@ class State(Columns):
     groups: Bytes
     processors: Ints
     homes: Ints
+    samplers: Ints
+    samples_of: Ints
     cores: Numbers
     timeline: Records
     meter: Records

@@ -4,6 +4,7 @@ As in model/parts/front_questions.py, the body is the answer of a row without th
 """
 
 from heapsmith.model.compile.dispatch import question
+from heapsmith.model.memory.layout import NO_BLOCK
 from heapsmith.model.memory.state import State
 
 # Hardening: what stands between the program and its blocks.
@@ -84,6 +85,36 @@ def is_apart(state: State, cls: int) -> bool:
 @question("segregation", "site_lines")
 def site_lines(state: State, cls: int, size: int) -> None:
     """Touch what tells the class of a call, once the row of its size is none."""
+
+
+# Sampling: which requests are samples, and which blocks.
+
+
+@question("sampling", "sampled_block")
+def sampled_block(state: State, heap: int, size: int, align: int) -> int:
+    """Count a request; return the handle of its block if it is a sample that is served as one, else NO_BLOCK."""
+    return NO_BLOCK
+
+
+@question("sampling", "block_made", hit=True)
+def block_made(state: State, name: int) -> None:
+    """Note whether the block that was just made for `name` is a sample."""
+
+
+@question("sampling", "block_goes", hit=True)
+def block_goes(state: State, name: int) -> None:
+    """The block of this name is freed, or realloc begins: it is a sample no more."""
+
+
+@question("sampling", "must_move", hit=True)
+def must_move(state: State, size: int) -> bool:
+    """Return whether a small block moves for a realloc to `size` because that is due."""
+    return False
+
+
+@question("sampling", "stayed")
+def stayed(state: State, block: int, size: int) -> None:
+    """Count a realloc whose block did not move."""
 
 
 @question("foreign", "looks_at", hit=True)

@@ -10,7 +10,7 @@ TOTALS = _words("""
     run_free run_hit run_spill huge_map huge_unmap huge_remap realloc_in_place realloc_moved
     committed committed_peak learned_up learned_down huge_reuse
     background_steps background_blocks superslabs_unmapped superslabs_reused superslabs_late
-    hit2 hit3
+    hit2 hit3 sampled sampled_bytes sampled_freed
 """)
 """The global counters of docs/machine.md."""
 

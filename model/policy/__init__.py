@@ -34,7 +34,8 @@ which that is. A row with `files(design)`, a dict of headers by role, also answe
 WITH names files of other rooms that it needs. MOMENTS, or `moments(design)`, are the moments of the
 machine that the row answers (templates/moments.h.j2), each by a function of the room's name and the
 moment's, which the row's header declares, or that of the role `moments`. `heap_fields(design)` is
-what it adds to struct heap, `locks(design)` how many numbered locks it has.
+what it adds to struct heap, `locks(design)` how many numbered locks it has, LINK the options of
+gcc that a shared library with it is linked with.
 """
 
 import importlib
@@ -70,6 +71,7 @@ from heapsmith.model.policy import (
     remote,
     rounding,
     run_cache,
+    sampling,
     segregation,
     shards,
     slab_record,
@@ -106,6 +108,7 @@ TABLES: dict[str, Table] = {
     "ownership": ownership.ROWS,
     "unmapping": unmapping.ROWS,
     "segregation": segregation.ROWS,
+    "sampling": sampling.ROWS,
     "shards": shards.ROWS,
     "heaps": heaps.ROWS,
     "crash": crash.ROWS,

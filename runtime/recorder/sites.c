@@ -6,9 +6,9 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unwind.h>
 
 #include "../heap/1_base/definitions.h"
+#include "../heap/1_base/unwind.h"
 
 enum {
     MAX_STREAMS = 1 << 16, /* that remember: threads at one time */
@@ -47,27 +47,24 @@ void sites_reset(void)
     stacks_reset();
 }
 
-/* Libgcc shows each frame with the stack pointer after the return to it: the return address lies one word below. */
-static _Unwind_Reason_Code visit(struct _Unwind_Context *context, void *to)
+/* The return address of a frame lies one word below its top. */
+static bool visit(void *to, const struct frame *frame)
 {
     struct walk *walk = to;
-    int is_interrupted = 0;
-    uint64_t place = _Unwind_GetIPInfo(context, &is_interrupted);
-    const uint64_t *top = (const uint64_t *)_Unwind_GetCFA(context);
-    if (walk->depth == 0 && (place != walk->caller.place || top != walk->caller.top))
-        return _URC_NO_REASON; /* the recorder's own */
-    if (place == 0)
-        return _URC_END_OF_STACK;
+    const uint64_t *top = (const uint64_t *)frame->top;
+    if (walk->depth == 0 && (frame->place != walk->caller.place || top != walk->caller.top))
+        return true; /* the recorder's own */
     uint64_t slot = (uint64_t)(top - 1 - walk->caller.top);
-    walk->is_lasting = walk->is_lasting && !is_interrupted && (walk->depth == 0 || (slot < UINT32_MAX && top[-1] == place));
-    walk->frames[walk->depth] = place + (is_interrupted != 0);
+    bool is_there = walk->depth == 0 || (slot < UINT32_MAX && top[-1] == frame->place);
+    walk->is_lasting = walk->is_lasting && !frame->is_interrupted && is_there;
+    walk->frames[walk->depth] = frame->place + frame->is_interrupted;
     walk->slots[walk->depth] = (uint32_t)slot;
-    return ++walk->depth == STACK_DEPTH ? _URC_END_OF_STACK : _URC_NO_REASON;
+    return ++walk->depth < STACK_DEPTH;
 }
 
 static const struct stack *unwind(struct walk *walk)
 {
-    _Unwind_Backtrace(visit, walk);
+    hs_walk_stack(visit, walk);
     if (walk->depth == 0) { /* no unwind information: the caller alone */
         walk->frames[0] = walk->caller.place;
         walk->depth = 1;

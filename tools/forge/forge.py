@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from heapsmith.codegen.build import build_emitted
+from heapsmith.codegen.build import build_emitted, own_flags
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.ship import ship
 from heapsmith.codegen.verify import VerifyReport, verify
@@ -138,7 +138,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     ship(tuned.design, emitted)
     files.append(str(emitted))
     say(6, f"build {library}")
-    build_emitted(emitted, library, own=tuned.design.compile_flags)
+    build_emitted(emitted, library, own=own_flags(tuned.design))
     files.append(str(library))
     say(7, "verify: audit the C, hold the library against the model")
     found.verified = verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)

@@ -155,7 +155,8 @@ def _preloaded(command: list[str], stacks: int) -> Path:
 
 def recorder_tool(stacks: int) -> Tool:
     """What the recorder is made of."""
-    sources = [*sorted((RUNTIME / "recorder").glob("*.c")), HEAP / "1_base/definitions.c"]
+    shared = ("definitions", "unwind") if stacks else ("definitions",)
+    sources = [*sorted((RUNTIME / "recorder").glob("*.c")), *(HEAP / f"1_base/{name}.c" for name in shared)]
     flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
     return Tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), ABOUT_PROCESSORS)
 

@@ -1,7 +1,7 @@
 """From the stacks of a spool to a tree: addresses become modules and offsets, equal paths one stack."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -15,7 +15,7 @@ FRAMES, MAPPING = 1, 2  # kinds of records, in runtime/recorder/spool.h
 _KIND_MASK, _COUNT_SHIFT, _COUNT_MASK, _NUMBER_SHIFT = 255, 8, 0xFFFFFF, 32
 
 
-class _Mapping(NamedTuple):
+class Mapping(NamedTuple):
     """A mapping of code."""
 
     start: int
@@ -40,8 +40,13 @@ class Forest(NamedTuple):
 
 def forest(words: Ints, windows: Ints) -> Forest | None:
     """The stacks of `windows`, in the order in which they were written; None if there are none."""
+    return forest_of(_batches(words, windows))
+
+
+def forest_of(batches: Iterable[tuple[list[tuple[int, Ints]], list[Mapping]]]) -> Forest | None:
+    """The same of stacks (number, return addresses, the innermost first) with the mappings of their time."""
     places: dict[tuple[str, int], int] = {}
-    placed = [_place(batch, mappings, places) for batch, mappings in _batches(words, windows)]
+    placed = [_place(batch, mappings, places) for batch, mappings in batches]
     if not placed:
         return None
     depth = max(one.frames.shape[1] for one in placed)
@@ -50,9 +55,9 @@ def forest(words: Ints, windows: Ints) -> Forest | None:
     return _tree(numbers, np.concatenate(rows), list(places))
 
 
-def _batches(words: Ints, windows: Ints) -> Iterator[tuple[list[tuple[int, Ints]], list[_Mapping]]]:
+def _batches(words: Ints, windows: Ints) -> Iterator[tuple[list[tuple[int, Ints]], list[Mapping]]]:
     """Stacks (number, return addresses) that were written under the same mappings, with these."""
-    mappings: list[_Mapping] = []
+    mappings: list[Mapping] = []
     batch: list[tuple[int, Ints]] = []
     for kind, number, content in _records(words, windows):
         if kind == FRAMES:
@@ -64,7 +69,7 @@ def _batches(words: Ints, windows: Ints) -> Iterator[tuple[list[tuple[int, Ints]
         start, end, offset = content[:3].tolist()
         path = os.fsdecode(content[3:].tobytes().partition(b"\0")[0])
         mappings = [one for one in mappings if one.end <= start or one.start >= end]
-        mappings.append(_Mapping(start, end, offset, path))
+        mappings.append(Mapping(start, end, offset, path))
     if batch:
         yield batch, mappings
 
@@ -81,7 +86,7 @@ def _records(words: Ints, windows: Ints) -> Iterator[tuple[int, int, Ints]]:
             at += length
 
 
-def _place(batch: list[tuple[int, Ints]], mappings: list[_Mapping], places: dict[tuple[str, int], int]) -> _Placed:
+def _place(batch: list[tuple[int, Ints]], mappings: list[Mapping], places: dict[tuple[str, int], int]) -> _Placed:
     """Replace the return addresses by numbers of places (path, offset), of which new ones join `places`."""
     lengths = np.array([content.size for _, content in batch])
     addresses, index = np.unique(np.concatenate([content for _, content in batch]) - 1, return_inverse=True)

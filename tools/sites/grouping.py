@@ -12,7 +12,8 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.predict.pins_at_moments import Grouped
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import I64, call_tree
-from heapsmith.tools.common.perf_map import covering, of_footer
+from heapsmith.model.trace.stacks import CallTree
+from heapsmith.tools.common.perf_map import Generated, covering, of_footer
 from heapsmith.tools.common.symbols import frame_names
 from heapsmith.tools.sites.functions import WRAPPERS, plain
 
@@ -81,7 +82,7 @@ def group_sites(
     depth: the frames of a stack that tell groups apart, behind the functions that allocate for
     their caller; 0: all. skip: more such functions. only: these sites; the others are unknown.
     """
-    skipped = [WRAPPERS, *map(_pattern, skip)]
+    skipped = [WRAPPERS, *map(pattern, skip)]
     with TraceReader(trace) as reader:
         tree = call_tree(reader)
     sites = range(1, tree.innermost.size + 1) if only is None else only
@@ -90,14 +91,14 @@ def group_sites(
     group_of_site = np.zeros(tree.innermost.size + 1, np.int64)
     for site in sites:
         path = [spot for frame in tree.path(site) for spot in spots[frame]]
-        key = tuple(_key(by, spot) for spot in callers(path, skipped, library))
+        key = tuple(told_apart(by, spot) for spot in callers(path, skipped, library))
         group_of_site[site] = numbers.setdefault(key or (UNKNOWN,), len(numbers))
     stacks = np.bincount(group_of_site[1:], minlength=len(numbers)).tolist()
     whole = Groups(by, Grouped(trace, group_of_site, len(numbers)), list(numbers), stacks, reasons)
     return whole.innermost(depth)[0] if depth else whole
 
 
-def _pattern(text: str) -> "re.Pattern[str]":
+def pattern(text: str) -> "re.Pattern[str]":
     try:
         return re.compile(text)
     except re.error as error:
@@ -121,6 +122,11 @@ def spots_of(trace: Path, sites: Iterable[int] | None = None) -> tuple[list[list
                 at = at[at >= 0]
             tree = tree._replace(module=np.where(asked, tree.module, -1))
         generated = of_footer(reader.footer.extra.get("perf_map", []))
+    return spots_in(tree, generated)
+
+
+def spots_in(tree: CallTree, generated: list[Generated]) -> tuple[list[list[Spot]], set[Spot], list[str]]:
+    """The same of a tree; generated: the functions of code that the program made."""
     found, reasons = frame_names(tree)
     modules = [Path(one.path).name or "?" for one in tree.modules]
     spots, library = [], set[Spot]()
@@ -161,7 +167,7 @@ def callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"], library: Col
     return path[first:]
 
 
-def _key(by: By, spot: Spot) -> Spot:
+def told_apart(by: By, spot: Spot) -> Spot:
     """What of a spot tells groups apart."""
     if by == "function":
         return Spot(spot.function, "", spot.module)

@@ -22,6 +22,8 @@ from heapsmith.model.parts.slab_questions import heaps_shard_lines, lock_store, 
 from heapsmith.model.parts.slabs import acquire
 
 NAME = "fronts"
+CALLS_MALLOC = True
+"""A new heap allocates its blocks as the program does."""
 MOMENTS = ("heap_started",)
 RARE = True
 COSTS: dict[str, float] = {}  # of kinds that other rows have too

@@ -10,7 +10,7 @@ const char *const hs_heap_counter[] = {
     "run_reuse", "run_grow", "run_extend", "run_free", "run_hit", "run_spill", "huge_map", "huge_unmap", "huge_remap",
     "realloc_in_place", "realloc_moved", "committed", "committed_peak", "learned_up", "learned_down", "huge_reuse",
     "background_steps", "background_blocks", "superslabs_unmapped", "superslabs_reused",
-    "superslabs_late", "hit2", "hit3",
+    "superslabs_late", "hit2", "hit3", "sampled", "sampled_bytes", "sampled_freed",
 };
 const char *const hs_class_counter[] = {
     "hit0", "hit1", "refill", "refilled", "push", "spill", "flush", "flushed", "direct",

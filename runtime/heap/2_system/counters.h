@@ -33,6 +33,7 @@ struct heap_count {
     uint64_t superslabs_unmapped, superslabs_reused;
     uint64_t superslabs_late;
     uint64_t hit2, hit3; /* atomic: of all classes */
+    uint64_t sampled, sampled_bytes, sampled_freed;
 };
 
 extern struct heap_count hs_count;

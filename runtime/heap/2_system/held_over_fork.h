@@ -18,7 +18,7 @@ struct numbered_lock {
 };
 extern struct numbered_lock hs_numbered[NUMBERED_LOCKS];
 
-static void take_lock(struct lock *lock)
+static inline void take_lock(struct lock *lock)
 {
     if (hs_forking)
         return;
@@ -26,7 +26,7 @@ static void take_lock(struct lock *lock)
     lock_acquire(lock);
 }
 
-static void leave_lock(struct lock *lock)
+static inline void leave_lock(struct lock *lock)
 {
     if (!hs_forking)
         lock_release(lock);

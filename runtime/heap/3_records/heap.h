@@ -122,9 +122,11 @@ static inline void **stack_slots(struct heap *heap, unsigned class)
     return heap->slot + hs_class[class].slot;
 }
 
+#include SAMPLING_PARKED
+
 static inline uint32_t stack_held(struct heap *heap, unsigned class)
 {
-    void **top = __atomic_load_n(&heap->top[1 + class], __ATOMIC_RELAXED), **slots = stack_slots(heap, class);
+    void **top = hs_stack_top(heap, class), **slots = stack_slots(heap, class);
     return top > slots ? (uint32_t)(top - slots) : 0;
 }
 

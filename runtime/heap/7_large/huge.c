@@ -35,7 +35,7 @@ static bool enter(struct huge block)
         uint64_t *counter = block.ordinal == NEW ? &hs_count.huge_map : &hs_count.huge_reuse;
         if (block.ordinal == NEW)
             block.ordinal = (int64_t)hs_count.huge_map;
-        block.mark = 0;
+        block.mark = block.sampled = 0;
         insert(block);
         count_own(counter, 1);
     }
@@ -267,6 +267,18 @@ void huge_set_mark(const void *block, uint8_t mark)
     if (entry->start != NULL)
         entry->mark = mark;
     hs_unlock_large();
+}
+
+bool huge_set_sample(const void *block, bool is)
+{
+    hs_lock_large();
+    count_locks(LOCKS_ASK);
+    struct huge *entry = find(block);
+    bool changes = entry->start != NULL && entry->sampled != is;
+    if (changes)
+        entry->sampled = is;
+    hs_unlock_large();
+    return changes;
 }
 
 /* Under the lock throughout: the old address may be another block's as soon as the mapping has moved. */

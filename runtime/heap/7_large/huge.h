@@ -23,6 +23,7 @@ COLD int64_t huge_ordinal(const void *block); /* -1: no huge block */
 COLD bool huge_holds(const void *address); /* in a huge block, at its start or not; false unless hardened or checked */
 COLD uint8_t huge_mark(const void *block); /* 0: no huge block, or nobody marked it */
 COLD void huge_set_mark(const void *block, uint8_t mark); /* unless it is no huge block */
+COLD bool huge_set_sample(const void *block, bool is); /* false: it is no huge block, or was so already */
 COLD void huge_census(size_t *bytes, size_t *blocks);
 COLD void huge_check(void);
 COLD void huge_reset(void);

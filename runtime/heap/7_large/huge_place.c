@@ -34,7 +34,7 @@ static bool moved_to_room(struct huge *block, size_t pages, size_t room)
     char *start = hardening_remap(block->start, old, pages * PAGE_BYTES, room * PAGE_BYTES, &narrow);
     if (start == NULL)
         return false;
-    *block = (struct huge){ start, pages, (uint32_t)room, 0, block->ordinal, narrow, block->mark, block->slack };
+    *block = (struct huge){ start, pages, (uint32_t)room, 0, block->ordinal, narrow, block->mark, block->slack, block->sampled };
     return true;
 }
 

@@ -25,11 +25,12 @@ enum run_state {
     RUN_GONE, /* changes hands: freed by the program, in a run cache or on its way to the bins; or on its way to the program */
 };
 
-/* Where a free run stands in the age queue. (dirty > 0) == (age != AGE_CLEAN) */
+/* Where a free run stands in the age queue, and a mark of a run in use. (dirty > 0) == (age != AGE_CLEAN) */
 enum run_age {
     AGE_CLEAN,
     AGE_QUEUED,
     AGE_REFUSED, /* the OS refused its pages: they stay committed, and the run is out of the queue until it is freed again */
+    AGE_SAMPLED, /* a run in use is a sample (sampling): written by whoever has the block, and gone when it is freed */
 };
 
 /* One page. Runs are linked as 1 + first page, 0 for none (boundary tags: Knuth, TAOCP 1, 2.5).

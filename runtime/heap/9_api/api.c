@@ -16,6 +16,8 @@
 #include "3_records/span.h"
 #include "9_api/stats.h"
 
+#include SAMPLING_ROW
+
 #include <errno.h>
 #include <string.h>
 
@@ -54,6 +56,8 @@ GATE static bool foreign(const void *block, const void *caller)
 /* NULL, a large block, or a pointer that is none of ours. */
 GATE void hs_free_large(void *block)
 {
+    if (block != NULL)
+        sampling_frees(block);
     if (block == NULL || hs_large_free(block))
         return;
     if (foreign(block, __builtin_return_address(0)))
@@ -89,7 +93,7 @@ void *calloc(size_t count, size_t bytes)
         return hs_malloc_large(SIZE_MAX); /* no block is so large: ENOMEM */
     if (total > SMALL_LIMIT) {
         bool zero;
-        void *block = hs_large_alloc(total, GRAIN, &zero);
+        void *block = sampling_large(total, GRAIN, &zero);
         return block == NULL || zero ? block : clear(block, total);
     }
     void *block = hs_malloc_from(total, __builtin_return_address(0));
@@ -125,8 +129,12 @@ static void *resize_in_place(void *block, const struct class_plan *plan, size_t 
 /* A block of ours of `old_bytes`. */
 static void *resize(void *block, const struct class_plan *plan, size_t old_bytes, size_t bytes, const void *caller)
 {
-    void *resized = resize_in_place(block, plan, bytes);
+    bool large = plan == NULL;
+    if (large)
+        sampling_frees(block);
+    void *resized = !large && sampling_moves(bytes) ? NULL : resize_in_place(block, plan, bytes);
     if (resized != NULL) {
+        sampling_stayed(resized, bytes, large);
         count_shared(&hs_count.realloc_in_place, 1);
         return resized;
     }
@@ -208,8 +216,11 @@ static void *allocate_aligned(size_t alignment, size_t bytes, const void *caller
     size_t size = aligned_size(alignment, bytes);
     bool zero;
     if (size > SMALL_LIMIT)
-        return hs_large_alloc(bytes, alignment, &zero);
-    void *block = hs_malloc_from(size, caller);
+        return sampling_large(bytes, alignment, &zero);
+    void *block = sampling_aligned(bytes, alignment, size);
+    if (block != NULL)
+        return block;
+    block = hs_malloc_from(size, caller);
     const struct class_plan *plan = small_plan(block); /* of a larger class, if that lent the block */
     if (plan != NULL)
         reseal(block, plan->usable, bytes);

@@ -9,6 +9,10 @@
 #include "8_threads/thread.h"
 #include "9_api/metrics.h"
 #include "9_api/stats.h"
+#include "9_api/whole_file.h"
+
+#include SAMPLING_API
+#include SAMPLING_ROW
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,7 +32,7 @@
 enum { REPORT_PATIENCE = 1 << 20 }; /* turns that the report at exit waits for another: about a second */
 
 /* Not 0, so that it lies beside data that each start writes: exit touches no page for it. */
-enum { NOTHING = 1, STATS = 2, CHECK = 4, METRICS = 8 };
+enum { NOTHING = 1, STATS = 2, CHECK = 4, METRICS = 8, PROFILE = 16 };
 static uint8_t asked_at_exit = NOTHING;
 COLD_DATA static char stats_file[PATH_MAX]; /* empty: standard error */
 
@@ -39,6 +43,10 @@ static pid_t metrics_of;
 static bool metrics_of_classes, metrics_failed;
 static uint64_t metrics_every_ms = 15 * SECOND_MS, metrics_due_ms;
 
+/* The profile of samples: its file, and the process that writes it, where no %p names each one's. */
+COLD_DATA static char profile_file[PATH_MAX];
+static pid_t profile_of;
+
 /* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
 static int first_stderr = -1;
 COLD_DATA static struct stat first_stderr_is;
@@ -46,7 +54,7 @@ COLD_DATA static struct stat first_stderr_is;
 /* Process id of who writes the report, else 0: a signal does not interrupt a report to begin another, and a child of fork
  * does not wait for a writer that it does not have. */
 static int writer;
-COLD_DATA static char path[PATH_MAX + 64], path_now[PATH_MAX + 80]; /* of the writer */
+COLD_DATA static struct whole_file writes; /* of the writer */
 
 static COLD void warn(const char *what, const char *word, size_t length)
 {
@@ -59,26 +67,6 @@ static COLD void warn(const char *what, const char *word, size_t length)
     text_quoted(&out, shown);
     text_string(&out, "\n");
     text_end(&out);
-}
-
-/* A file's name, %p in it being the process; false if it is too long. */
-static COLD bool expand_path(const char *file)
-{
-    struct text name = text_to(-1, path, sizeof path - 1); /* what has no room is "written" to nowhere, and fails */
-    for (const char *from = file; *from != '\0'; from++) {
-        if (from[0] == '%' && from[1] == 'p') {
-            text_number(&name, (uint64_t)getpid());
-            from++;
-        } else {
-            text_bytes(&name, from, 1);
-        }
-    }
-    if (name.failed)
-        return false;
-    path[name.used] = '\0';
-    memcpy(path_now, path, name.used);
-    memcpy(path_now + name.used, ".tmp~", sizeof ".tmp~");
-    return true;
 }
 
 /* In one piece, so that processes that share a pipe do not mix; where the system refuses memory, in several. */
@@ -104,22 +92,6 @@ static COLD bool write_metrics(int fd)
     return text_end(&out);
 }
 
-/* Whole or not at all: under a temporary name first. */
-static COLD bool write_file(const char *file, bool (*content)(int fd))
-{
-    if (!expand_path(file))
-        return false;
-    int fd = open(path_now, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-    if (fd < 0)
-        return false;
-    bool written = content(fd);
-    close(fd);
-    if (written && rename(path_now, path) == 0)
-        return true;
-    unlink(path_now);
-    return false;
-}
-
 static COLD void keep_stderr(void)
 {
     if (first_stderr < 0)
@@ -141,18 +113,29 @@ static COLD void report_stats(void)
 {
     if (stats_file[0] == '\0')
         write_stats(report_descriptor());
-    else if (!write_file(stats_file, write_stats))
+    else if (!write_whole_file(&writes, stats_file, write_stats))
         warn("cannot write", stats_file, strlen(stats_file));
 }
 
-/* A child of fork writes a file of its own or none: the file is its parent's. Of several failures one is said. */
+/* A child of fork writes a file of its own or none: the file is its parent's. */
+static COLD bool is_own_file(const char *file, pid_t writer_of)
+{
+    return strstr(file, "%p") != NULL || writer_of == getpid();
+}
+
+/* Of several failures one is said. */
 static COLD void report_metrics(void)
 {
-    bool own = strstr(metrics_file, "%p") != NULL || metrics_of == getpid();
-    if (!own || write_file(metrics_file, write_metrics) || metrics_failed)
+    if (!is_own_file(metrics_file, metrics_of) || write_whole_file(&writes, metrics_file, write_metrics) || metrics_failed)
         return;
     metrics_failed = true;
     warn("cannot write", metrics_file, strlen(metrics_file));
+}
+
+static COLD void report_profile(void)
+{
+    if (is_own_file(profile_file, profile_of) && !write_whole_file(&writes, profile_file, profile_write))
+        warn("cannot write", profile_file, strlen(profile_file));
 }
 
 /* False if another report is being written. The thread must not be cancelled here: it would leave the exit of the process, or
@@ -167,6 +150,8 @@ static COLD bool write_report(unsigned what)
         report_stats();
     if (what & METRICS)
         report_metrics();
+    if (what & PROFILE)
+        report_profile();
     pthread_setcancelstate(cancel_state, NULL);
     __atomic_store_n(&writer, 0, __ATOMIC_RELEASE);
     return true;
@@ -175,7 +160,7 @@ static COLD bool write_report(unsigned what)
 static COLD void on_signal(int number)
 {
     int saved = errno;
-    write_report(STATS | (asked_at_exit & METRICS));
+    write_report(STATS | (asked_at_exit & (METRICS | PROFILE)));
     errno = saved;
 }
 
@@ -222,6 +207,16 @@ static COLD bool metrics_to(const char *file)
     return take_file(metrics_file, file, METRICS);
 }
 
+static COLD bool profile_to(const char *file)
+{
+    if (!TAKES_SAMPLES) {
+        warn("this library takes no samples:", "profile", strlen("profile"));
+        return true;
+    }
+    profile_of = getpid();
+    return take_file(profile_file, file, PROFILE);
+}
+
 /* A decimal number and nothing else, below 2^63. */
 static COLD bool read_number(const char *digits, uint64_t *number)
 {
@@ -259,6 +254,13 @@ static COLD bool limit_by(const char *digits)
     return true;
 }
 
+/* Bytes of requests from one sample to the next; 0: none are taken. A bad value where the design takes none. */
+static COLD bool sample_each(const char *digits)
+{
+    uint64_t bytes;
+    return read_number(digits, &bytes) && sampling_told(bytes);
+}
+
 /* Words with a value, and what takes it; false: it is none. */
 static const struct {
     const char *name;
@@ -271,6 +273,8 @@ static const struct {
     { "nodes=", nodes_told },
     { "metrics=", metrics_to },
     { "metrics-every=", metrics_each },
+    { "sample=", sample_each },
+    { "profile=", profile_to },
 };
 
 /* A word as it stands, '\0' behind it. */
@@ -348,7 +352,7 @@ __attribute__((destructor)) static void at_exit(void)
 {
     if (asked_at_exit & CHECK)
         heapsmith_check();
-    const unsigned asked = asked_at_exit & (STATS | METRICS);
+    const unsigned asked = asked_at_exit & (STATS | METRICS | PROFILE);
     for (int turn = 0; asked != 0 && turn < REPORT_PATIENCE && !write_report(asked); turn++)
         sched_yield();
 }

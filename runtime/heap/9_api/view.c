@@ -14,6 +14,7 @@
 #include "7_large/run_cache/run_cache.h"
 #include "7_large/run_pages.h"
 #include "8_threads/thread.h"
+#include SAMPLING_API
 
 enum { NAME_BYTES = 24 };
 
@@ -110,6 +111,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(page, dirty),
     FIELD(page, state),
     PAGE_VIEW,
+    SAMPLES_VIEW
     NUMBER("RUN_FREE", RUN_FREE),
     NUMBER("RUN_USED", RUN_USED),
     NUMBER("RUN_GONE", RUN_GONE),

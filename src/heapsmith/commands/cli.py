@@ -19,6 +19,7 @@ from heapsmith.commands import (
     live,
     model,
     runs,
+    sampled,
     sites,
     trace_synth,
     trace_tools,
@@ -34,7 +35,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, live, trials, knobs, assistants)
+GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, live, sampled, trials, knobs, assistants)
 traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)

@@ -24,6 +24,14 @@ static inline void arch_add_64(uint64_t *word, uint64_t by)
     __atomic_store_n(word, __atomic_load_n(word, __ATOMIC_RELAXED) + by, __ATOMIC_RELAXED);
 }
 
+/* Takes `by` from the word of one thread. Was it less? Then the word wraps. */
+static inline bool arch_take_64(uint64_t *word, uint64_t by)
+{
+    uint64_t found = __atomic_load_n(word, __ATOMIC_RELAXED);
+    __atomic_store_n(word, found - by, __ATOMIC_RELAXED);
+    return found < by;
+}
+
 /* Is the word zero? It is written first, and stays what it is. */
 static inline bool arch_written_zero(uint64_t *word)
 {

@@ -24,6 +24,14 @@ static inline void arch_add_64(uint64_t *word, uint64_t by)
     __asm__("addq %1, %0" : "+m"(*word) : "er"(by) : "cc");
 }
 
+/* Takes `by` from the word of one thread. Was it less? Then the word wraps. */
+static inline bool arch_take_64(uint64_t *word, uint64_t by)
+{
+    bool less;
+    __asm__("subq %2, %0" : "+m"(*word), "=@ccc"(less) : "er"(by));
+    return less;
+}
+
 /* Is the word zero? It is written, and stays what it is. */
 static inline bool arch_written_zero(uint64_t *word)
 {

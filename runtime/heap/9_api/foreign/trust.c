@@ -6,6 +6,8 @@
 #include "3_records/span.h"
 #include "1_base/text.h"
 
+#include SAMPLING_ROW
+
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +16,10 @@ void foreign_free_paged(void *block)
 {
     if (in_slab_span(block))
         hs_free_small(block);
-    else if (block != NULL)
+    else if (block != NULL) {
+        sampling_frees(block);
         hs_large_free(block);
+    }
 }
 
 __attribute__((visibility("default"))) extern const char heapsmith_no_strangers[]; /* tells the driver of verify to free no stranger */

@@ -1,0 +1,8 @@
+/* The top of a stack, which may be parked: then malloc and free find it empty and full (9_api/sampling/ready.h). */
+#pragma once
+
+static inline void **hs_stack_top(struct heap *heap, unsigned class)
+{
+    void **parked = __atomic_load_n(&heap->caches.parked[class], __ATOMIC_RELAXED);
+    return parked != NULL ? parked : __atomic_load_n(&heap->top[1 + class], __ATOMIC_RELAXED);
+}

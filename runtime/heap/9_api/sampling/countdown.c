@@ -1,0 +1,15 @@
+/* Sampling "countdown": another mean is known to each thread at its next request that is due. */
+#include "9_api/sampling/countdown.h"
+
+void hs_sampling_set(uint64_t mean)
+{
+    __atomic_store_n(&hs_sample_mean, mean, __ATOMIC_RELAXED);
+}
+
+bool sampling_told(uint64_t mean)
+{
+    const bool can = mean <= SAMPLE_MOST_BYTES;
+    if (can)
+        hs_sampling_set(mean);
+    return can;
+}

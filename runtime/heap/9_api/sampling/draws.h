@@ -1,0 +1,45 @@
+/* Samples are drawn: each thread counts down the bytes that it asks for (docs/machine-rooms.md, 'sampling'). */
+#pragma once
+
+#include "1_base/arch/arch.h"
+#include "1_base/cold.h"
+#include "7_large/run_span.h"
+#include "9_api/sampling/samples.h"
+
+/* Bytes of requests before the thread's next sample; a request of more is due. A new thread's first request is: it draws. */
+extern __thread uint64_t hs_until_sample;
+extern uint64_t hs_huge_samples; /* huge blocks that are samples */
+extern uint64_t hs_sample_mean; /* 0: no request is one */
+
+/* Are requests counted now? */
+static inline bool sampling_counts(void)
+{
+    return !SAMPLE_WATCHED || __atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED) > 0;
+}
+
+/* A request is counted. When it is due, the countdown means nothing until it is set anew. */
+static inline bool sampling_due(size_t bytes)
+{
+    return arch_take_64(&hs_until_sample, bytes);
+}
+
+/* A request that is due, counted: a block of its own pages, or as malloc. caller: of malloc, where sites tell classes. */
+COLD void *hs_malloc_sampled(size_t bytes, const void *caller);
+
+COLD void *sampling_large(size_t bytes, size_t alignment, bool *zero); /* as hs_large_alloc, for a request not counted yet */
+/* A small aligned request, not counted yet. NULL: it is no sample, and counted once malloc(size) has served it. */
+COLD void *draws_aligned(size_t bytes, size_t alignment, size_t size);
+COLD void sampling_resized(void *block, size_t bytes); /* a large block, by a request not counted yet */
+COLD void sampling_ends(void *block);
+COLD bool sampling_told(uint64_t mean); /* as hs_sampling_set, by an option; false: no such mean */
+COLD void sampling_reset(void);         /* checked build */
+
+/* A large block, or none of ours, is about to be freed, resized or moved. */
+static inline void sampling_frees(void *block)
+{
+    uint32_t page = run_first_page(block);
+    bool may_be = page != UINT32_MAX ? hs_runs.page[page].age == AGE_SAMPLED
+                                     : __atomic_load_n(&hs_huge_samples, __ATOMIC_RELAXED) > 0;
+    if (may_be)
+        sampling_ends(block);
+}

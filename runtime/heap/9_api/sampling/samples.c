@@ -1,0 +1,282 @@
+/* Samples of blocks (samples.h): a table by address with linear probing, from which entries move up when one leaves
+ * (Knuth, The Art of Computer Programming, vol. 3, 6.4, algorithm R); and a table by call stack, in which all stay. */
+#define _GNU_SOURCE
+#include "9_api/sampling/samples.h"
+
+#include "1_base/unwind.h"
+#include "2_system/held_over_fork.h"
+#include "9_api/sampling/probes.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+struct samples hs_samples;
+
+/* Not counted among the locks of the heap, which the model predicts. */
+static struct lock *const samples_lock = &hs_numbered[SAMPLING_FIRST_LOCK].lock;
+
+static void enter_samples(void)
+{
+    if (!hs_forking) {
+        watch_fork(hs_lock_handlers);
+        if (!lock_try(samples_lock))
+            hs_lock_wait(samples_lock);
+    }
+    __atomic_store_n(&hs_samples.changes, hs_samples.changes + 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_RELEASE); /* who sees a change sees the odd number */
+}
+
+static void leave_samples(void)
+{
+    __atomic_store_n(&hs_samples.changes, hs_samples.changes + 1, __ATOMIC_RELEASE);
+    if (!hs_forking)
+        lock_release(samples_lock);
+}
+
+/* The probability that a block is sampled: 1 - exp(-bytes / mean), of which the doubled argument follows without a loss. */
+static double sampled_share(uint64_t bytes, uint64_t mean)
+{
+    double x = (double)(bytes > 0 ? bytes : 1) / (double)(mean > 0 ? mean : 1);
+    unsigned halvings = 0;
+    if (x > 64)
+        return 1;
+    for (; x > 1.0 / 64; x /= 2)
+        halvings++;
+    double share = x * (1 - x / 2 * (1 - x / 3 * (1 - x / 4 * (1 - x / 5))));
+    for (; halvings > 0; halvings--)
+        share *= 2 - share;
+    return share;
+}
+
+/* Horvitz and Thompson, "A generalization of sampling without replacement from a finite universe", 1952. */
+static struct estimate estimate_of(const struct sample *sample)
+{
+    const double share = sampled_share(sample->bytes, sample->mean), bytes = (double)sample->bytes;
+    const double variance = (1 - share) / (share * share);
+    return (struct estimate){ 1 / share, bytes / share, variance, bytes * bytes * variance };
+}
+
+struct call_stack {
+    uint64_t depth;
+    uintptr_t frame[SAMPLE_FRAMES];
+};
+
+#ifdef HEAPSMITH_ARCHIVE
+/* The library's code is in the program's file. */
+static bool is_own(uintptr_t place)
+{
+    return false;
+}
+#else
+extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+
+static bool is_own(uintptr_t place)
+{
+    return place >= (uintptr_t)__ehdr_start && place < (uintptr_t)_end;
+}
+#endif
+
+/* Without the library's own frames in front. */
+static bool add_frame(void *to, const struct frame *frame)
+{
+    struct call_stack *stack = to;
+    if (stack->depth == 0 && is_own(frame->place))
+        return true;
+    stack->frame[stack->depth++] = frame->place + frame->is_interrupted;
+    return stack->depth < SAMPLE_FRAMES;
+}
+
+static uint32_t site_place(const struct call_stack *stack)
+{
+    uint64_t hash = stack->depth;
+    for (uint64_t index = 0; index < stack->depth; index++)
+        hash = ((hash << 27 | hash >> 37) ^ stack->frame[index]) * 0x9e3779b97f4a7c15;
+    return (uint32_t)(hash >> 32) & (SITE_PLACES - 1);
+}
+
+/* The number of a stack, old or new; 0 if there is no room. At most half of the places are taken. */
+static uint32_t site_number(struct sample_tables *tables, const struct call_stack *stack)
+{
+    const size_t bytes = stack->depth * sizeof *stack->frame;
+    uint32_t place = site_place(stack);
+    for (; tables->site_at[place] != 0; place = (place + 1) & (SITE_PLACES - 1)) {
+        const struct sample_site *site = &tables->site[tables->site_at[place]];
+        if (site->depth == stack->depth && memcmp(site->frame, stack->frame, bytes) == 0)
+            return tables->site_at[place];
+    }
+    if (stack->depth == 0 || hs_samples.sites == MOST_SITES)
+        return 0;
+    const uint32_t number = (uint32_t)hs_samples.sites++;
+    tables->site[number].depth = stack->depth;
+    memcpy(tables->site[number].frame, stack->frame, bytes);
+    tables->site_at[place] = number;
+    return number;
+}
+
+/* Fibonacci hashing of an address. */
+static uint32_t home_of(uintptr_t block)
+{
+    return (uint32_t)((uint64_t)block * 0x9e3779b97f4a7c15 >> 32) & (SAMPLE_PLACES - 1);
+}
+
+/* Where a block's sample is, or where it may go. At most half of the places are taken. */
+static uint32_t place_of(const struct sample_tables *tables, uintptr_t block)
+{
+    uint32_t place = home_of(block);
+    while (tables->sample[place].block != 0 && tables->sample[place].block != block)
+        place = (place + 1) & (SAMPLE_PLACES - 1);
+    return place;
+}
+
+/* Later samples of the row move up, unless they would leave it in front of their home. */
+static void move_up(struct sample_tables *tables, uint32_t hole)
+{
+    for (uint32_t next = (hole + 1) & (SAMPLE_PLACES - 1); tables->sample[next].block != 0;
+         next = (next + 1) & (SAMPLE_PLACES - 1)) {
+        const uint32_t home = home_of(tables->sample[next].block);
+        if (((next - home) & (SAMPLE_PLACES - 1)) < ((next - hole) & (SAMPLE_PLACES - 1)))
+            continue;
+        tables->sample[hole] = tables->sample[next];
+        hole = next;
+    }
+    tables->sample[hole].block = 0;
+}
+
+static void remove_sample(struct sample_tables *tables, uint32_t place)
+{
+    const struct estimate gone = estimate_of(&tables->sample[place]);
+    struct sample_site *site = &tables->site[tables->sample[place].site];
+    site->live_blocks -= gone.blocks;
+    site->live_bytes -= gone.bytes;
+    hs_samples.live_bytes -= gone.bytes;
+    hs_samples.live--;
+    move_up(tables, place);
+}
+
+static void count_allocated(struct sample_site *site, const struct sample *sample, const struct estimate *of)
+{
+    site->allocated.blocks += of->blocks;
+    site->allocated.bytes += of->bytes;
+    site->allocated.blocks_variance += of->blocks_variance;
+    site->allocated.bytes_variance += of->bytes_variance;
+    site->samples++;
+    site->sampled_bytes += sample->bytes;
+}
+
+static void add_sample(struct sample_tables *tables, struct sample sample, const struct estimate *of)
+{
+    struct sample_site *site = &tables->site[sample.site];
+    count_allocated(site, &sample, of);
+    uint32_t place = place_of(tables, sample.block);
+    if (tables->sample[place].block != 0) {
+        remove_sample(tables, place);
+        place = place_of(tables, sample.block);
+    }
+    if (hs_samples.live == MOST_SAMPLES) {
+        hs_samples.dropped++;
+        return;
+    }
+    tables->sample[place] = sample;
+    site->live_blocks += of->blocks;
+    site->live_bytes += of->bytes;
+    hs_samples.live_bytes += of->bytes;
+    hs_samples.live++;
+}
+
+static void *map_pages(size_t bytes)
+{
+    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+/* Without it all samples are dropped. */
+static struct sample_tables *tables_mapped(void)
+{
+    if (hs_samples.tables == NULL) {
+        hs_samples.tables = map_pages(sizeof *hs_samples.tables);
+        hs_samples.sites = 1;
+    }
+    return hs_samples.tables;
+}
+
+APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean)
+{
+    const int saved = errno;
+    struct call_stack stack = { 0 };
+    struct timespec now;
+    hs_walk_stack(add_frame, &stack);
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    struct sample sample = { .block = (uintptr_t)block, .bytes = bytes, .mean = mean };
+    sample.time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+    sample.thread = (uint32_t)syscall(SYS_gettid);
+    const struct estimate of = estimate_of(&sample);
+    enter_samples();
+    sample.number = ++hs_samples.taken;
+    hs_samples.mean = mean;
+    struct sample_tables *tables = tables_mapped();
+    if (tables != NULL) {
+        sample.site = site_number(tables, &stack);
+        hs_samples.unsited += sample.site == 0;
+        add_sample(tables, sample, &of);
+    } else {
+        hs_samples.dropped++;
+    }
+    leave_samples();
+    PROBE_ALLOC(block, bytes, (uint64_t)of.bytes);
+    errno = saved;
+}
+
+void hs_sample_freed(void *block)
+{
+    const int saved = errno;
+    PROBE_FREE(block);
+    enter_samples();
+    if (hs_samples.tables != NULL) {
+        const uint32_t place = place_of(hs_samples.tables, (uintptr_t)block);
+        if (hs_samples.tables->sample[place].block != 0) /* else it was dropped */
+            remove_sample(hs_samples.tables, place);
+    }
+    leave_samples();
+    errno = saved;
+}
+
+void hs_samples_forget(void)
+{
+    enter_samples();
+    if (hs_samples.tables != NULL)
+        munmap(hs_samples.tables, sizeof *hs_samples.tables);
+    hs_samples = (struct samples){ .changes = hs_samples.changes };
+    leave_samples();
+}
+
+struct samples_copy *hs_samples_copy(void)
+{
+    if (!hs_forking && lock_mine(samples_lock)) {
+        errno = EAGAIN;
+        return NULL;
+    }
+    struct samples_copy *copy = map_pages(sizeof *copy);
+    if (copy == NULL) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    enter_samples();
+    const struct sample_tables *tables = hs_samples.tables;
+    copy->samples = hs_samples;
+    copy->samples.tables = &copy->tables;
+    if (tables != NULL) {
+        memcpy(copy->tables.sample, tables->sample, sizeof tables->sample);
+        memcpy(copy->tables.site, tables->site, hs_samples.sites * sizeof *tables->site);
+    }
+    leave_samples();
+    return copy;
+}
+
+void hs_samples_drop(struct samples_copy *copy)
+{
+    munmap(copy, sizeof *copy);
+}

@@ -1,0 +1,134 @@
+"""The command that shows a live heap by call site, from samples that the library takes."""
+
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NamedTuple
+
+from heapsmith.api import show
+from heapsmith.api.stated import Argument, Option
+from heapsmith.commands import arguments as take
+from heapsmith.commands import profiles, results_sampled
+from heapsmith.commands.options import Commands, example
+from heapsmith.commands.sites import By, Depth, Skip, Top, frames
+from heapsmith.model.errors import BadInput
+from heapsmith.model.files import STANDARD
+
+if TYPE_CHECKING:  # the types need numba, which a command imports only when it runs
+    from heapsmith.tools.sampled.snapshot import Snapshot
+
+app = Commands()
+
+DESIGN = "sampled"
+
+
+@app.command(
+    epilog=example(
+        "profile 4711",
+        "profile 4711 --seconds 60",
+        "profile -- python3 job.py",
+        "profile heap.4711 --format pprof -o heap.pb.gz",
+    ),
+)
+def profile(
+    target: Annotated[
+        list[str],
+        Argument("A process, profiles of one (the earlier first), or a command to start.", "PID | FILE... | -- CMD"),
+    ],
+    lib: Annotated[str | None, Option("Run CMD under it; it takes samples.", "LIB|DESIGN", usual=DESIGN)] = None,
+    mean: Annotated[
+        int | None, Option("Bytes from one sample of CMD to the next, on average.", "BYTES", least=1, usual="524288")
+    ] = None,
+    seconds: Annotated[str | None, Option("Look twice, and show what grew meanwhile: 10s, 5m.", "TIME")] = None,
+    by: By = "site",
+    depth: Depth = None,
+    skip: Skip = None,
+    top: Top = 20,
+    form: profiles.Form = "text",
+    out: profiles.Out = None,
+    weight: profiles.Weight = None,
+    json: take.Json = False,
+) -> int:
+    """Show which code holds the live heap of a process, and who asks for memory, from samples of its blocks.
+
+    Each figure is an estimate with an interval that holds the true value 95 times of 100 (docs/profile.md). The process
+    runs under a design that takes samples, such as sampled. It is read from outside and does not stop. Of CMD the heap
+    is shown where most bytes were live; its exit status is that of CMD.
+    """
+    from heapsmith.tools.sampled.profile import compared, stack_table
+    from heapsmith.tools.sampled.profile import profile as figures
+
+    chosen = profiles.chosen(form, out, weight, json)
+    apart = None if seconds is None else take.seconds("--seconds", seconds)
+    found = _found(target, How(lib, mean, apart, sys.stderr.fileno() if _takes_output(chosen) else None))
+    looks = compared(found.last, found.first, by, 0 if chosen.is_profile else frames(by, depth), skip or [])
+    if chosen.is_profile:
+        profiles.emit(stack_table(looks), chosen)
+    elif chosen.is_json:
+        show.emit_json(figures(looks))
+    else:
+        results_sampled.profile(figures(looks), top)
+    if found.note:
+        show.note(f"heapsmith: {found.note}")
+    return found.status
+
+
+class How(NamedTuple):
+    """How to look: the library of a command, the mean of its samples, seconds between two looks, and its output."""
+
+    lib: str | None
+    mean: int | None
+    seconds: float | None
+    stdout: int | None
+
+
+def _takes_output(chosen: profiles.Chosen) -> bool:
+    """Whether standard output is for the result, so that the command's own output goes to standard error."""
+    return chosen.is_json or (chosen.is_profile and str(chosen.out) == STANDARD)
+
+
+class Found(NamedTuple):
+    """What there is to show: looks at a process, the earlier one None if there is one look, and a line on others."""
+
+    status: int
+    first: "Snapshot | None"
+    last: "Snapshot"
+    note: str = ""
+
+
+def _found(target: list[str], how: How) -> Found:
+    """The looks at what the words name: a process, its profiles, or a command."""
+    from heapsmith.tools.sampled.snapshot import is_profile, read
+
+    files = [Path(word) for word in target]
+    is_process = len(target) == 1 and target[0].isdecimal()
+    if is_process or all(is_profile(file) for file in files):
+        if how.lib is not None or how.mean is not None:
+            raise BadInput(f"{'--lib' if how.lib is not None else '--mean'}: is of a command; expected -- CMD")
+        if is_process:
+            return _of_process(int(target[0]), how.seconds)
+        if len(files) > 2 or how.seconds is not None:
+            raise BadInput("--seconds, or more than two profiles: expected one profile, or an earlier and a later one")
+        *first, last = map(read, files)
+        return Found(0, first[0] if first else None, last)
+    from heapsmith.tools.sampled.command import run
+
+    command = take.command_words("", target)
+    ran = run(command, how.lib or DESIGN, mean=how.mean, seconds=how.seconds, stdout=how.stdout)
+    seen, others = ran.processes[0], len(ran.processes) - 1
+    note = f"{others} other processes of {command[0]} took samples too" if others else ""
+    if how.seconds is None:
+        return Found(ran.status, None, seen.most, note)
+    if seen.window is None:
+        raise BadInput(f"--seconds: {command[0]} ended before a second look; expected a shorter time")
+    return Found(ran.status, *seen.window, note)
+
+
+def _of_process(pid: int, seconds: float | None) -> Found:
+    from heapsmith.tools.sampled.process import of_process
+
+    first = of_process(pid)
+    if seconds is None:
+        return Found(0, None, first)
+    time.sleep(seconds)
+    return Found(0, first, of_process(pid))

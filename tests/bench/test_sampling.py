@@ -1,0 +1,61 @@
+"""How wrong samples are: the page is that of its data, and wrong weights or intervals are noticed."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from heapsmith.bench.studies import sampling
+from heapsmith.bench.studies.sampling import Blocks, Report, faults, row
+from heapsmith.tools.sampled import estimates
+
+MEAN = 10_000
+
+
+def blocks(seed: int = 3) -> Blocks:
+    """Sizes from far below the mean to above it, of ten sites."""
+    draw = np.random.default_rng(seed)
+    return Blocks(np.exp(draw.normal(8, 2, 3000)).astype(np.int64) + 1, draw.integers(0, 10, 3000))
+
+
+def rows() -> list[sampling.Row]:
+    return [row("drawn", f"set {seed}", blocks(seed), MEAN, range(20)) for seed in range(6)]
+
+
+def test_estimates_and_intervals_are_right() -> None:
+    found = rows()
+    assert faults(found) == []
+    assert sum(one.large_sites for one in found) > 1000
+    assert all(abs(one.bias) < 0.05 for one in found)
+
+
+def test_weights_without_the_correction_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each sample stands for `mean` bytes, or for itself where it is larger: as some profilers say."""
+    monkeypatch.setattr(estimates, "shares", lambda sizes, means: np.minimum(1, np.asarray(sizes) / means))
+    assert any("biased by -" in fault for fault in faults(rows()))
+
+
+def test_intervals_that_are_too_narrow_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(estimates, "TAIL", 0.2)
+    said = "; ".join(faults(rows()))
+    assert "totals lie within their intervals; expected 92% at least" in said
+    assert "sites lie within their intervals; expected 92% at least" in said
+
+
+def test_a_request_is_drawn_by_its_bytes() -> None:
+    """The mean share of samples of a size is 1 - exp(-size / mean)."""
+    sizes = np.tile([100, 5000, 20_000, 200_000], 20_000)
+    chosen = sampling.drawn(sizes, MEAN, np.random.default_rng(1))
+    for size in (100, 5000, 20_000, 200_000):
+        share = -np.expm1(-size / MEAN)
+        error = np.sqrt(share * (1 - share) / 20_000)
+        assert abs(chosen[sizes == size].mean() - share) <= 4 * error
+
+
+def test_the_page_is_that_of_its_data() -> None:
+    report = msgspec.json.decode(sampling.DATA.read_bytes(), type=Report)
+    assert faults(report.rows) == []
+    assert len({one.program for one in report.rows}) >= 6
+    page = sampling.PAGE.read_text()
+    assert sampling.made(report, page) == page
+    changed = msgspec.structs.replace(report, rows=report.rows[1:])
+    assert sampling.made(changed, page) != page

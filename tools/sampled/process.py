@@ -1,0 +1,94 @@
+"""The samples of a running process, read from outside without stopping it (runtime/heap/9_api/sampling/profile.h)."""
+
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from heapsmith.model.errors import BadInput, Missing
+from heapsmith.tools.common.process_memory import Gone, Memory, table, views
+from heapsmith.tools.sampled.snapshot import SAMPLE, SITE, Snapshot
+
+TRIES = 200
+"""Readings of tables that change meanwhile, before it is said that they change too fast."""
+HEAD = np.dtype(
+    [(name, "<u8") for name in ("changes", "tables", "sites", "taken", "live", "dropped", "unsited", "mean")]
+    + [("live_bytes", "<f8")]
+)
+"""struct samples."""
+UNSAMPLED = "takes no samples; expected a design with [sampling], such as by: heapsmith profile -- CMD"
+
+
+class Place(NamedTuple):
+    """Where a process has its samples: the view of its library."""
+
+    at: dict[str, int]
+    design: str
+
+
+def place_of(pid: int, memory: Memory) -> Place | None:
+    """The library of a process that takes samples, of several the one that took most; None if there is none.
+
+    BadInput where the library has tables of another layout.
+    """
+    found = [at for at in (table(memory, view) for view in views(pid, memory)) if "samples" in at]
+    if not found:
+        return None
+    at = max(found, key=lambda at: int(_head(memory, at)["taken"]))
+    if (at["sample_bytes"], at["site_bytes"], at["samples_bytes"]) != (SAMPLE.itemsize, SITE.itemsize, HEAD.itemsize):
+        raise BadInput(f"process {pid}: its library is of another version of heapsmith; expected this one's")
+    return Place(at, memory.text(at["design"]))
+
+
+def live_bytes(memory: Memory, place: Place) -> float:
+    """About how many bytes are live: an estimate of the samples of now."""
+    return float(_head(memory, place.at)["live_bytes"])
+
+
+def snapshot(pid: int, memory: Memory, place: Place) -> Snapshot:
+    """The samples of now. Gone if the process ends; Missing if its tables never stand still."""
+    for _ in range(TRIES):
+        head = _head(memory, place.at)
+        found = _tables(memory, place.at, head)
+        if head["changes"] % 2 == 0 and int(_head(memory, place.at)["changes"]) == int(head["changes"]):
+            samples, sites = found
+            mean, taken, dropped, unsited = (int(head[name]) for name in ("mean", "taken", "dropped", "unsited"))
+            now_ns, maps = time.monotonic_ns(), _maps(pid)
+            return Snapshot(pid, place.design, now_ns, mean, taken, dropped, unsited, samples, sites, maps)
+        time.sleep(0.001)
+    raise Missing(f"process {pid}: its samples change too fast to be read; expected a larger mean: --mean BYTES")
+
+
+def of_process(pid: int) -> Snapshot:
+    """The samples of a process. BadInput if it does not exist or takes none, Missing if it may not be read."""
+    try:
+        with Memory(pid) as memory:
+            place = place_of(pid, memory)
+            if place is None:
+                raise BadInput(f"process {pid} {UNSAMPLED}")
+            return snapshot(pid, memory, place)
+    except Gone:
+        raise BadInput(f"{pid}: no such process") from None
+
+
+def _head(memory: Memory, at: dict[str, int]) -> np.void:
+    return np.void(np.frombuffer(memory.read(at["samples"], HEAD.itemsize), HEAD)[0])
+
+
+def _tables(memory: Memory, at: dict[str, int], head: np.void) -> tuple["np.ndarray", "np.ndarray"]:
+    """The live samples and the sites; they are right if nothing changed meanwhile."""
+    if not head["tables"]:
+        return np.zeros(0, SAMPLE), np.zeros(1, SITE)
+    first, places = int(head["tables"]), at["SAMPLE_PLACES"]
+    samples = np.frombuffer(memory.read(first, places * SAMPLE.itemsize), SAMPLE)
+    used = min(int(head["sites"]), at["MOST_SITES"])
+    sites = np.frombuffer(memory.read(first + places * SAMPLE.itemsize, used * SITE.itemsize), SITE)
+    return samples[samples["block"] != 0], sites
+
+
+def _maps(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/maps").read_text(errors="replace")
+    except OSError as error:
+        raise Gone(str(error)) from None
