@@ -20,7 +20,6 @@ WRONG = [
     ("list", "heapsmith designs"),
     ("info t.hst", "heapsmith trace info t.hst"),
     ("trace t.hst", "heapsmith trace info t.hst"),
-    ("profile -- perl x.pl", "heapsmith inspect -- perl x.pl"),
     ("preload default perl x.pl", "heapsmith run default -- perl x.pl"),
     ("bench perl x.pl", "heapsmith compare --lib glibc --lib default -- perl x.pl"),
     ("optimize t.hst", "heapsmith tune t.hst -o design.toml"),

@@ -1,4 +1,4 @@
-"""Sampling: which requests are samples, by the page (docs/machine-rooms.md, 'sampling'), by their distribution, and in C."""
+"""Sampling: which requests are samples by docs/machine-rooms.md, 'sampling', by their distribution, and in C."""
 
 import json
 import math

@@ -179,7 +179,7 @@ def test_a_switch_reaches_a_thread_that_never_misses(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_what_it_costs_while_samples_are_taken() -> None:
-    """A pair of calls in a loop, by callgrind, where no request is due: docs/machine-rooms.md, 'sampling' has the figure."""
+    """A pair of calls in a loop, by callgrind, no request due: the figure of docs/machine-rooms.md, 'sampling'."""
     off, on = library_of(ready()), library_of(ready(on=True, mean_bytes=1 << 36))
     for form in ("pair-32", "mixed"):
         more = per_operation(FORMS[form], on) - per_operation(FORMS[form], off)

@@ -13,7 +13,7 @@ from heapsmith.model.files import scratch
 from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.preload_everywhere import preloading
-from heapsmith.tools.common.process_memory import Gone, Memory
+from heapsmith.tools.common.process_memory import Gone, ProcessMemory
 from heapsmith.tools.common.program_start import Start, Stream
 from heapsmith.tools.peers.peers import Library, find_library, names, require_malloc_of
 from heapsmith.tools.sampled.process import live_bytes, place_of, snapshot
@@ -56,7 +56,7 @@ class _Looks:
 
     def look(self, pid: int, seconds: float | None) -> None:
         """Look at a process, which may have no library, or none yet."""
-        with suppress(Gone, Missing, KeyError), Memory(pid) as memory:
+        with suppress(Gone, Missing, KeyError), ProcessMemory(pid) as memory:
             place = place_of(pid, memory)
             if place is None:
                 return

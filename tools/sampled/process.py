@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.tools.common.process_memory import Gone, Memory, table, views
+from heapsmith.tools.common.process_memory import Gone, Memory, ProcessMemory, table, views
 from heapsmith.tools.sampled.snapshot import SAMPLE, SITE, Snapshot
 
 TRIES = 200
@@ -32,7 +32,7 @@ def place_of(pid: int, memory: Memory) -> Place | None:
 
     BadInput where the library has tables of another layout.
     """
-    found = [at for at in (table(memory, view) for view in views(pid, memory)) if "samples" in at]
+    found = [at for at in (table(memory, view) for view in views(memory)) if "samples" in at]
     if not found:
         return None
     at = max(found, key=lambda at: int(_head(memory, at)["taken"]))
@@ -63,7 +63,7 @@ def snapshot(pid: int, memory: Memory, place: Place) -> Snapshot:
 def of_process(pid: int) -> Snapshot:
     """The samples of a process. BadInput if it does not exist or takes none, Missing if it may not be read."""
     try:
-        with Memory(pid) as memory:
+        with ProcessMemory(pid) as memory:
             place = place_of(pid, memory)
             if place is None:
                 raise BadInput(f"process {pid} {UNSAMPLED}")

@@ -35,7 +35,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-GROUPS = (traces, export, inspection, sites, designs, model, fleet, gates, runs, live, sampled, trials, knobs, assistants)
+OF_TRACES = (traces, export, inspection, sites, designs, model, fleet, gates)
+GROUPS = (*OF_TRACES, runs, live, sampled, trials, knobs, assistants)
 traces.trace_app.add_typer(trace_tools.app)
 for group in GROUPS:
     app.add_typer(group.app)

@@ -37,7 +37,6 @@ MEANT = {
     "optimize": "tune TRACE -o design.toml",
     "preload": f"run default {PROGRAMS}",
     "print": "trace print TRACE",
-    "profile": f"inspect {PROGRAMS}",
     "ps": "top",
     "search": "tune TRACE -o design.toml",
     "show": "design show DESIGN",
