@@ -41,7 +41,6 @@ ORDER = {
         "peers",
         "record",
         "sites",
-        "profiles",
         "ci",
         "compare",
         "knobs",
@@ -52,6 +51,7 @@ ORDER = {
         "trial",
         "report",
         "page",
+        "profiles",
         "forge",
     ],
     "bench": [

@@ -385,5 +385,5 @@ def test_a_format_without_differences_refuses_one(tmp_path: Path) -> None:
     frame = Frame("f", "f", "", 0, "m")
     for name, one in FORMATS.items():
         if not one.has_differences:
-            with pytest.raises(BadInput, match=f"--format {name}: it holds no differences; expected one of pprof"):
+            with pytest.raises(BadInput, match=f"--format {name}: it holds no differences; expected one of html"):
                 write_profile_file(table_of({(frame,): [1, 5]}, {(frame,): [1, 4]}), name, tmp_path / "p")

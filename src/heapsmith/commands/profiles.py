@@ -15,7 +15,7 @@ if TYPE_CHECKING:  # the types need numba, which a command imports only when it 
     from heapsmith.tools.profiles.table import StackTable
 
 Form = Annotated[
-    Literal["text", "json", "pprof", "collapsed", "speedscope", "dhat", "firefox", "perfetto", "otlp"],
+    Literal["text", "json", "html", "pprof", "collapsed", "speedscope", "dhat", "firefox", "perfetto", "otlp"],
     Option("What is written: text, JSON, or a profile of whole stacks for a viewer.", flags="--format"),
 ]
 Out = Annotated[Path | None, Option("The profile to write.", "FILE", "-o --out", usual="standard output")]
