@@ -347,6 +347,19 @@ def test_formats_take_leaks(call: Call, trace: Path, tmp_path: Path) -> None:
             assert (tmp_path / name).stat().st_size > 0
 
 
+def test_report_writes_the_stacks_under_its_designs(call: Call, trace: Path, tmp_path: Path) -> None:
+    """With a viewer's format: those of `sites` under the designs of the page, or under others."""
+    under = ("--design", "default", "--design", "lean")
+    expected = call("sites", trace, *under, "--format", "speedscope").out
+    answer = call("report", trace, "--format", "speedscope", "-o", tmp_path / "page.json", "--json")
+    written = answered(answer)
+    assert (tmp_path / "page.json").read_text() == expected
+    assert (written["bytes"], written["designs"]) == (len(expected), ["default", "lean"])
+    answer = call("report", trace, "--format", "collapsed", "--weight", "pinned_lean", "--design", "lean", "-o", "-")
+    weighted = ("--design", "lean", "--weight", "pinned_lean")
+    assert answer.out == call("sites", trace, *weighted, "--format", "collapsed").out
+
+
 def table_of(stacks: dict[Stack, list[int]], before: dict[Stack, list[int]] | None = None) -> StackTable:
     quantities = [Quantity("inuse_objects", "count", "blocks"), Quantity("inuse_space", "bytes", "bytes")]
     return StackTable("t", "inuse_space", quantities, stacks, before, [], [])
@@ -368,6 +381,9 @@ def test_odd_names_stay_one_frame(tmp_path: Path) -> None:
         (("sites", "-o", "x"), "-o: is of profiles"),
         (("leaks", "--json", "--weight", "x"), "--weight: is of profiles"),
         (("sites", "--json", "--format", "pprof"), "--json: with --format pprof"),
+        (("report", "--weight", "x", "-o", "x"), "--weight: is of profiles"),
+        (("report", "--format", "dhat", "--glibc", "-o", "x"), "--glibc: is of the page; expected --format html"),
+        (("report", ".", "--format", "dhat", "-o", "x"), ".: expected one trace with call stacks (record --stacks)"),
         (("leaks", "--format", "pprof", "-o", "no/x"), "no/x: cannot be written: there is no folder no"),
     ],
 )
