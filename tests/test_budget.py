@@ -1,5 +1,6 @@
 """The budget of a search by a clock that moves with its work alone: however dear a simulation is, it ends in time."""
 
+import os
 import time
 from collections.abc import Iterator, Sequence
 from functools import partial
@@ -14,6 +15,7 @@ from heapsmith.model.search.confirm import Shift
 from heapsmith.model.search.known import Budget
 from heapsmith.model.search.tune import Asked, Tuned, tune
 from heapsmith.model.search.workers import Bench, Result, Task, Workers
+from heapsmith.tools.replay.finalists import BUILD_S, build_s
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
 
@@ -87,6 +89,16 @@ def test_replays_are_a_part_of_the_budget(trace: Path, clock: Clock) -> None:
     assert clock.now - began <= 1.25 * SECONDS
     assert found.why_not_replayed is None
     assert len(found.finalists) >= 2
+
+
+def test_builds_take_longer_where_cores_are_few_or_busy(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
+    took = {}
+    for cores, load in ((4, 0.5), (1, 0.5), (1, 8.0)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, load, load))
+        took[cores, load] = build_s(2)
+    assert took == {(4, 0.5): BUILD_S, (1, 0.5): 2 * BUILD_S, (1, 8.0): 4 * BUILD_S}
 
 
 def test_what_remains_of_a_budget(clock: Clock) -> None:

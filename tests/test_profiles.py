@@ -347,19 +347,6 @@ def test_formats_take_leaks(call: Call, trace: Path, tmp_path: Path) -> None:
             assert (tmp_path / name).stat().st_size > 0
 
 
-def test_report_writes_the_stacks_under_its_designs(call: Call, trace: Path, tmp_path: Path) -> None:
-    """With a viewer's format: those of `sites` under the designs of the page, or under others."""
-    under = ("--design", "default", "--design", "lean")
-    expected = call("sites", trace, *under, "--format", "speedscope").out
-    answer = call("report", trace, "--format", "speedscope", "-o", tmp_path / "page.json", "--json")
-    written = answered(answer)
-    assert (tmp_path / "page.json").read_text() == expected
-    assert (written["bytes"], written["designs"]) == (len(expected), ["default", "lean"])
-    answer = call("report", trace, "--format", "collapsed", "--weight", "pinned_lean", "--design", "lean", "-o", "-")
-    weighted = ("--design", "lean", "--weight", "pinned_lean")
-    assert answer.out == call("sites", trace, *weighted, "--format", "collapsed").out
-
-
 def table_of(stacks: dict[Stack, list[int]], before: dict[Stack, list[int]] | None = None) -> StackTable:
     quantities = [Quantity("inuse_objects", "count", "blocks"), Quantity("inuse_space", "bytes", "bytes")]
     return StackTable("t", "inuse_space", quantities, stacks, before, [], [])

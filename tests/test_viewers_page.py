@@ -1,6 +1,7 @@
 """Do the commands of docs/viewers.md run as they stand there, and are its tables those of the code?"""
 
 import ast
+import json
 import re
 import shlex
 import sys
@@ -40,6 +41,17 @@ def test_the_command_runs(
     answer = call(*words)
     assert answer.status == 0, answer.err
     assert answer.out or Path(words[-1]).stat().st_size > 0
+
+
+def test_report_writes_the_stacks_under_its_designs(call: Callable[..., Answer], folder: Path, tmp_path: Path) -> None:
+    """With a viewer's format: those of `sites` under the designs of the page, or under others."""
+    trace, page = folder / "job.hst", tmp_path / "page.json"
+    expected = call("sites", trace, "--design", "default", "--design", "lean", "--format", "speedscope").out
+    written = json.loads(call("report", trace, "--format", "speedscope", "-o", page, "--json").out)
+    assert page.read_text() == expected
+    assert (written["bytes"], written["designs"]) == (len(expected), ["default", "lean"])
+    weighted = (trace, "--format", "collapsed", "--weight", "pinned_lean", "--design", "lean")
+    assert call("report", *weighted, "-o", "-").out == call("sites", *weighted).out != ""
 
 
 def test_the_tables_are_those_of_the_code() -> None:

@@ -184,8 +184,8 @@ def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> I
         sets = [
             _without(found.design, base, [name for fields, _ in free[:count] for name in fields]) for count in counts
         ]
-        joint = [other for _, other in sets if other.why_not_valid() is None]
-        joint = price(judge.affordable(joint), STAGE)
+        legal = [other for _, other in sets if other.why_not_valid() is None]
+        joint = price(judge.affordable(legal), STAGE)
         good = [free[0][1], *(one for one in joint if is_good(one))]
         found = min(good, key=lambda one: (len(_differing(one.design, base)), score(one)))
 

@@ -45,6 +45,9 @@ SEARCH_SHARE, NEAR_SHARE = 0.6, 0.5
 for what each choice is worth.
 """
 
+LAST = 5
+"""About so many simulations come behind the time: the base and the choice on unseen traces, and the bytes of both."""
+
 FIRST, NEAR_PART = 24, 4
 """The first simulations, and the part of the others that is for designs one choice away from the best: a fourth."""
 
@@ -153,6 +156,7 @@ def tune(
         until = _until(time.monotonic(), asked, sources)
         explorer = _explorer(evaluator, exact, asked, held)
         with _patience(asked, evaluator.workers) as searching:
+            until = until and until - min((until - time.monotonic()) / 2, LAST * explorer.took_s())
             explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
         binding = Binding(evaluator_of(bench_of([one.source for one in bound])), bound, asked.limits, asked.favour)
         held_out, stages = evaluator_of(bench_of(held)), [searching]

@@ -1,6 +1,7 @@
 """Replays of a search's finalists beside its base: what each takes more of CPU time and of peak RSS."""
 
 import math
+import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -32,8 +33,8 @@ MOST_ROUNDS = 25
 TOGETHER = 2
 """Libraries that are built at once: after these the clock is looked at."""
 
-LEAST_SECONDS = 1.0
-"""In less time no two libraries are built and replayed."""
+BUILD_S = 1.5
+"""What a library takes to build on an idle core, about."""
 
 
 def replays(wanted: bool | None, *, usual: bool = True, progress: Progress | None = None) -> Replays | None:
@@ -67,7 +68,7 @@ def replay_finalists(
     `replay` does.
     """
     begun = clock()
-    if seconds < LEAST_SECONDS:
+    if build_s(TOGETHER) > seconds:
         return None
     base, *others = _built(designs, lambda took: clock() - begun + took <= seconds / 2, progress)
     seconds -= clock() - begun
@@ -98,6 +99,12 @@ def replay_finalists(
         groups = [trace for trace, _ in entries]
         runs, _ = interleaved("replay finalists", names, stop, run, progress, groups, resident)
     return [_shifts(row, len(others)) for row in rows(runs)] if len(runs[0]) >= LEAST_ROUNDS else None
+
+
+def build_s(count: int) -> float:
+    """About how many seconds so many builds take, on these cores and with the load that they have."""
+    at_once = min(count, len(os.sched_getaffinity(0)))
+    return BUILD_S * count / at_once * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def _built(designs: Sequence[Design], may_go_on: Callable[[float], bool], progress: Progress) -> list[Library]:
