@@ -94,10 +94,10 @@ def test_replays_are_a_part_of_the_budget(trace: Path, clock: Clock) -> None:
 def test_builds_take_longer_where_cores_are_few_or_busy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 4)
     took = {}
-    for cores, load in ((4, 0.5), (1, 0.5), (1, 8.0)):
+    for cores, busy in ((4, 0.5), (1, 0.5), (1, 8.0)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
-        monkeypatch.setattr(os, "getloadavg", lambda load=load: (load, load, load))
-        took[cores, load] = build_s(2)
+        monkeypatch.setattr(os, "getloadavg", lambda busy=busy: (busy, busy, busy))
+        took[cores, busy] = build_s(2)
     assert took == {(4, 0.5): BUILD_S, (1, 0.5): 2 * BUILD_S, (1, 8.0): 4 * BUILD_S}
 
 
