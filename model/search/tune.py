@@ -153,10 +153,10 @@ def tune(
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with scratch() as folder, evaluator.workers:
         bound = [*unseen(sources, held, folder, base)]
-        until = _until(time.monotonic(), asked, sources)
+        begin = time.monotonic()
         explorer = _explorer(evaluator, exact, asked, held)
+        until = _until(begin, asked, explorer)
         with _patience(asked, evaluator.workers) as searching:
-            until = until and until - min((until - time.monotonic()) / 2, LAST * explorer.took_s())
             explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
         binding = Binding(evaluator_of(bench_of([one.source for one in bound])), bound, asked.limits, asked.favour)
         held_out, stages = evaluator_of(bench_of(held)), [searching]
@@ -318,11 +318,12 @@ def check_arguments(base: Design, asked: Asked, name: str) -> None:
         raise BadInput(refusal.words)
 
 
-def _until(begin: float, asked: Asked, sources: Sequence[Source]) -> float | None:
-    """Return when the search ends by the clock, or None if the number of simulations ends it."""
+def _until(begin: float, asked: Asked, explorer: Explorer) -> float | None:
+    """Return when the search ends by the clock, or None if the number of simulations ends it; the base is priced."""
     if asked.simulations is not None and asked.seconds is None:
         return None
-    return begin + _seconds(asked, sources)
+    seconds = _seconds(asked, explorer.sources)
+    return begin + max(seconds / 2, seconds - LAST * explorer.took_s())
 
 
 def _seconds(asked: Asked, sources: Sequence[Source]) -> float:
