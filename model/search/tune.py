@@ -153,8 +153,7 @@ def tune(
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with scratch() as folder, evaluator.workers:
         bound = [*unseen(sources, held, folder, base)]
-        begin = time.monotonic()
-        explorer = _explorer(evaluator, exact, asked, held)
+        begin, explorer = time.monotonic(), _explorer(evaluator, exact, asked, held)
         until = _until(begin, asked, explorer)
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
