@@ -43,7 +43,6 @@ ORDER = {
         "peers",
         "record",
         "sites",
-        "profiles",
         "ci",
         "compare",
         "knobs",
@@ -55,6 +54,7 @@ ORDER = {
         "trial",
         "report",
         "page",
+        "profiles",
         "forge",
     ],
     "bench": [

@@ -368,6 +368,9 @@ def test_odd_names_stay_one_frame(tmp_path: Path) -> None:
         (("sites", "-o", "x"), "-o: is of profiles"),
         (("leaks", "--json", "--weight", "x"), "--weight: is of profiles"),
         (("sites", "--json", "--format", "pprof"), "--json: with --format pprof"),
+        (("report", "--weight", "x", "-o", "x"), "--weight: is of profiles"),
+        (("report", "--format", "dhat", "--glibc", "-o", "x"), "--glibc: is of the page; expected --format html"),
+        (("report", ".", "--format", "dhat", "-o", "x"), ".: expected one trace with call stacks (record --stacks)"),
         (("leaks", "--format", "pprof", "-o", "no/x"), "no/x: cannot be written: there is no folder no"),
     ],
 )
@@ -385,5 +388,5 @@ def test_a_format_without_differences_refuses_one(tmp_path: Path) -> None:
     frame = Frame("f", "f", "", 0, "m")
     for name, one in FORMATS.items():
         if not one.has_differences:
-            with pytest.raises(BadInput, match=f"--format {name}: it holds no differences; expected one of pprof"):
+            with pytest.raises(BadInput, match=f"--format {name}: it holds no differences; expected one of html"):
                 write_profile_file(table_of({(frame,): [1, 5]}, {(frame,): [1, 4]}), name, tmp_path / "p")

@@ -33,6 +33,7 @@ class Gains:
     """A judge: the ratios of a design that has the base's value of a field are worse by the field's factor."""
 
     batch, operations = 8, 1_000_000
+    room: int | None = None
     of, weights = np.ones(4), WEIGHTS["balanced"]
 
     def __init__(self, most: float = np.inf, **gains: float) -> None:
@@ -43,11 +44,22 @@ class Gains:
         worse = [np.prod([self._gains[name] for name in names]) for names in gone]
         return [Known(one, [], factor**self.of) for one, factor in zip(designs, worse, strict=True)]
 
+    def affordable(self, designs: Sequence[Design]) -> list[Design]:
+        return list(designs[: self.room])
+
     def allowed(self, one: Known) -> bool:
         return bool(one.ratios[0] <= self._most)
 
     def score(self, one: Known) -> float:
         return float(scores(one.ratios[None], self.weights)[0])
+
+
+def test_what_no_time_is_left_for_has_no_worth_and_stays() -> None:
+    judge, design = Gains(huge_bytes=1.0), base_with(huge_bytes=1 << 20, thp="system")
+    judge.room = 0
+    kept, worth = list(simplest(Known(design, [], np.ones(4)), DEFAULT, judge, until=0.0))[-1]
+    assert kept.design == design
+    assert [one.without for one in worth] == [{}] * len(worth) != []
 
 
 def test_choices_of_no_clear_worth_go_back_together_and_at_once() -> None:

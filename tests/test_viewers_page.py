@@ -1,5 +1,7 @@
 """Do the commands of docs/viewers.md run as they stand there, and are its tables those of the code?"""
 
+import ast
+import json
 import re
 import shlex
 import sys
@@ -41,14 +43,43 @@ def test_the_command_runs(
     assert answer.out or Path(words[-1]).stat().st_size > 0
 
 
+def test_report_writes_the_stacks_under_its_designs(call: Callable[..., Answer], folder: Path, tmp_path: Path) -> None:
+    """With a viewer's format: those of `sites` under the designs of the page, or under others."""
+    trace, page = folder / "job.hst", tmp_path / "page.json"
+    expected = call("sites", trace, "--design", "default", "--design", "lean", "--format", "speedscope").out
+    written = json.loads(call("report", trace, "--format", "speedscope", "-o", page, "--json").out)
+    assert page.read_text() == expected
+    assert (written["bytes"], written["designs"]) == (len(expected), ["default", "lean"])
+    weighted = (trace, "--format", "collapsed", "--weight", "pinned_lean", "--design", "lean")
+    assert call("report", *weighted, "-o", "-").out == call("sites", *weighted).out != ""
+
+
 def test_the_tables_are_those_of_the_code() -> None:
-    assert len(COMMANDS) == 4
+    assert len(COMMANDS) == 5
     rows = re.findall(r"^\| `(\w+)` \| .* \| (yes|no) \|$", PAGE, re.MULTILINE)
     assert rows == [(name, "yes" if one.has_differences else "no") for name, one in FORMATS.items()]
     quantities = PAGE.partition("## Quantities")[2].partition("## Differences")[0]
     named = re.findall(r"`([a-zA-Z_]+)`", "".join(re.findall(r"^\| (`.*?) \|", quantities, re.MULTILINE)))
     assert set(named) == {one.name for one in (*COUNTED.values(), LIFETIME)} | {"pinned_DESIGN", "waste_DESIGN"}
-    assert len(PAGE.splitlines()) <= 80
+    assert len(PAGE.splitlines()) <= 110
+
+
+def marks_of(statement: ast.FunctionDef | ast.Module) -> list[str]:
+    """What marks a test, or all tests of a file."""
+    if isinstance(statement, ast.FunctionDef):
+        return [ast.unparse(one) for one in statement.decorator_list]
+    return [ast.unparse(one) for one in statement.body if ast.unparse(one).startswith("pytestmark")]
+
+
+def test_each_format_names_the_test_that_holds_it() -> None:
+    """Such a test is there, is no long one, and every format has one."""
+    rows = re.findall(r"^\| (.*?) \| .* \| `(\w+\.py)::(\w+)` \|$", PAGE.partition("## Who reads")[2], re.MULTILINE)
+    assert len(rows) == PAGE.partition("## Who reads")[2].count("\n| ") - 1
+    for form, file, name in rows:
+        module = ast.parse((Path(__file__).parent / file).read_text())
+        [test] = [one for one in module.body if isinstance(one, ast.FunctionDef) and one.name == name]
+        assert not [mark for mark in marks_of(test) + marks_of(module) if "mark.big" in mark], form
+    assert {form.strip("`") for form, *_ in rows} >= FORMATS.keys()
 
 
 @pytest.mark.parametrize(("form", "package"), [("otlp", "opentelemetry"), ("perfetto", "perfetto")])

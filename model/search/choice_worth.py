@@ -41,7 +41,7 @@ class Worth(msgspec.Struct, frozen=True):
     """A choice of the design: what the objectives would be without it, in parts of the design's.
 
     fields: those of the choice, and those that must go back with it. without: by name of OBJECTIVES,
-    above 1 where the choice gains; empty where no legal design has the base's value.
+    above 1 where the choice gains; empty where no legal design has the base's value, or the time was up.
     """
 
     fields: list[str]
@@ -72,6 +72,10 @@ class Judge(Protocol):
     operations: int
 
     def price(self, designs: Sequence[Design], stage: str) -> list[Known]: ...
+
+    def affordable(self, designs: Sequence[Design]) -> list[Design]:
+        """Return those that may be priced: fewer where the time is nearly up."""
+        ...
 
     def allowed(self, one: Known) -> bool: ...
 
@@ -135,12 +139,12 @@ def _without(design: Design, base: Design, fields: Sequence[str]) -> tuple[list[
 
 
 def weigh(found: Known, base: Design, judge: Judge) -> Iterator[Weighed]:
-    """Yield what each choice is worth as it becomes known; what comes last is of all choices."""
+    """Yield what each choice is worth as it becomes known; what comes last is of all choices that the time allows."""
     choices = list(put_back(found.design, base))
     legal = [other for _, other in choices if other.why_not_valid() is None]
     known: dict[str, Known] = {}
     for first in range(0, len(legal), judge.batch):
-        some = legal[first : first + judge.batch]
+        some = judge.affordable(legal[first : first + judge.batch])
         known |= zip((one.hash() for one in some), judge.price(some, STAGE), strict=True)
         yield _weighed(found, base, [choice for choice in choices if choice[1].hash() in known], known)
     yield _weighed(found, base, choices, known)
@@ -180,7 +184,8 @@ def simplest(found: Known, base: Design, judge: Judge, until: float | None) -> I
         sets = [
             _without(found.design, base, [name for fields, _ in free[:count] for name in fields]) for count in counts
         ]
-        joint = price([other for _, other in sets if other.why_not_valid() is None], STAGE)
+        legal = [other for _, other in sets if other.why_not_valid() is None]
+        joint = price(judge.affordable(legal), STAGE)
         good = [free[0][1], *(one for one in joint if is_good(one))]
         found = min(good, key=lambda one: (len(_differing(one.design, base)), score(one)))
 

@@ -51,9 +51,9 @@ class Shift(NamedTuple):
 
 
 Replays = Callable[[Sequence[Path], Sequence[Design], float], list[list[Shift]] | None]
-"""Replays designs, the base first, on traces within seconds: of each trace the shift of each design but the base.
+"""Replays designs, the base first, on traces within seconds: of each trace the shifts of the first designs after it.
 
-None where the time is too short for enough rounds.
+Their libraries are built in this time too, of as many as it allows. None where it is too short for enough rounds.
 """
 
 
@@ -117,7 +117,7 @@ def confirm(
             if not told:
                 yield Confirmed(found, worth, [], "enough rounds of replays take too long")
             return
-        measured += _measured(some, shifts, explorer)
+        measured += _measured(some[: len(shifts[0])], shifts, explorer)
         for finalist, one in _corrected(measured, explorer):
             told[finalist.hash], known[finalist.hash] = finalist, one
         now = found.design.hash()

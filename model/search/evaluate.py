@@ -40,6 +40,7 @@ class Evaluator:
         self._begin = time.monotonic()
         self._progress = progress
         self._counted: set[str] = set()
+        self._each_s: dict[Kind, float] = {}
 
     def priced(self, designs: Sequence[Design], stage: str) -> list[list[Outcome]]:
         """Return each design's outcome on each trace."""
@@ -75,6 +76,10 @@ class Evaluator:
         rows = [ratios(_figures(one), _figures(known)) for one, known in zip(outcomes, base, strict=True)]
         return combined(rows, [source.weight for source in self.bench.sources])
 
+    def took_s(self, kind: Kind) -> float:
+        """Return about how many seconds by the clock a design takes on all traces; 0 if none was simulated."""
+        return self._each_s.get(kind, 0.0)
+
     def write(self) -> None:
         """Store what was simulated."""
         for store in self._stores:
@@ -92,6 +97,7 @@ class Evaluator:
                 elif name + kind not in self._counted:
                     self.spent.stored += 1
             self._counted.add(name + kind)
+        begun = time.monotonic()
         results = self.workers.run(list(tasks.values()))
         # Each result counts at once: an interrupt loses none that is there.
         for done, ((name, number), result) in enumerate(zip(tasks, results, strict=True), 1):
@@ -102,7 +108,10 @@ class Evaluator:
             setattr(self.spent, _SPENT[kind], getattr(self.spent, _SPENT[kind]) + 1)
             if self._progress:
                 self._progress(stage, done, len(tasks))
-        self.spent.seconds = time.monotonic() - self._begin
+        now = time.monotonic()
+        self.spent.seconds = now - self._begin
+        if tasks:
+            self._each_s[kind] = (now - begun) / len(tasks) * len(held)
         return [[known[name] for known in held] for name in hashes]
 
 

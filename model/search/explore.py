@@ -1,5 +1,6 @@
 """The search over policies: single choices away from the front's designs, guessed first, then priced."""
 
+import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain, islice
@@ -22,31 +23,15 @@ from heapsmith.model.search.choice import (
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import BUDGETS, Exact
 from heapsmith.model.search.guess import Features, Guess
+from heapsmith.model.search.known import BATCH as BATCH
+from heapsmith.model.search.known import FEWEST, FEWEST_LOOKS, LOOKED_EVENTS, LOOKS
 from heapsmith.model.search.known import Budget as Budget
 from heapsmith.model.search.known import Known as Known
 from heapsmith.model.search.outcome import OBJECTIVES, Outcome
 from heapsmith.model.search.pareto import Floats, Volume, hypervolume, nondominated
 from heapsmith.model.search.picks import FAVOURITES, TURNS, picked
-from heapsmith.model.search.space import (
-    crossed,
-    drawn,
-    is_followed,
-    joined,
-    needs_time,
-    neighbours,
-    tokens,
-)
+from heapsmith.model.search.space import crossed, drawn, is_followed, joined, needs_time, neighbours, tokens
 from heapsmith.model.search.starts import Starts
-
-BATCH = 8
-"""Designs that are priced together, and then teach the guess; more where more workers would wait."""
-
-LOOKS, FEWEST_LOOKS = 96, 24
-"""Designs that are looked at between two batches: an eighth of the time of pricing each. Long traces
-get fewer, so that the first prices come soon.
-"""
-LOOKED_EVENTS = 96_000_000
-"""The most events of these looks together."""
 
 HOPE = 1.5
 """By how many standard deviations."""
@@ -75,9 +60,9 @@ class Explorer:
     known: those that were priced, by hash; the base is the first. p999_ns: of all known designs
     on each trace, where p99.9 is an objective of the front. favour: by whose weights and limits (the largest
     ratios that the choice may have) designs are judged; what is priced does not depend on it. allows: further
-    judges of what is allowed. reference: the ratios from which volumes are measured. batch: designs that
-    are priced together. operations: of all traces. timed: further traces, which the search does not
-    see, have time stamps.
+    judges of what is allowed. until: from then on nothing is `affordable` that is not known. reference: the ratios
+    from which volumes are measured. batch: designs that are priced together. operations: of all traces. timed: further
+    traces, which the search does not see, have time stamps.
     """
 
     def __init__(
@@ -116,6 +101,7 @@ class Explorer:
         self._take([self.base], [self._base_outcomes], "the base")
         self.favour, self._turn = favour, 0
         self.allows: list[Callable[[Known], bool]] = []
+        self.until: float | None = None
         self._of_trace = [source.weight for source in self.sources]
         self._weights = {one: weights_of(one, self._base_outcomes, self._of_trace) for one in WEIGHTS}
         self._screen([self.base])
@@ -158,7 +144,7 @@ class Explorer:
     def search(self, budget: Budget) -> None:
         """Look for better designs until the budget is spent or nothing better is to be expected."""
         fresh = self._starts.designs()
-        self._screen(islice(self._new(fresh), self._looks))
+        self._screen(islice(self._new(fresh), self._looked_in(budget)))
         bench = self._evaluator.bench
         apart = list(filter(self._usable, self._starts.threads_apart(bench)))
         share = self.batch if budget.simulations is None else min(self.batch, budget.simulations // APART)
@@ -166,14 +152,15 @@ class Explorer:
             self._screen(apart)
             self.price(apart, "threads apart")
         still = 0
-        # The first batch is free: a busy machine may spend the time before it.
+        # The first simulations are free: a busy machine may spend the time before them.
         while still < STILL_ROUNDS:
-            count = budget.left(self.met(), self.batch) or self.batch * (self.met() == 1)
+            count = budget.left(self.met(), self.batch, self.took_s()) or FEWEST * (self.met() == 1)
             if not count:
                 return
             gain = self._price(count)
-            random = list(islice(self._new(chain(self._drawn(), self._joined())), self._looks // 2))
-            room = self._looks - len(random)
+            looks = self._looked_in(budget)
+            random = list(islice(self._new(chain(self._drawn(), self._joined())), looks // 2))
+            room = looks - len(random)
             near = list(islice(self._new(fresh), room))
             if len(near) < room:
                 fresh = self._children(self._parents())
@@ -181,6 +168,21 @@ class Explorer:
             still = 0 if near or gain >= STILL else still + 1
             self._screen([*random, *near])
             self._evaluator.write()
+
+    def took_s(self) -> float:
+        """Return about how many seconds the simulation of a design takes."""
+        return self._evaluator.took_s("outcome") + self._evaluator.took_s("p999")
+
+    def affordable(self, designs: Sequence[Design]) -> list[Design]:
+        """Return the designs that are known, and as many others as may be priced before `until`."""
+        new = [one for one in designs if one.hash() not in self.known]
+        beyond = {one.hash() for one in new[Budget(self.until, None).left(0, len(new), self.took_s()) :]}
+        return [one for one in designs if one.hash() not in beyond]
+
+    def _looked_in(self, budget: Budget) -> int:
+        """Return how many designs to look at: fewer if a batch and as many looks as usual end too late."""
+        looks = self._looks * self._evaluator.took_s("glance")
+        return int(self._looks * budget.part(looks + self.batch * self.took_s()))
 
     def met(self) -> int:
         """Return how many designs this search has come to and priced."""
@@ -225,12 +227,18 @@ class Explorer:
         every = [*neighbours(design, self._exact.busy(design), **self._free), *self._reshaped(design)]
         return {one.hash(): one for one in filter(self._usable, every)}
 
-    def promising(self, near: dict[str, Design], count: int) -> list[Design]:
-        """Return up to `count` designs that were not priced, those of the best guessed score first."""
-        if not count:
+    def promising(self, near: dict[str, Design], budget: Budget) -> list[Design]:
+        """Return a batch of designs that were not priced, those of the best guessed score first.
+
+        Where not all can be looked at in half of the time that the budget has left, some of all kinds are.
+        """
+        if not budget.left(self.met(), self.batch):
             return []
-        self._screen(near.values())
-        names = [name for name in near if name not in self.known]
+        new = [design for name, design in near.items() if name not in self._glances]
+        looks = math.ceil(len(new) * budget.part(2 * len(new) * self._evaluator.took_s("glance")))
+        self._screen(new[place * len(new) // looks] for place in range(looks))
+        count = budget.left(self.met(), self.batch, self.took_s())
+        names = [name for name in near if name not in self.known and name in self._glances]
         if not names:
             return []
         glances = np.array([self._glances[name] for name in names])

@@ -108,7 +108,7 @@ def _better_near(found: Known, explorer: Explorer, budget: Budget, score: float)
     near = explorer.near(found)
     better: list[Known] = []
     while not better:
-        some = explorer.promising(near, budget.left(explorer.met(), explorer.batch))
+        some = explorer.promising(near, budget)
         if some:
             explorer.price(some, "designs one choice away")
         known = [explorer.known[name] for name in near if name in explorer.known]

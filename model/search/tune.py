@@ -45,17 +45,20 @@ SEARCH_SHARE, NEAR_SHARE = 0.6, 0.5
 for what each choice is worth.
 """
 
+LAST = 5
+"""About so many simulations come behind the time: the base and the choice on unseen traces, and the bytes of both."""
+
 FIRST, NEAR_PART = 24, 4
 """The first simulations, and the part of the others that is for designs one choice away from the best: a fourth."""
 
 REPLAY_SHARE, LEAST_REPLAY_SECONDS = 0.5, 10.0
-"""The time for replays beyond that, in parts of it, and the least where no budget is given."""
+"""The time for replays, in parts of the search's, and the least where no budget is given."""
 
 
 class Asked(NamedTuple):
     """What a user asks of the search. seconds: its wall time once the traces are read and the model
-    is compiled, None: by the trace's length; simulations: the most designs simulated with caches, in
-    place of the time.
+    is compiled, which it exceeds by a quarter at most; None: by the trace's length; simulations: the most designs
+    simulated with caches, in place of the time.
 
     max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
     fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
@@ -63,8 +66,8 @@ class Asked(NamedTuple):
     latency: p99.9 is an objective of the front too, as with a limit of p99.9. cores: the
     number of cores for which waits for locks are predicted and added to the time; None: no waits. patient: Ctrl-C ends
     the search with the best so far. resume: begin with the outcomes of earlier searches.
-    replays: what replays designs to confirm the choice; it takes as long again as REPLAY_SHARE of the
-    search's time, LEAST_REPLAY_SECONDS without `seconds`, and that of building libraries.
+    replays: what replays designs to confirm the choice. Its time, with that of building libraries, is REPLAY_SHARE of
+    the search's: a part of `seconds`, and without them in addition, LEAST_REPLAY_SECONDS at least.
     """
 
     favour: Favour = "balanced"
@@ -150,8 +153,8 @@ def tune(
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with scratch() as folder, evaluator.workers:
         bound = [*unseen(sources, held, folder, base)]
-        until = _until(time.monotonic(), asked, sources)
-        explorer = _explorer(evaluator, exact, asked, held)
+        begin, explorer = time.monotonic(), _explorer(evaluator, exact, asked, held)
+        until = _until(begin, asked, explorer)
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
         binding = Binding(evaluator_of(bench_of([one.source for one in bound])), bound, asked.limits, asked.favour)
@@ -259,6 +262,7 @@ def _settled(
 
     A favour begins with the balanced choice, and takes no more than this of what it wants least of.
     """
+    explorer.until = None if interrupted else until
     until = time.monotonic() if interrupted else until
     for favour in dict.fromkeys(("balanced", asked.favour)):
         explorer.favour = binding.favour = favour
@@ -313,18 +317,20 @@ def check_arguments(base: Design, asked: Asked, name: str) -> None:
         raise BadInput(refusal.words)
 
 
-def _until(begin: float, asked: Asked, sources: Sequence[Source]) -> float | None:
-    """Return when the search ends by the clock, or None if the number of simulations ends it."""
+def _until(begin: float, asked: Asked, explorer: Explorer) -> float | None:
+    """Return when the search ends by the clock, or None if the number of simulations ends it; the base is priced."""
     if asked.simulations is not None and asked.seconds is None:
         return None
-    return begin + _seconds(asked, sources)
+    seconds = _seconds(asked, explorer.sources)
+    return begin + max(seconds / 2, seconds - LAST * explorer.took_s())
 
 
 def _seconds(asked: Asked, sources: Sequence[Source]) -> float:
     """Return the wall time of the search without its replays, as asked for or by the traces' length."""
+    if asked.seconds is not None:
+        return asked.seconds / (1 + REPLAY_SHARE * (asked.replays is not None))
     work = float(sum(source.work for source in sources))
-    usual = min(MOST_SECONDS, max(LEAST_SECONDS, SECONDS * math.sqrt(work / 1e6)))
-    return usual if asked.seconds is None else asked.seconds
+    return min(MOST_SECONDS, max(LEAST_SECONDS, SECONDS * math.sqrt(work / 1e6)))
 
 
 def _first(simulations: int | None) -> int | None:

@@ -23,6 +23,7 @@ from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.common.rounds import Progress, Stop
 from heapsmith.tools.common.served_share import did_the_work, sentences
+from heapsmith.tools.common.units import duration
 from heapsmith.tools.compare.measure import limit_of, measure
 from heapsmith.tools.compare.worth import Price
 from heapsmith.tools.forge.page import forged
@@ -144,7 +145,8 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.verified = verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
-    say(8, f"run the command under glibc, {base.name} and {name}")
+    about = _about(_part(stop, RUNS), recorded.wall_ns * len(libraries))
+    say(8, f"run the command under glibc, {base.name} and {name}{about}")
     stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
     found.measured = measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
     found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
@@ -173,6 +175,14 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
 def _part(stop: Stop, part: float) -> Stop:
     """The same rounds in a part of the time, and enough for a verdict."""
     return stop if stop.limit_s is None else stop._replace(limit_s=part * stop.limit_s, least=LEAST_ROUNDS)
+
+
+def _about(stop: Stop, round_ns: float) -> str:
+    """What the least number of rounds will take, one to warm up among them, where that is more than their time."""
+    least_s = (1 + stop.least) * round_ns / 1e9
+    if stop.limit_s is None or least_s <= stop.limit_s:
+        return ""
+    return f": {stop.least} rounds take about {duration(1e9 * least_s)}, more than the {stop.limit_s:.0f} s for them"
 
 
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:

@@ -1,11 +1,8 @@
 """Writes the page: verdict and tables as HTML, the views as a script with its data, all in one file."""
 
 from collections.abc import Sequence
-from importlib.metadata import version
-from importlib.resources import files
 from pathlib import Path
 
-import jinja2
 import markupsafe
 import msgspec
 
@@ -17,8 +14,9 @@ from heapsmith.tools.common.tables import shown as plain
 from heapsmith.tools.compare.measure import MeasureTable
 from heapsmith.tools.page.contents import Shown, contents
 from heapsmith.tools.page.payload import Payload
+from heapsmith.tools.page.sheet import sheet
 
-SCRIPTS = ("core", "timeline", "map", "tables", "lives", "sites", "search", "main")
+SCRIPTS = ("core", "timeline", "map", "tables", "lives", "flame", "sites", "search", "main")
 VIEWS = {
     "verdict": "Verdict",
     "timeline": "Bytes over the trace",
@@ -51,18 +49,13 @@ class Page(msgspec.Struct, frozen=True):
 
 def write_page(path: Path, page: Page) -> None:
     """Write the page to `path`, whole or not at all. Raises BadInput if it cannot be written."""
-    here = files(__package__)
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
-    environment.globals["words"] = _table
     payload = Payload()
-    data = payload.text(contents(page.shown, page.tuned, page.measured, payload))
-    script = "\n".join((here / f"{name}.js").read_text() for name in SCRIPTS)
-    text = environment.from_string((here / "page.html.j2").read_text()).render(
-        title=printable(page.title),
-        version=version("heapsmith"),
-        style=markupsafe.Markup((here / "page.css").read_text()),
-        script=markupsafe.Markup(f'(() => {{\n"use strict";\n{script}\n}})();'),
-        data=data,
+    text = sheet(
+        "page.html.j2",
+        SCRIPTS,
+        payload.text(contents(page.shown, page.tuned, page.measured, payload)),
+        page.title,
+        words=_table,
         views=[(name, words) for name, words in VIEWS.items() if name != "proof" or page.proof],
         why=[printable(sentence) for sentence in page.why],
         next=[printable(command) for command in page.next],

@@ -1,14 +1,16 @@
-/* Call sites: a flame graph of paths with zoom and search, as a tree and a table too, and leaks. */
+/* Call sites: a flame graph of paths, a table of sites, and leaks. */
 function sitesView(host) {
   const measure = make("select", { onchange: () => draw() });
-  const search = make("input", { type: "search", "aria-label": "search for functions", placeholder: "function, file or module", oninput: () => draw() });
-  const said = make("p", { class: "told", role: "status" });
-  const flame = make("div", { class: "flame", role: "group" });
-  const tree = make("details", { ontoggle: () => drawTree() }, make("summary", {}, "As a tree"));
+  const graph = flameGraph({
+    of: () => state.trace.paths,
+    weight: (path) => now().bytes(path),
+    part: (node, root) => `${say.bytes(node.weight)}, ${say.share(node.weight, root.weight)}`,
+    title: () => `bytes ${now().words}`,
+    whole: (root) => `${say.bytes(root.weight)} ${now().words}${Number(measure.value) === 0 ? ` (${momentWords()})` : ""}`,
+  });
   const sites = make("div");
   const lost = make("div");
-  const views = [make("p", { class: "controls" }, make("label", {}, "bytes:", measure), make("label", {}, "find:", search)), said, make("div", { class: "flames", tabindex: 0, role: "region", "aria-label": "call paths" }, flame), tree, sites, lost];
-  let zoomed = [];
+  const views = [make("p", { class: "controls" }, make("label", {}, "bytes:", measure), make("label", {}, "find:", graph.search)), ...graph.views, sites, lost];
 
   /* What can be measured: its words, and the bytes of each path. */
   function measures() {
@@ -21,82 +23,13 @@ function sitesView(host) {
       ...designs.flatMap((design, d) => of.moments.map((moment, m) => ({ words: `pinned under ${design.name} ${when[moment]}, predicted`, bytes: (path) => of.pinned[(d * of.moments.length + m) * count + path] }))),
     ];
   }
-  const now = () => measures()[Number(measure.value) || 0];
-  const matches = (name) => search.value !== "" && name.toLowerCase().includes(search.value.toLowerCase());
-
-  /* The tree of all paths: {name, bytes, children}. */
-  function rooted() {
-    const { names, paths } = state.trace.paths;
-    const { bytes } = now();
-    const root = { name: "all", bytes: 0, children: new Map() };
-    paths.forEach((path, index) => {
-      const own = bytes(index);
-      if (!own) return;
-      let node = root;
-      node.bytes += own;
-      for (const spot of path) {
-        if (!node.children.has(spot)) node.children.set(spot, { name: names[spot], spot, bytes: 0, children: new Map() });
-        node = node.children.get(spot);
-        node.bytes += own;
-      }
-    });
-    return root;
-  }
-  const ordered = (node) => [...node.children.values()].sort((a, b) => b.bytes - a.bytes);
+  let kinds = [];
+  const now = () => kinds[Number(measure.value) || 0];
 
   function draw() {
     if (!state.trace.paths) return;
-    const root = rooted();
-    const spine = [root];
-    for (const spot of zoomed) {
-      const child = spine.at(-1).children.get(spot);
-      if (!child) break;
-      spine.push(child);
-    }
-    zoomed = spine.slice(1).map((node) => node.spot);
-    const marks = [];
-    let depth = 0;
-    function frame(node, left, width, row, trail) {
-      if (width < 0.15) return;
-      depth = Math.max(depth, row);
-      const words = `${node.name}: ${say.bytes(node.bytes)}, ${say.share(node.bytes, root.bytes)}`;
-      const zoom = () => {
-        zoomed = trail;
-        draw();
-        flame.querySelector(".zoomed").focus();
-      };
-      const shown = `${row < spine.length ? "above " : ""}${node === spine.at(-1) ? "zoomed " : ""}${matches(node.name) ? "found" : ""}`;
-      marks.push(make("button", { type: "button", class: shown, title: words, "aria-label": words, style: `left:${left}%;width:${width}%;top:${1.35 * row}rem`, onclick: zoom }, width > 3 ? node.name : ""));
-      if (row + 1 < spine.length) return frame(spine[row + 1], 0, 100, row + 1, zoomed.slice(0, row + 1));
-      let begun = left;
-      for (const child of ordered(node)) {
-        const part = (width * child.bytes) / Math.max(1, node.bytes);
-        frame(child, begun, part, row + 1, [...trail, child.spot]);
-        begun += part;
-      }
-    }
-    frame(root, 0, 100, 0, []);
-    flame.replaceChildren(...marks);
-    flame.style.height = `${1.35 * (depth + 1)}rem`;
-    flame.setAttribute("aria-label", `Flame graph of call paths: bytes ${now().words}`);
-    const { names, paths } = state.trace.paths;
-    let found = 0;
-    paths.forEach((path, index) => (found += path.some((spot) => matches(names[spot])) ? now().bytes(index) : 0));
-    const whole = `${say.bytes(root.bytes)} ${now().words}${Number(measure.value) === 0 ? ` (${momentWords()})` : ""}.`;
-    said.textContent = search.value ? `${whole} Paths with "${search.value}": ${say.bytes(found)}, ${say.share(found, root.bytes)}.` : whole;
-    if (tree.open) drawTree();
+    graph.draw();
     drawSites();
-  }
-
-  function branch(node, whole) {
-    const words = `${node.name}: ${say.bytes(node.bytes)}, ${say.share(node.bytes, whole)}`;
-    if (!node.children.size) return make("p", { class: "leaf" }, words);
-    const inner = make("details", { ontoggle: () => inner.open && inner.children.length === 1 && inner.append(...ordered(node).map((child) => branch(child, whole))) }, make("summary", {}, words));
-    return inner;
-  }
-  function drawTree() {
-    const root = rooted();
-    tree.replaceChildren(tree.firstElementChild, ...(tree.open ? ordered(root).map((child) => branch(child, root.bytes)) : []));
   }
 
   function drawSites() {
@@ -138,7 +71,7 @@ function sitesView(host) {
   }
 
   watchers.trace.push(() => {
-    zoomed = [];
+    graph.forget();
     if (!state.trace.paths) {
       host.replaceChildren(make("p", {}, "This trace has no call stacks. Record it with: heapsmith record --stacks -- CMD"));
       return;
@@ -146,7 +79,8 @@ function sitesView(host) {
     const { cut, least, reasons } = state.trace.paths;
     const notes = [...(cut ? [`${say.count(cut)} paths end as "smaller paths" where those that go on have less than ${100 * least} % of every figure.`] : []), ...reasons];
     host.replaceChildren(...views, make("p", { class: "note" }, notes.join(" ")));
-    measure.replaceChildren(...measures().map((one, index) => make("option", { value: index }, one.words)));
+    kinds = measures();
+    measure.replaceChildren(...kinds.map((one, index) => make("option", { value: index }, one.words)));
     drawLeaks();
   });
   watchers.moment.push(draw);

@@ -5,12 +5,12 @@ from typing import IO
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import staged
-from heapsmith.tools.profiles import collapsed, dhat, firefox, otlp, perfetto, pprof, speedscope
+from heapsmith.tools.profiles import collapsed, dhat, firefox, html, otlp, perfetto, pprof, speedscope
 from heapsmith.tools.profiles.format import Format
 from heapsmith.tools.profiles.table import StackTable
 
 FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT for module in (pprof, collapsed, speedscope, dhat, firefox, perfetto, otlp)
+    module.FORMAT.name: module.FORMAT for module in (html, pprof, collapsed, speedscope, dhat, firefox, perfetto, otlp)
 }
 
 

@@ -137,7 +137,7 @@ def of_difference(groups: tuple[Groups, Groups], progress: Progress | None = Non
     stacks = joined(before, after)
     title, reasons = f"{first} -> {second}", list(dict.fromkeys(groups[0].reasons + groups[1].reasons))
     rows, base = ({stack: own.get(stack, nothing) for stack in stacks} for own in (after, before))
-    return StackTable(title, "inuse_space", quantities, rows, base, [note, other], reasons)
+    return StackTable(title, "inuse_space", quantities, rows, base, [f"before: {note}", f"after: {other}"], reasons)
 
 
 def _counted(lives: SiteLives, names: Sequence[str]) -> tuple[list[Quantity], list[I64]]:

@@ -1,7 +1,9 @@
 """Replays of a search's finalists beside its base: what each takes more of CPU time and of peak RSS."""
 
 import math
-from collections.abc import Sequence
+import os
+import time
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -28,6 +30,12 @@ NARROW = 0.0025
 
 MOST_ROUNDS = 25
 
+TOGETHER = 2
+"""Libraries that are built at once: after these the clock is looked at."""
+
+BUILD_S = 1.5
+"""What a library takes to build on an idle core, about."""
+
 
 def replays(wanted: bool | None, *, usual: bool = True, progress: Progress | None = None) -> Replays | None:
     """What replays finalists for a search, if that is wanted; None: if it is usual, and a library can be built here.
@@ -46,15 +54,26 @@ def replays(wanted: bool | None, *, usual: bool = True, progress: Progress | Non
 
 
 def replay_finalists(
-    traces: Sequence[Path], designs: Sequence[Design], seconds: float, *, progress: Progress = quiet
+    traces: Sequence[Path],
+    designs: Sequence[Design],
+    seconds: float,
+    *,
+    progress: Progress = quiet,
+    clock: Callable[[], float] = time.monotonic,
 ) -> list[list[Shift]] | None:
     """Of each trace, how much more each design but the first takes than the first, by interleaved rounds of replays.
 
-    Blocks are touched as far as the recorded program touched them. `seconds` are those of the replays; None where
-    they are too short for LEAST_ROUNDS. Raises as `replay` does.
+    Blocks are touched as far as the recorded program touched them. `seconds` are those of the builds and the replays;
+    of the others as many are built as half of it allows. None where it is too short for LEAST_ROUNDS. Raises as
+    `replay` does.
     """
-    paths = in_parallel("build finalists", library_of, designs, progress)
-    base, *others = [Library(one.hash(), path, one.hash()) for one, path in zip(designs, paths, strict=True)]
+    begun = clock()
+    if build_s(TOGETHER) > seconds:
+        return None
+    base, *others = _built(designs, lambda took: clock() - begun + took <= seconds / 2, progress)
+    seconds -= clock() - begun
+    if seconds <= 0:
+        return None
     libraries = [*[base] * base_runs(len(others)), *others]
     with scratch() as folder:
         scripts = [folder / f"script-{number}" for number in range(len(traces))]
@@ -76,10 +95,28 @@ def replay_finalists(
             )
 
         names = [library.name for _, library in entries]
-        stop = Stop(MOST_ROUNDS, seconds, is_known)
+        stop = Stop(MOST_ROUNDS, seconds, is_known, clock=clock)
         groups = [trace for trace, _ in entries]
         runs, _ = interleaved("replay finalists", names, stop, run, progress, groups, resident)
     return [_shifts(row, len(others)) for row in rows(runs)] if len(runs[0]) >= LEAST_ROUNDS else None
+
+
+def build_s(count: int) -> float:
+    """About how many seconds so many builds take, on these cores and with the load that they have."""
+    at_once = min(count, len(os.sched_getaffinity(0)))
+    return BUILD_S * count / at_once * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def _built(designs: Sequence[Design], may_go_on: Callable[[float], bool], progress: Progress) -> list[Library]:
+    """The libraries of the first designs, at least of two; the next come while these may, by what the last took."""
+    found: list[Path] = []
+    took = 0.0
+    while len(found) < len(designs) and (len(found) < TOGETHER or may_go_on(took)):
+        begun = time.monotonic()
+        some = designs[len(found) : len(found) + TOGETHER]
+        found += in_parallel("build finalists", library_of, some, progress)
+        took = time.monotonic() - begun
+    return [Library(one.hash(), path, one.hash()) for one, path in zip(designs, found, strict=False)]
 
 
 def _ns(runs: Sequence[Replayed]) -> list[float]:

@@ -15,8 +15,12 @@ if TYPE_CHECKING:  # the types need numba, which a command imports only when it 
     from heapsmith.tools.profiles.table import StackTable
 
 Form = Annotated[
-    Literal["text", "json", "pprof", "collapsed", "speedscope", "dhat", "firefox", "perfetto", "otlp"],
+    Literal["text", "json", "html", "pprof", "collapsed", "speedscope", "dhat", "firefox", "perfetto", "otlp"],
     Option("What is written: text, JSON, or a profile of whole stacks for a viewer.", flags="--format"),
+]
+PageForm = Annotated[
+    Literal["html", "pprof", "collapsed", "speedscope", "dhat", "firefox", "perfetto", "otlp"],
+    Option("What is written: the page, or a profile of the whole stacks of one trace for a viewer.", flags="--format"),
 ]
 Out = Annotated[Path | None, Option("The profile to write.", "FILE", "-o --out", usual="standard output")]
 Weight = Annotated[
@@ -64,15 +68,18 @@ def chosen(form: str, out: Path | None, weight: str | None, json: bool) -> Chose
     return found
 
 
-def emit(table: "StackTable", options: Chosen) -> None:
-    """Write a profile; say why names are missing on standard error."""
+def emit(table: "StackTable", options: Chosen) -> int:
+    """Write a profile, and return its bytes; say why names are missing on standard error."""
     from heapsmith.tools.profiles.formats import write_profile, write_profile_file
 
     if str(options.out) != STANDARD:
         write_profile_file(table, options.form, options.out, options.weight)
+        size = options.out.stat().st_size
     else:
         file = BytesIO()
         write_profile(table, options.form, file, options.weight)
         show.emit_bytes(file.getvalue())
+        size = file.tell()
     for reason in table.reasons:
         show.note(f"heapsmith: {reason}")
+    return size

@@ -8,11 +8,13 @@ from typing import Annotated, Literal
 
 import heapsmith
 from heapsmith.api import show
-from heapsmith.api.programs import Compared, price_of, stop_of
+from heapsmith.api.designs import models_of, paths_of
+from heapsmith.api.programs import Compared, Report, price_of, stop_of
 from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
-from heapsmith.commands import results
+from heapsmith.commands import profiles, results
 from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
+from heapsmith.commands.standard import result
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import STANDARD
 
@@ -202,17 +204,53 @@ def _price(given: Given) -> Given:
 
 
 @app.command(
-    epilog=example("report py.hst --design default --design tuned.toml -o report.html", "report out/py -o report.html")
+    epilog=example(
+        "report py.hst --design default --design tuned.toml -o report.html",
+        "report out/py -o report.html",
+        "report job.hst --format pprof -o job.pb.gz",
+    )
 )
 @options_of(heapsmith.report)
-def report(given: Given, json: take.Json = False) -> None:
+def report(
+    given: Given, form: profiles.PageForm = "html", weight: profiles.Weight = None, json: take.Json = False
+) -> None:
     """Write one HTML page on traces, or on what a forge found: bytes over time, maps of addresses, sizes, the search.
 
-    The page needs no network. --machine adds resident bytes.
+    The page needs no network. --machine adds resident bytes. With another --format: a profile of the call stacks of a
+    trace for a viewer, with what they pin under the designs (docs/viewers.md).
     """
+    if form != "html":
+        return _stacks_of(given, form, weight, json)
+    if weight:
+        raise BadInput("--weight: is of profiles; expected --format with a profile's format")
     with show.progress() as progress:
         found = heapsmith.report(**given, progress=progress)
     show.emit_json(found.details) if json else found.show()
+
+
+def _stacks_of(given: Given, form: str, weight: str | None, json: bool) -> None:
+    """Write the stacks of a trace for a viewer, with what they pin under the designs of its page."""
+    from heapsmith.model.memory.hardware import load_hardware
+    from heapsmith.tools.forge.page import DESIGNS, Written
+    from heapsmith.tools.profiles.made import of_sites
+    from heapsmith.tools.sites.grouping import group_sites
+
+    trace, *more = paths_of(given["sources"])
+    if more or trace.is_dir():
+        raise BadInput(
+            f"{[trace, *more][-1]}: expected one trace with call stacks (record --stacks): a profile is of one"
+        )
+    if of_page := [name for name in ("series", "glibc") if given.get(name)]:
+        raise BadInput(f"--{of_page[0]}: is of the page; expected --format html")
+    chosen = profiles.chosen(form, Path(given["out"]), weight, json=False)
+    hardware = load_hardware(given["machine"]) if "machine" in given else None
+    designs = models_of(given.get("designs", DESIGNS))
+    with show.progress() as progress:
+        table = of_sites(group_sites(trace, depth=0), 1, designs, hardware=hardware, progress=progress)
+        size = profiles.emit(table, chosen)
+    found = Report(Written(str(chosen.out), size, [str(trace)], [one.name for one in designs]))
+    with result(chosen.out):
+        show.emit_json(found.details) if json else found.show()
 
 
 @app.command(

@@ -114,7 +114,8 @@ def sites(
         if chosen.is_profile:
             whole, moments = whole_stacks(trace, by, skip), at or []
             table = of_sites(whole, frames(by, depth), designs, hardware=hardware, at=moments, progress=progress)
-            return profiles.emit(table, chosen)
+            profiles.emit(table, chosen)
+            return
         groups = grouped(trace, by, depth, skip)
         lives = site_lives(groups.grouped, progress)
         found = site_table(groups, lives, designs, hardware=hardware, order=order, at=at or [], progress=progress)
@@ -151,7 +152,8 @@ def leaks(
     chosen = profiles.chosen(form, out, weight, json)
     with show.progress() as progress:
         if chosen.is_profile:
-            return profiles.emit(of_leaks(whole_stacks(trace, by, skip), at, progress), chosen)
+            profiles.emit(of_leaks(whole_stacks(trace, by, skip), at, progress), chosen)
+            return
         found = leak_table(grouped(trace, by, depth, skip), at, progress)
     show.emit_json(found) if chosen.is_json else results.leaks(found, top)
 
@@ -190,7 +192,8 @@ def diff(
     if chosen.is_profile:
         with show.progress() as progress:
             whole = whole_stacks(first, by, skip), whole_stacks(second, by, skip)
-            return profiles.emit(of_difference(whole, progress), chosen)
+            profiles.emit(of_difference(whole, progress), chosen)
+            return
     has_stacks = have_stacks(first, second)
     with show.progress() as progress:
         groups = (grouped(first, by, depth, skip), grouped(second, by, depth, skip)) if has_stacks else None
