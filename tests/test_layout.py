@@ -47,7 +47,6 @@ ORDER = {
         "compare",
         "knobs",
         "top",
-        "sampled",
         "replay",
         "calibrate",
         "sweep",
@@ -55,6 +54,7 @@ ORDER = {
         "report",
         "page",
         "profiles",
+        "sampled",
         "forge",
     ],
     "bench": [
