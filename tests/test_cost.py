@@ -169,7 +169,8 @@ def test_whether_a_block_begins_a_page_is_mispredicted_where_free_trusts_it(tmp_
     for live in range(400, 0, -1):
         script.free(int(drawn.integers(live)))
     script.write(tmp_path / "t.hst")
-    designs = [msgspec.structs.replace(load("default"), foreign=foreign) for foreign in ("leak", "trust")]
+    base = msgspec.structs.replace(load("default"), sizes=sorted({*load("default").sizes, 1024}))
+    designs = [msgspec.structs.replace(base, foreign=foreign) for foreign in ("leak", "trust")]
     table = simulate(tmp_path / "t.hst", designs, hardware=load_hardware())
     span, page = (row.touches.mispredicted for row in table.rows if row.touches is not None)
     assert 50 < page - span < 200

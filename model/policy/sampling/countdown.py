@@ -18,7 +18,7 @@ WATCHES = False
 NUMBERS = common.NUMBERS
 STATE = common.STATE
 LINK = common.LINK
-COSTS = {"sampling.request": 3.0, "sampling.taken": common.TAKEN}
+COSTS = {"sampling.request": 3.0, f"sampling.taken.{NAME}": common.TAKEN}
 """Of a request by hand: the load, the subtraction, the branch."""
 
 
@@ -55,7 +55,7 @@ def locks(design: Any) -> int:
 def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:
     """Yield the requests that malloc counts, and the samples."""
     yield "sampling.request", common.requests(simulation)
-    yield "sampling.taken", simulation.counters.totals["sampled"]
+    yield f"sampling.taken.{NAME}", simulation.counters.totals["sampled"]
 
 
 follow, event_begins, sampled_block = common.follow, common.event_begins, common.sampled_block

@@ -19,7 +19,7 @@ WATCHES = True
 NUMBERS = common.NUMBERS
 STATE = common.STATE
 LINK = common.LINK
-COSTS = {"sampling.watched": 27.0, "sampling.taken": common.TAKEN}
+COSTS = {"sampling.watched": 27.0, f"sampling.taken.{NAME}": common.TAKEN}
 """Of a request while samples are taken, by hand: callgrind, a loop of malloc and free."""
 
 
@@ -89,7 +89,7 @@ def heap_fields(design: Any) -> list[Field]:
 def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:
     """Yield the requests that are watched, and the samples."""
     yield "sampling.watched", common.requests(simulation) * plan.numbers["sample_on"]
-    yield "sampling.taken", simulation.counters.totals["sampled"]
+    yield f"sampling.taken.{NAME}", simulation.counters.totals["sampled"]
 
 
 follow, event_begins, sampled_block = common.follow, common.event_begins, common.sampled_block
