@@ -162,7 +162,7 @@ def covered() -> list[Design]:
 @pytest.mark.parametrize("design", soon(covered(), covered()[:1]), ids=lambda design: design.name)
 def test_step_by_step(design: Design) -> None:
     """Threads of two nodes: see test_conformance.py."""
-    assert step_by_step(design, examples=8)["reuse"] > 0
+    assert step_by_step(design, examples=8)["carve" if design.freed_blocks == "discarded" else "reuse"] > 0
 
 
 @pytest.mark.parametrize("variant", soon(VARIANTS, ("plain",), ("processor",)))

@@ -145,7 +145,8 @@ def test_no_built_in_design_tells_it_from_the_trace(tmp_path: Path) -> None:
     before = simulate(trace, designs).rows
     for old, new in zip(before, simulate(tmp_path / "plain.hst", designs).rows, strict=True):
         assert (old.counters, old.statistics, old.rates) == (new.counters, new.statistics, new.rates)
-    assert figures(trace, designs) == figures(tmp_path / "rounded.hst", designs)
+    without = [design for design in designs if design.sampling is None]  # samples go by the bytes asked for
+    assert figures(trace, without) == figures(tmp_path / "rounded.hst", without)
 
 
 @pytest.mark.big
@@ -154,7 +155,7 @@ def test_no_legal_pair_of_policies_tells_it_from_the_trace(tmp_path: Path, seed:
     shape = {"cross_thread": 0.2, "realloc": 0.4, "aligned": 0.1}
     trace = random_trace(tmp_path / "t.hst", 6000, seed, 3, max_size=(600, 9000, 300_000, 5_000_000)[seed], **shape)
     anonymise(trace, tmp_path / "rounded.hst", round_sizes=True)
-    designs = covering_designs()
+    designs = [design for design in covering_designs() if design.sampling is None]
     assert len(designs) > 20
     assert figures(trace, designs) == figures(tmp_path / "rounded.hst", designs)
 
