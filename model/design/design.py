@@ -320,12 +320,15 @@ def made(content: Mapping[str, Any], source: str) -> Design:
 
 
 def load(spec: str) -> Design:
-    """Return the design of a TOML file or the built-in design of a name; else BadInput."""
+    """Return the built-in design of a name, or the design of a TOML file; else BadInput.
+
+    A file or folder here that has the name of a built-in design does not hide it: `./lean` names the file.
+    """
     path = Path(spec)
-    if not (path.suffix == ".toml" or path.exists()):
+    if spec in builtin_names():
         path = BUILTIN / f"{spec}.toml"
-        if not path.is_file():
-            raise BadInput(f"{spec}: neither a design file nor a built-in design{hint(spec, builtin_names())}")
+    elif not (path.suffix == ".toml" or path.exists()):
+        raise BadInput(f"{spec}: neither a design file nor a built-in design{hint(spec, builtin_names())}")
     return parse(read_text(path, spec), spec)
 
 

@@ -39,7 +39,7 @@ def test_no_compiler_complains_or_takes_many_more_instructions() -> None:
     limits = hot_paths.allowed()[1]
     for one in compilers.kept():
         assert one.faults == []
-        assert one.instructions.keys() == set(hot_paths.DESIGNS)
+        assert {"default", "lean", "owner"} <= one.instructions.keys() <= set(hot_paths.DESIGNS)
         for design, found in one.instructions.items():
             assert found <= limits[design][compilers.COUNTED] + compilers.MORE
 

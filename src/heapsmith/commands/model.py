@@ -63,7 +63,7 @@ def simulate(
         raise BadInput("--at: expected --bytes too")
     if bytes and (latency or scaling):
         raise BadInput("--bytes: expected neither --latency, --cores nor --recorded-times, which tell of times")
-    given["designs"] = limited(given.get("designs", for_any_trace()), limit)
+    given["designs"] = limited(given.get("designs") or for_any_trace(), limit)
     given["times"] = "recorded" if recorded_times else "dense" if latency or scaling else None
     with show.progress() as progress:
         found = heapsmith.simulate(**given, progress=progress)
@@ -80,7 +80,7 @@ def reuse(given: Given, json: take.Json = False) -> None:
     """Print the miss ratio of every cache size. It tells how soon designs and program touch the same lines again."""
     from heapsmith.model.predict.reuse import reuse as measure
 
-    trace, designs = Path(given["trace"]), models_of(given.get("designs", for_any_trace()))
+    trace, designs = Path(given["trace"]), models_of(given.get("designs") or for_any_trace())
     with show.progress() as progress:
         application = application_of(trace, given.get("births"), given.get("deaths"))
         found = measure(trace, designs, application=application, progress=progress)
