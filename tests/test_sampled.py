@@ -156,15 +156,18 @@ def test_the_page_shows_what_is_printed(call: Call, monkeypatch: pytest.MonkeyPa
 def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
     other = tmp_path / "other.heap"
     other.write_text("heap profile: 1: 2 [3: 4] @ heapprofile\n1: 2 [3: 4] @ 0x1\n")
+    sleeper = subprocess.Popen(["sleep", "1000"])
     for words, said in (
         (("999999999",), "999999999: no such process"),
-        ((str(os.getpid()),), f"process {os.getpid()} takes no samples"),
+        ((sleeper.pid,), f"process {sleeper.pid} takes no samples"),
         (("1", "--mean", "5"), "--mean: is of a command"),
         ((other,), f"{other}: no profile of a heapsmith library"),
         (("--lib", "default", "--", "true"), "true took no samples under default"),
     ):
         answer = call("profile", *words)
         assert (answer.status, answer.err.splitlines()[-1][:200].find(said) >= 0) == (2, True), answer.err
+    sleeper.kill()
+    sleeper.wait()
     with pytest.raises(BadInput, match="damaged"):
         parsed("heap profile: 1: 2 [3: 4] @ heapprofile\n# heapsmith profile 1\n# sample 1 2\nMAPPED_LIBRARIES:\n", "x")
 

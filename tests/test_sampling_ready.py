@@ -37,7 +37,8 @@ def machine_code(design: Design) -> dict[str, list[str]]:
         command = ["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", str(library_of(design))]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         lines = re.findall(r"^ +[0-9a-f]+:\t(.*\S)", said, re.MULTILINE)
-        plain = [re.sub(r"0x[0-9a-f]+\(%rip\)|\b[0-9a-f]{4,}(?= <)|# [0-9a-f]+", "", line) for line in lines]
+        place = r"0x[0-9a-f]+\(%rip\)|\b[0-9a-f]{4,}(?= <)|# [0-9a-f]+|(?<=<_GLOBAL_OFFSET_TABLE_)\+0x[0-9a-f]+"
+        plain = [re.sub(place, "", line) for line in lines]
         found[function] = [line.replace("_watched>", ">") for line in plain]
     return found
 

@@ -135,7 +135,7 @@ static void *map(size_t bytes, size_t alignment)
     char *start = hardening_map(pages * PAGE_BYTES, alignment, &narrow);
     if (start == NULL)
         return NULL;
-    if (!enter((struct huge){ start, pages, 0, 0, NEW, narrow, 0, slack_for(bytes) })) {
+    if (!enter((struct huge){ .start = start, .pages = pages, .ordinal = NEW, .narrow = narrow, .slack = slack_for(bytes) })) {
         hardening_unmap(start, pages * PAGE_BYTES, narrow);
         return NULL;
     }
