@@ -95,6 +95,7 @@ def test_the_tools_only_read() -> None:
     assert all(tool.annotations.read_only_hint and tool.description for tool in tools)
 
 
+@pytest.mark.thorough
 def test_the_tools_answer_as_the_commands_do(call: Call, trace: Path) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [
         ("info", {"trace": str(trace)}),

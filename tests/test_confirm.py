@@ -225,6 +225,7 @@ def test_a_trace_that_does_not_fit_the_memory_is_not_replayed(trace: Path, monke
     assert not found.kept_base
 
 
+@pytest.mark.thorough
 def test_shifts_are_medians_of_rounds(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each round has its own speed, in which all designs share: the shift has no error, but where a design varies."""
     slow, shaky = (msgspec.structs.replace(DEFAULT, run_cache_bytes=size) for size in (65_536, 131_072))
@@ -250,6 +251,7 @@ def test_shifts_are_medians_of_rounds(trace: Path, monkeypatch: pytest.MonkeyPat
     assert max(rounds.values()) == LEAST_ROUNDS  # beside one to warm up: each is known by then
 
 
+@pytest.mark.thorough
 def test_the_base_is_replayed_as_often_as_the_root_of_the_others(trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A shift is the difference to the mean of the base's runs of a round; the time has room for them."""
     assert [base_runs(others) for others in (0, 1, 2, 4, 6, 9)] == [1, 1, 1, 2, 2, 3]

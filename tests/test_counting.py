@@ -38,6 +38,7 @@ def reported(design: Any, report: Path, *command: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_the_release_build_counts_hits(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 3000, 5)
     runs = agreement(COUNTING, trace)

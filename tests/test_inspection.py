@@ -39,6 +39,7 @@ def program(tmp_path: Path) -> Path:
     return tmp_path / "p"
 
 
+@pytest.mark.thorough
 def test_inspect_is_its_parts(call: Call, program: Path, tmp_path: Path) -> None:
     out = tmp_path / "a folder"
     answer = call("inspect", "-o", out, "--json", "--", program, "a word")

@@ -147,6 +147,7 @@ def check_verdicts(found: dict[str, str], output: str) -> None:
     assert "printed by the child" in output
 
 
+@pytest.mark.thorough
 def test_marked_tests_keep_their_limits(package: Path) -> None:
     words = ("-p", "no:cacheprovider", "test_it.py", "--junit-xml=out.xml", "-rA", "-k", "not leak and not fails")
     done = pytest_in(package, *PLUGIN, *words)

@@ -88,6 +88,7 @@ def library_of_short_pages(name: str, folder: Path) -> Path:
     return build_emitted(emitted, folder / "libshort.so", compiler=ARM.tools().compiler)
 
 
+@pytest.mark.thorough
 def test_the_guard_ends_a_program_whose_library_takes_pages_for_short(tmp_path: Path) -> None:
     library = library_of_short_pages("default", tmp_path)
     assert run(PAGE_SIZES[0], library, tmp_path) == (0, "0 0\n", "")
@@ -141,6 +142,7 @@ def heapsmith(*words: str | Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.thorough
 def test_the_commands_take_a_page_size(tmp_path: Path) -> None:
     status, said, _ = heapsmith("design", "show", "lean", "--page-size", "64K", "--json")
     assert status == 0

@@ -281,6 +281,7 @@ def test_an_experiment_that_lacks_a_peer_is_skipped(monkeypatch: pytest.MonkeyPa
         run("E2")
 
 
+@pytest.mark.thorough
 def test_a_design_that_differs_is_not_kept_as_verified(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The planted fault is a library that counts one refill more than the model."""
     trace = random_trace(tmp_path / "t.hst", 400, seed=1, threads=2)

@@ -28,12 +28,14 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Validation:
 
 
 @pytest.mark.thorough
+@pytest.mark.thorough
 def test_counters_are_equal(found: Validation) -> None:
     counters = next(one for one in found.qualities if one.quantity == "counters")
     assert counters.cells > 50
     assert counters.errors.worst == 0
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_instructions_are_close_and_ranked(found: Validation) -> None:
     one = next(one for one in found.qualities if one.quantity == "instructions per operation")
@@ -41,6 +43,7 @@ def test_instructions_are_close_and_ranked(found: Validation) -> None:
     assert one.tau == 1
 
 
+@pytest.mark.thorough
 def test_times_of_operations_are_compared(found: Validation) -> None:
     cells = {(one.quantity, one.design): one for one in found.cells}
     for design in ("default", "bare"):
@@ -51,6 +54,7 @@ def test_times_of_operations_are_compared(found: Validation) -> None:
     assert not any("threads" in quantity for quantity, _ in cells)
 
 
+@pytest.mark.thorough
 def test_the_page_holds_every_point(found: Validation, tmp_path: Path) -> None:
     page = tmp_path / "out.html"
     pytest.importorskip("plotly", reason="it draws the plots")
