@@ -35,6 +35,7 @@ QUESTIONS = (
     ("Does a change of the program ask for more memory? For CI", "check --baseline job.check.json -- CMD"),
     ("Does the tuned design still fit new recordings? For CI", "guard job.toml new.hst --baseline job.guard.json"),
     ("What does the heap of a running process do?", "top PID --once --json"),
+    ("Who holds the live heap of a running service?", "profile PID --json"),
     ("What do few live blocks keep resident in a running process?", "pins PID --json"),
     ("Whose is this address, and is the heap damaged? Of a core file", "core FILE ADDRESS --json"),
     ("Read another tool's recording", "trace import FILE -o job.hst"),
