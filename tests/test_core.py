@@ -30,7 +30,7 @@ THREADS = 4
 EXPECTED = {
     "l": {kinds.LIVE, kinds.LARGE},
     "f": {kinds.FREE, kinds.CARVED, kinds.EMPTY, kinds.WAITING, kinds.PAGES},
-    "r": {kinds.LARGE},
+    "r": {kinds.LARGE, kinds.HUGE},
     "h": {kinds.HUGE},
 }
 

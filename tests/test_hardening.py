@@ -166,7 +166,7 @@ def test_copies_that_leave_no_block(design: Design) -> None:
 def test_every_byte_that_is_changed_is_noticed(classifier: str) -> None:
     """Short and long blocks have code of their own, and so have those of one word, and long ones of just over 128."""
     design = design_of("full", classifier=classifier)
-    design = msgspec.structs.replace(design, sizes=sorted({*design.sizes, 144, 1024}))
+    design = msgspec.structs.replace(design, sizes=sorted({*design.sizes, 144}))
     header = make_plan(design).header_bytes
     run_whole([program("every_byte"), 0, header], unchecked_library(design))
 

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PAIRS = 300, GRAIN = 16, STEPS = 8, TAIL = 8, FILLED = 64, SHORT = 128, LONG = 1024, CONTENT = 0x5A, SLAB = 1 << 16 };
+enum { PAIRS = 300, GRAIN = 16, STEPS = 8, TAIL = 8, FILLED = 64, SHORT = 128, LONG = 1040, CONTENT = 0x5A, SLAB = 1 << 16 };
 
 static const int asked[] = { 1, 8, 9, 24, 40, 49, 56, 64, 72, 85, 120, 121, 136, 137, 248, 1000, 3000 };
 
