@@ -1,5 +1,7 @@
 """Designs: the built-in ones are legal, an illegal one gets a reason that names the field, equal heaps hash alike."""
 
+from pathlib import Path
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -218,3 +220,12 @@ def test_a_change_takes_a_choice_away() -> None:
     assert changed(load("lock-free-lists"), "x", {"pool": "off"}).row("pool") is policy.default("pool")
     with pytest.raises(BadInput, match="remote"):
         changed(load("default"), "x", {"remote": "off"})  # a design cannot do without it
+
+
+def test_files_here_do_not_hide_built_in_designs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "default").mkdir()
+    (tmp_path / "lean").write_text('name = "own"\nsizes = [16]\n')
+    (tmp_path / "mine").write_text('name = "own"\nsizes = [16]\n')
+    names = [load(spec).name for spec in ("default", "lean", "./lean", "mine")]
+    assert names == ["default", "lean", "own", "own"]
