@@ -225,3 +225,16 @@ def test_pins_are_printed(tmp_path: Path, call: Call) -> None:
     assert len(re.findall(r"(?m)^ *[\d,]+ .*%", text)) == 3
     assert said["pid"] == run.pid
     assert said["classes"]
+
+
+def test_memory_that_nobody_wrote_is_zero_and_a_signal_by_kill_has_no_address(tmp_path: Path) -> None:
+    """No block has gone back to its slab, so there is no page of marks; siginfo has the sender in the address's place."""
+    (tmp_path / "early.c").write_text(
+        "#include <signal.h>\n#include <stdlib.h>\n"
+        "int main(void) { void *volatile block = malloc(100); (void)block; raise(SIGSEGV); return 0; }\n"
+    )
+    program = tmp_path / "early"
+    subprocess.run(["gcc", "-o", program, tmp_path / "early.c"], check=True)
+    found = look_at_core(dumped(tmp_path, unchecked_library(design_of("default")), "", program))
+    assert (found.signal, found.fault, found.damage) == ("SIGSEGV", None, [])
+    assert found.live_blocks >= 1

@@ -172,6 +172,37 @@ def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
         parsed("heap profile: 1: 2 [3: 4] @ heapprofile\n# heapsmith profile 1\n# sample 1 2\nMAPPED_LIBRARIES:\n", "x")
 
 
+def test_a_profile_that_was_cut_is_damaged(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (process, step):
+        step("a")
+        process.stdin.close()  # type: ignore[union-attr]
+        assert process.wait(60) == 0
+    (file,) = tmp_path.glob("at exit-*.heap")
+    lines = file.read_text().splitlines(keepends=True)
+    kinds = [line.split()[1] if line.startswith("# ") else line.strip() for line in lines]
+    for last in (kinds.index("site"), len(kinds) - kinds[::-1].index("site"), kinds.index("MAPPED_LIBRARIES:")):
+        with pytest.raises(BadInput, match="damaged"):
+            parsed("".join(lines[:last]), "x")
+    assert len(parsed("".join(lines), "x").samples) > 100
+
+
+def test_the_status_is_that_of_the_command(call: Call) -> None:
+    """Also of one that asks for too little to have a sample, and of one that ends before a look."""
+    for command in ("sleep 0.3; exit 7", "exit 7"):
+        answer = call("profile", "--", "sh", "-c", command)
+        assert answer.status == 7
+        assert answer.err.startswith("heapsmith: ")
+
+
+AGAIN = "my @kept = map { 'x' x 1000 } 1 .. 20_000; exec $^X, '-e', 'my @k = map { q(y) x 100 } 1 .. 30_000; print 1'"
+
+
+def test_a_process_that_begins_another_program_is_shown_as_that_one(call: Call) -> None:
+    found = json.loads(call("profile", "--mean", 65536, "--json", "--", "perl", "-e", AGAIN).out)
+    live, asked = (found["total"][name]["value"] for name in ("live_bytes", "allocated_bytes"))
+    assert live <= asked
+
+
 def test_a_signal_and_the_end_write_the_file(tmp_path: Path) -> None:
     with waiting(tmp_path, f",stats-on=USR1,stats={tmp_path}/stats.json") as (process, step):
         out = tmp_path / f"at exit-{process.pid}.heap"

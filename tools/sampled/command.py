@@ -8,6 +8,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.foreground import run_foreground
@@ -18,7 +20,7 @@ from heapsmith.tools.common.program_start import Start, Stream
 from heapsmith.tools.peers.peers import Library, find_library, names, require_malloc_of
 from heapsmith.tools.sampled.process import live_bytes, place_of, snapshot
 from heapsmith.tools.sampled.snapshot import Snapshot, read
-from heapsmith.tools.top.process import family
+from heapsmith.tools.top.process import family, image
 
 STEP_S = 0.02
 """Between two looks at the live bytes of a command."""
@@ -27,7 +29,10 @@ MORE = 1.02
 
 
 class Ran(NamedTuple):
-    """How a command ended, and the processes that took samples: first the one that asked for most bytes."""
+    """How a command ended, and its processes with samples: first the one that asked for most bytes.
+
+    None where the command failed before one was seen.
+    """
 
     status: int
     processes: list["Seen"]
@@ -49,6 +54,11 @@ class _Looks:
     """What the looks at one process found."""
 
     def __init__(self) -> None:
+        self._begin(b"")
+
+    def _begin(self, image: bytes) -> None:
+        """With another program of the process, exec(2) began it anew."""
+        self._image = image
         self.most: Snapshot | None = None
         self.most_bytes = 0.0
         self.first: Snapshot | None = None
@@ -56,7 +66,9 @@ class _Looks:
 
     def look(self, pid: int, seconds: float | None) -> None:
         """Look at a process, which may have no library, or none yet."""
-        with suppress(Gone, Missing, KeyError), ProcessMemory(pid) as memory:
+        with suppress(Gone, Missing, BadInput, KeyError), ProcessMemory(pid) as memory:
+            if (now_there := image(pid)) != self._image:
+                self._begin(now_there)
             place = place_of(pid, memory)
             if place is None:
                 return
@@ -65,7 +77,7 @@ class _Looks:
                 self.first = snapshot(pid, memory, place)
             elif due and _seconds_since(self.first) >= (seconds or 0):
                 self.last = snapshot(pid, memory, place)
-            if (now := live_bytes(memory, place)) > MORE * self.most_bytes:
+            if (now := live_bytes(memory, place)) > MORE * self.most_bytes or self.most is None:
                 self.most, self.most_bytes = snapshot(pid, memory, place), now
 
 
@@ -92,7 +104,7 @@ def run(command: list[str], lib: str, *, mean: int | None, seconds: float | None
             status = run_foreground(whole, stdout=stdout).status
         dumps = [read(file) for file in sorted(folder.glob("*.heap"))]
     seen = _seen(dumps, looks)
-    if not seen:
+    if not seen and status == 0:
         raise BadInput(f"{command[0]} took no samples under {library.name}; {_why(library)}")
     return Ran(status, sorted(seen, key=lambda one: -one.allocated))
 
@@ -136,13 +148,19 @@ def _seen(dumps: list[Snapshot], looks: dict[int, _Looks]) -> list[Seen]:
     for pid in dict.fromkeys([*ends, *looks]):
         at_end, of = ends.get(pid), looks.get(pid, _Looks())
         most = of.most if of.most and of.most.taken else None
-        if at_end and most and len(at_end.sites) >= len(most.sites):
+        if at_end and most and _goes_on(most, at_end):
             with_ends = most._replace(sites=at_end.sites, taken=at_end.taken, dropped=at_end.dropped)
             most = with_ends if _live(most) >= _live(at_end) else at_end
         if chosen := most or at_end:
             last = of.last or at_end
             found.append(Seen(chosen, (of.first, last) if of.first and last else None))
-    return [one for one in found if one.most.taken]
+    return [one for one in found if one.most.taken] or found[:1]
+
+
+def _goes_on(earlier: Snapshot, later: Snapshot) -> bool:
+    """Whether the sites of a look are those of a later one, and not of another program in the same process."""
+    of, same = earlier.sites, later.sites[: len(earlier.sites)]
+    return len(same) == len(of) and np.array_equal(same["frame"], of["frame"])
 
 
 def _live(of: Snapshot) -> float:

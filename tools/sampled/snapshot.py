@@ -90,7 +90,7 @@ def read(file: Path) -> Snapshot:
 
 def parsed(text: str, name: str) -> Snapshot:
     """The snapshot of a profile that a library wrote; BadInput, which names the file, for any other text."""
-    head, _, maps = text.partition(f"{SECTION}\n")
+    head, whole, maps = text.partition(f"{SECTION}\n")
     lines = head.splitlines()
     if len(lines) < 2 or not lines[0].startswith(MAGIC.decode()) or lines[1] != OURS:
         raise BadInput(f"{name}: no profile of a heapsmith library; expected what HEAPSMITH=profile=FILE writes")
@@ -109,12 +109,15 @@ def parsed(text: str, name: str) -> Snapshot:
                 said[kind] = " ".join(words)
         numbers = (int(said[one]) for one in ("pid", "time_ns", "mean", "taken", "dropped", "unsited"))
         pid, time_ns, mean, taken, dropped, unsited = numbers
-    except (KeyError, ValueError, IndexError):
+        every = np.zeros(1 + max(sites, default=0), SITE)
+        for number, row in sites.items():
+            every[number] = row
+        live = np.array(samples, SAMPLE)
+        if not whole or not {sample[5] for sample in samples} <= {0, *sites}:
+            raise ValueError
+    except (KeyError, ValueError, IndexError, OverflowError):
         raise BadInput(f"{name}: a damaged profile; expected what HEAPSMITH=profile=FILE writes") from None
-    every = np.zeros(1 + max(sites, default=0), SITE)
-    for number, row in sites.items():
-        every[number] = row
-    return Snapshot(pid, said["design"], time_ns, mean, taken, dropped, unsited, np.array(samples, SAMPLE), every, maps)
+    return Snapshot(pid, said["design"], time_ns, mean, taken, dropped, unsited, live, every, maps)
 
 
 def _site(words: list[str], line: str) -> Rows:

@@ -24,9 +24,9 @@ AT_REGISTERS = 112
 """Where they begin in NT_PRSTATUS (struct elf_prstatus)."""
 WITH_ADDRESS = (4, 5, 7, 8, 11)
 """Signals whose siginfo_t has the address of the fault (sigaction(2)): SIGILL, SIGTRAP, SIGBUS, SIGFPE, SIGSEGV."""
-WANTED = (
-    "expected the core file of an x86-64 process (of a crash under `ulimit -c unlimited`, gcore or coredumpctl dump)"
-)
+SI_KERNEL = 0x80
+"""Of codes between 0 and this one the address is known; others are of kill(2), or of an address that is none."""
+WANTED = "expected the core file of an x86-64 process (of a crash under `ulimit -c unlimited`, coredumpctl dump)"
 
 
 class Segment(NamedTuple):
@@ -68,7 +68,7 @@ class CoreMemory(Memory):
         if last is not None and last.offset + last.held > len(self._bytes):
             missing = last.offset + last.held - len(self._bytes)
             raise BadInput(f"{path}: it is cut short by {missing:,} bytes; expected a whole core file")
-        self._files: dict[str, bytes | None] = {}
+        self._files: dict[str, mmap.mmap | None] = {}
 
     def _parse(self) -> None:
         self.program, self.signal, self.fault = "", 0, None
@@ -101,8 +101,9 @@ class CoreMemory(Memory):
             self.threads.append(dict(zip(REGISTERS, words, strict=True)))
             self.signal = self.signal or int.from_bytes(raw[12:14], "little")
         elif kind == "NT_SIGINFO":
-            (number,) = struct.unpack_from("<i", raw)
-            self.fault = struct.unpack_from("<Q", raw, 16)[0] if number in WITH_ADDRESS else None
+            number, _, code = struct.unpack_from("<iii", raw)
+            if self.fault is None and number in WITH_ADDRESS and 0 < code < SI_KERNEL:
+                (self.fault,) = struct.unpack_from("<Q", raw, 16)
         elif kind == "NT_FILE":
             page = note["n_desc"]["page_size"]
             names = [name.decode(errors="replace") for name in note["n_desc"]["filename"]]
@@ -137,8 +138,10 @@ class CoreMemory(Memory):
             if inside < segment.held:
                 wide = min(count, segment.held - inside)
                 part = self._bytes[segment.offset + inside : segment.offset + inside + wide]
-            else:
+            elif self.file_of(address) is not None:
                 part = self._of_file(address, min(count, segment.end - address))
+            else:  # nobody wrote there
+                part = bytes(min(count, segment.end - address))
             if not part:
                 break
             parts.append(part)
@@ -150,24 +153,33 @@ class CoreMemory(Memory):
         for one in self.mapped:
             if one.begin <= address < one.end:
                 inside = one.offset + address - one.begin
-                return (self._file(one.file) or b"")[inside : inside + min(count, one.end - address)]
+                found = self._file(one.file)
+                return found[inside : inside + min(count, one.end - address)] if found else b""
         return b""
 
-    def _file(self, name: str) -> bytes | None:
+    def _file(self, name: str) -> mmap.mmap | None:
         """A mapped file; None if it is not there. Its first page is in the core, and must be that of the file."""
         if name not in self._files:
-            try:
-                found: bytes | None = Path(name).read_bytes()
-            except OSError:
-                found = None
+            found = _opened(Path(name))
             self._files[name] = found
             if found is not None and any(self._differs(one, found) for one in self.mapped if one.file == name):
                 raise BadInput(f"{self.path}: {name} has changed since; expected the file that the program had mapped")
         return self._files[name]
 
-    def _differs(self, one: Mapped, found: bytes) -> bool:
+    def _differs(self, one: Mapped, found: mmap.mmap) -> bool:
         """Whether the first page of a file, as the core has it, is another: it has the build's id as a rule."""
         segment = self._segment(one.begin)
-        if one.offset or segment is None or segment.held < PAGE or not found.startswith(MAGIC):
+        if one.offset or segment is None or segment.held < PAGE or found[: len(MAGIC)] != MAGIC:
             return False
         return self._bytes[segment.offset : segment.offset + PAGE] != found[:PAGE]
+
+
+def _opened(path: Path) -> mmap.mmap | None:
+    """A regular file that is not empty, mapped; else None."""
+    try:
+        if not path.is_file():  # a device may have no end
+            return None
+        with path.open("rb") as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    except (OSError, ValueError):
+        return None

@@ -172,6 +172,9 @@ class View:
         """Where each class's array stack begins in a heap, and its blocks."""
         at, count = self.at, self.at["CLASS_COUNT"]
         tops = np.frombuffer(memory.read(heap + at["heap.top"] + 8, 8 * count), "<u8").astype(np.int64)
+        if "heap.parked" in at:
+            parked = np.frombuffer(memory.read(heap + at["heap.parked"], 8 * count), "<u8").astype(np.int64)
+            tops = np.where(parked != 0, parked, tops)
         slots = heap + at["heap.slot"] + 8 * self._slot.astype(np.int64)
         # A stack that is not open has its top below its slots.
         return slots, np.maximum(tops - slots, 0) // 8

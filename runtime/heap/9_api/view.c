@@ -70,6 +70,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(heap, count),
     FIELD(heap, quarantine),
     FIELD(heap, slot),
+    PARKED_VIEW
     RUN_CACHE_VIEW
     NUMBER("front", sizeof(struct front)),
     FIELD(front, held),

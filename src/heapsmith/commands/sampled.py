@@ -115,12 +115,15 @@ def _found(target: list[str], how: How) -> Found:
 
     command = take.command_words("", target)
     ran = run(command, how.lib or DESIGN, mean=how.mean, seconds=how.seconds, stdout=how.stdout)
+    if not ran.processes:
+        show.note(f"heapsmith: {command[0]} ended with status {ran.status} before a look at its heap")
+        raise SystemExit(ran.status)
     seen, others = ran.processes[0], len(ran.processes) - 1
     note = f"{others} other processes of {command[0]} took samples too" if others else ""
     if how.seconds is None:
         return Found(ran.status, None, seen.most, note)
     if seen.window is None:
-        raise BadInput(f"--seconds: {command[0]} ended before a second look; expected a shorter time")
+        return Found(ran.status, None, seen.most, f"--seconds: {command[0]} ended before a second look: its whole run")
     return Found(ran.status, *seen.window, note)
 
 

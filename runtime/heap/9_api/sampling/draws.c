@@ -23,6 +23,7 @@ uint64_t hs_huge_samples;
 /* The thread's generator: xoroshiro64** of D. Blackman and S. Vigna (2018). draws: the countdown is an interval that was drawn. */
 static __thread struct {
     uint32_t low, high;
+    uint64_t mean; /* of the interval drawn last: with another one it is drawn anew */
     bool seeded, draws;
 } sampler;
 static uint32_t sampling_threads; /* that drew */
@@ -97,8 +98,9 @@ static uint64_t sample_judged(size_t bytes)
     }
     if (!sampler.seeded)
         sample_seed();
-    if (!sampler.draws) {
+    if (!sampler.draws || sampler.mean != mean) {
         sampler.draws = true;
+        sampler.mean = mean;
         hs_until_sample = sample_interval(mean);
         if (bytes <= hs_until_sample)
             return 0;

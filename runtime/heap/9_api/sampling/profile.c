@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -157,7 +158,10 @@ int hs_profile_dump(const char *file)
         errno = EBUSY;
         return -1;
     }
+    int cancel_state; /* a thread that is cancelled here would leave all later ones busy */
+    pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
     bool written = write_whole_file(&dumped, file, profile_write);
+    pthread_setcancelstate(cancel_state, NULL);
     __atomic_store_n(&dumper, 0, __ATOMIC_RELEASE);
     return written ? 0 : -1;
 }
