@@ -228,7 +228,7 @@ def test_pins_are_printed(tmp_path: Path, call: Call) -> None:
 
 
 def test_memory_that_nobody_wrote_is_zero_and_a_signal_by_kill_has_no_address(tmp_path: Path) -> None:
-    """No block has gone back to its slab, so there is no page of marks; siginfo has the sender in the address's place."""
+    """No block has gone back to its slab, so no page has marks; siginfo has the sender in the place of an address."""
     (tmp_path / "early.c").write_text(
         "#include <signal.h>\n#include <stdlib.h>\n"
         "int main(void) { void *volatile block = malloc(100); (void)block; raise(SIGSEGV); return 0; }\n"
