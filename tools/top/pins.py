@@ -33,8 +33,8 @@ class PinnedClass(msgspec.Struct, frozen=True):
 class Pins(msgspec.Struct, frozen=True):
     """What small blocks keep resident in a process; the classes with most to win first.
 
-    is_exact: whether each block is known to be live or free; in other designs blocks that may wait in a front or a
-    list count as live.
+    is_exact: whether each block is known to be live or free. Else those that moved meanwhile, or that wait where the
+    design does not tell, count as live.
     """
 
     pid: int

@@ -105,7 +105,7 @@ def pins(
         f"{amount(found.compaction_bytes)} would be free."
     )
     if not found.is_exact:
-        show.prose("This design does not tell which of its free blocks wait in fronts or lists: they count as live.")
+        show.prose("Free blocks that moved meanwhile, or wait where this design does not tell, count as live.")
     columns = ("class", "slabs", "bytes", "live blocks", "live", "sparse slabs", "idle pages", "compaction frees")
     rows = [
         (
