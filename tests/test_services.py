@@ -57,7 +57,7 @@ trap 'left gunicorn.pid' EXIT
 soon page; ask 30
 old=$(cat gunicorn.pid); kill -USR2 "$old"; soon test -e gunicorn.pid.2
 kill -TERM "$old"; soon gone "$old"; soon page; ask 30
-new=$(cat gunicorn.pid); kill -TERM "$new"; soon gone "$new"; wait
+soon test -s gunicorn.pid; new=$(cat gunicorn.pid); kill -TERM "$new"; soon gone "$new"; wait
 """
 )
 
