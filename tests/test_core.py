@@ -43,7 +43,7 @@ def variables(library: Path | None) -> dict[str, str]:
 def dumped(folder: Path, library: Path | None, fault: str, *command: str | Path) -> Path:
     """The core file of run_core, or of a command."""
     if not PATTERN.exists() or PATTERN.read_text().startswith(("|", "/")):
-        pytest.skip("the kernel writes core files elsewhere (core_pattern)")
+        pytest.xfail("the kernel hands core files to another place (core_pattern), and no package changes that")
     words = command or (program("run_core"), folder / "blocks", str(THREADS), fault)
     done = subprocess.run(
         ["prlimit", f"--core={resource.RLIM_INFINITY}", *map(str, words)],

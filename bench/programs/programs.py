@@ -124,7 +124,7 @@ def job(name: str, *arguments: object) -> list[str]:
 
 
 def record_program(program: Program, folder: Path, stacks: int = 0) -> RecordResult:
-    """Record all processes of the program into the new folder, with call stacks of so many frames at most.
+    """Record all processes of the program into the new folder, with call stacks of at most `stacks` frames.
 
     Raises what `record` raises, and CheckFailed if the command failed.
     """

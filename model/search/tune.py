@@ -46,7 +46,7 @@ for what each choice is worth.
 """
 
 LAST = 5
-"""About so many simulations come behind the time: the base and the choice on unseen traces, and the bytes of both."""
+"""The simulations that follow the search, about: the base and the choice on unseen traces, and the bytes of both."""
 
 FIRST, NEAR_PART = 24, 4
 """The first simulations, and the part of the others that is for designs one choice away from the best: a fourth."""

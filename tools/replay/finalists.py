@@ -102,7 +102,7 @@ def replay_finalists(
 
 
 def build_s(count: int) -> float:
-    """About how many seconds so many builds take, on these cores and with the load that they have."""
+    """The seconds that `count` builds take, about, on these cores and with the load that they have."""
     at_once = min(count, len(os.sched_getaffinity(0)))
     return BUILD_S * count / at_once * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 

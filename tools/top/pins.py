@@ -50,7 +50,7 @@ class Pins(msgspec.Struct, frozen=True):
 
 
 SPARSE = 10
-"""A slab is sparse where at most one of so many of its committed bytes is live."""
+"""A slab is sparse where at most a tenth of its committed bytes is live."""
 
 
 def look_at_pins(pid: int) -> Pins:

@@ -27,7 +27,7 @@ MOST_BYTES, MOST_SEED = 1 << 36, (1 << 32) - 1
 UNTIL, LOW, HIGH, SEEDED, DRAWS, WORDS = range(6)
 """Of each thread: bytes of requests before its next sample, its generator, whether both are there yet."""
 DRAWN_BITS, LOG_BITS, ONE_BITS, LN2_BITS, LN2 = 26, 20, 30, 24, 11_629_080
-"""Of a draw; behind the points of its logarithm, of what that is taken of, and of ln 2; which is rounded."""
+"""Bits of a draw; fraction bits of its logarithm, of the number under that, and of ln 2; then ln 2 itself, rounded."""
 WORD_MASK = (1 << 32) - 1
 THREAD_EXIT = int(Op.THREAD_EXIT)
 
