@@ -47,6 +47,7 @@ ORDER = {
         "compare",
         "knobs",
         "top",
+        "running",
         "replay",
         "calibrate",
         "sweep",

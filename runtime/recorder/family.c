@@ -25,19 +25,6 @@ static inline void *end_alloc(struct writer *w, enum spool_operation operation, 
     return block;
 }
 
-static unsigned log2_of(size_t alignment)
-{
-    return alignment > 1 ? 64 - (unsigned)__builtin_clzl(alignment - 1) : 0;
-}
-
-/* Record what concerns an alignment. */
-static void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment,
-                        size_t bytes, uint32_t site)
-{
-    uint64_t more = (uint64_t)site << SPOOL_SITE_SHIFT | log2_of(alignment);
-    put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, more);
-}
-
 static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t bytes, struct caller caller)
 {
     if (w == NULL)

@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "1_base/spool/windows.h"
 #include "digits.h"
 #include "sites.h"
 
@@ -28,11 +29,6 @@ static uint32_t images_begun; /* by this memory and all it descends from: unlike
 static char path[PATH_MAX + NAME_BYTES]; /* of this image's spool file */
 static size_t directory_length;
 static struct spool_header *header; /* of this image's spool file, mapped; NULL before the first image */
-
-static int open_file(const char *name, int flags)
-{
-    return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0600);
-}
 
 /* Feed one byte to the search for `name` at the start of an entry, which `end` ends. `matched` counts the bytes matched so
  * far, or is SIZE_MAX until the next entry. The value goes to `path`. True at the value's end. */
@@ -55,7 +51,7 @@ static bool find_in(const char *file_name, const char *name, char end)
     static char block[PAGE_BYTES];
     size_t matched = 0;
     bool found = false;
-    int file = open_file(file_name, O_RDONLY);
+    int file = hs_spool_open(file_name, O_RDONLY);
     if (file < 0)
         return false;
     directory_length = 0;
@@ -88,25 +84,6 @@ static bool map_image_page(void)
     return true;
 }
 
-/* Write `bytes` at `offset`, or fail. A limit on file size is looked at first, or the kernel would send SIGXFSZ. */
-static bool write_at(int file, const void *from, uint64_t bytes, uint64_t offset)
-{
-    struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
-        return false;
-    return syscall(SYS_pwrite64, file, from, bytes, offset) == (long)bytes;
-}
-
-/* Map `bytes` of the spool file, written as zeros first: a store into a hole would meet a full disk as SIGBUS. */
-static void *map_zeros(int file, uint64_t bytes, uint64_t offset)
-{
-    static const char zeros[SPOOL_UNIT_BYTES];
-    if (!write_at(file, zeros, bytes, offset))
-        return NULL;
-    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
-    return mapped == MAP_FAILED ? NULL : mapped;
-}
-
 /* Create `<directory>/<pid>.<sequence>.spool` with the first sequence number not taken; -1 if that fails. */
 static int create_spool(uint32_t pid, uint32_t *sequence)
 {
@@ -115,7 +92,7 @@ static int create_spool(uint32_t pid, uint32_t *sequence)
         char *dot = write_number(path + directory_length + 1, pid);
         *dot = '.';
         strcpy(write_number(dot + 1, *sequence), ".spool");
-        int file = open_file(path, O_RDWR | O_CREAT | O_EXCL);
+        int file = hs_spool_open(path, O_RDWR | O_CREAT | O_EXCL);
         if (file >= 0 || errno != EEXIST)
             return file;
     }
@@ -124,7 +101,7 @@ static int create_spool(uint32_t pid, uint32_t *sequence)
 
 static void fill_header(struct spool_header *to, uint32_t pid, uint32_t sequence, bool forked)
 {
-    int arguments = open_file("/proc/self/cmdline", O_RDONLY);
+    int arguments = hs_spool_open("/proc/self/cmdline", O_RDONLY);
     long length = syscall(SYS_read, arguments, to->argv, SPOOL_ARGV_BYTES); /* the kernel fills it in one call */
     syscall(SYS_close, arguments);
     to->argv_length = length > 0 ? (uint32_t)length : 0;
@@ -151,7 +128,7 @@ bool image_begin(void)
     header = NULL;
     int file = create_spool(pid, &sequence);
     if (file >= 0) {
-        header = map_zeros(file, SPOOL_HEADER_BYTES, 0);
+        header = hs_spool_map(file, SPOOL_HEADER_BYTES, 0);
         syscall(SYS_close, file);
     }
     unwanted = header == NULL;
@@ -171,37 +148,12 @@ static uint32_t claim_unit(void)
 
 struct window *window_open(uint32_t stream)
 {
-    uint32_t unit = claim_unit();
-    int file = open_file(path, O_RDWR);
-    if (file < 0)
-        return NULL;
-    struct window *window = map_zeros(file, SPOOL_UNIT_BYTES, (uint64_t)unit * SPOOL_UNIT_BYTES);
-    syscall(SYS_close, file);
-    if (window == NULL)
-        return NULL;
-    window->stream = stream;
-    window->home = unit;
-    __atomic_store_n(&window->magic, window_magic, __ATOMIC_RELEASE);
-    return window;
-}
-
-void window_close(struct window *window)
-{
-    munmap(window, sizeof *window);
+    return hs_window_open(path, claim_unit(), stream);
 }
 
 bool window_copy(struct window *window)
 {
-    int file = open_file(path, O_WRONLY);
-    if (file < 0)
-        return false;
-    bool copied = write_at(file, window, sizeof *window, (uint64_t)claim_unit() * SPOOL_UNIT_BYTES);
-    syscall(SYS_close, file);
-    if (!copied)
-        return false;
-    memset(window->slots, 0, sizeof window->slots);
-    __atomic_store_n(&window->ordinal, window->ordinal + 1, __ATOMIC_RELEASE); /* from here the window counts again */
-    return true;
+    return hs_window_copy(path, claim_unit(), window);
 }
 
 void count_drop(void)

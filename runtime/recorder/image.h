@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "spool.h"
+#include "1_base/spool/spool.h"
 
 /* What of the recorder belongs to one process image. It lives in a page that the kernel clears in a child made by fork
  * (MADV_WIPEONFORK), however that fork was made: `number` 0 then differs from that of every writer, and nobody touches
@@ -30,9 +30,6 @@ bool image_begin(void);
 
 /* A new live window, empty, at the end of the spool file; NULL if that fails. */
 struct window *window_open(uint32_t stream);
-
-/* Unmap. */
-void window_close(struct window *window);
 
 /* Copy a full live window to the end of the spool file and clear it. False, and nothing changed, if that fails. */
 bool window_copy(struct window *window);

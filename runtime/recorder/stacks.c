@@ -29,7 +29,7 @@ void *map_memory(uint64_t bytes)
 void stacks_reset(void)
 {
     if (window != NULL)
-        window_close(window);
+        hs_window_close(window);
     window = NULL;
     buckets = NULL;
     bucket_count = stacks = epoch = 0;

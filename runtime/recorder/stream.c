@@ -10,15 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "1_base/spool/windows.h"
 #include "real.h"
 #include "sample.h"
 #include "sites.h"
-
-enum {
-    CALL_SLOTS = 12,     /* the most that one call records: a thread's start with two samples, two more, two long
-                          * records, and a move before the start and each of these records */
-    RETRY_EVENTS = 4096, /* dropped before the spool is tried again */
-};
 
 __thread struct writer writer;
 
@@ -36,12 +31,6 @@ static void unlock(struct image *held)
     __atomic_store_n(&held->lock, 0, __ATOMIC_RELEASE);
 }
 
-void put_move(struct writer *w, uint32_t place, uint64_t stamp)
-{
-    w->place = place;
-    put_record(w, SPOOL_MOVED, stamp, place & PLACE_PROCESSOR);
-}
-
 /* Go on writing in `window` at `cursor`; from the limit on, CALL_SLOTS no longer fit. */
 static void enter_window(struct writer *w, struct window *window, uint64_t *cursor)
 {
@@ -51,30 +40,11 @@ static void enter_window(struct writer *w, struct window *window, uint64_t *curs
     w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS + 1];
 }
 
-/* Where the records of an ended thread stop: a few may follow what it had when it announced its end. */
-static uint64_t *last_cursor(struct window *window)
-{
-    uint64_t *slot = window->ended_cursor;
-    while (slot < window_end(window) && *slot != 0)
-        slot += *slot & SPOOL_LONG ? 2 * SPOOL_SLOT_WORDS : SPOOL_SLOT_WORDS;
-    return slot;
-}
-
-static bool is_gone(uint32_t thread)
-{
-    return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
-}
-
-/* Unlink and return the first window of the list whose thread the kernel no longer knows; NULL if there is none. */
+/* The window of a thread that is gone; NULL if there is none. */
 static struct window *pop_ended(void)
 {
     lock(image);
-    struct window **link = &image->ended;
-    while (*link != NULL && !is_gone((*link)->ended_thread))
-        link = &(*link)->next_ended;
-    struct window *window = *link;
-    if (window != NULL)
-        *link = window->next_ended;
+    struct window *window = hs_window_take(&image->ended);
     unlock(image);
     return window;
 }
@@ -84,7 +54,7 @@ static bool open_stream(struct writer *w)
 {
     struct window *window = pop_ended();
     if (window != NULL) {
-        enter_window(w, window, last_cursor(window));
+        enter_window(w, window, hs_window_cursor(window));
         return true;
     }
     window = window_open(__atomic_fetch_add(&image->streams, 1, __ATOMIC_RELAXED));
@@ -94,7 +64,7 @@ static bool open_stream(struct writer *w)
     return true;
 }
 
-/* The window is full: copy it and begin again at its start (where last_cursor then has to begin, too). */
+/* The window is full: copy it and begin again at its start (where hs_window_cursor then has to begin, too). */
 static bool turn_window(struct writer *w)
 {
     if (!window_copy(w->window))
@@ -107,7 +77,7 @@ static bool turn_window(struct writer *w)
 static bool start_stream(struct writer *w)
 {
     if (w->window != NULL)
-        window_close(w->window);
+        hs_window_close(w->window);
     *w = (struct writer){.image = image->number, .busy = w->busy, .place = NOWHERE};
     if (!open_stream(w))
         return false;

@@ -107,19 +107,19 @@ class Processes(NamedTuple):
 ALL = Processes()
 
 
-class _Moment(NamedTuple):
+class Moment(NamedTuple):
     stamp: int  # TSC
     ns: int  # CLOCK_MONOTONIC
 
 
-def _now(recorder: ctypes.CDLL) -> _Moment:
+def now_of(recorder: ctypes.CDLL) -> Moment:
     """The clock of the recorder's stamps."""
     pair = (ctypes.c_uint64 * 2)()
     recorder.heapsmith_clock(pair)
-    return _Moment(*pair)
+    return Moment(*pair)
 
 
-def _tells_processors(recorder: ctypes.CDLL) -> bool:
+def tells_processors(recorder: ctypes.CDLL) -> bool:
     """Whether the recorder tells processors as Linux numbers them: not on each virtual machine."""
     allowed = os.sched_getaffinity(0)
     try:
@@ -155,7 +155,7 @@ def _preloaded(command: list[str], stacks: int) -> Path:
 
 def recorder_tool(stacks: int) -> Tool:
     """What the recorder is made of."""
-    shared = ("definitions", "unwind") if stacks else ("definitions",)
+    shared = ("definitions", "spool/records", "spool/windows", *(("unwind",) if stacks else ()))
     sources = [*sorted((RUNTIME / "recorder").glob("*.c")), *(HEAP / f"1_base/{name}.c" for name in shared)]
     flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
     return Tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), ABOUT_PROCESSORS)
@@ -195,7 +195,7 @@ def record(
     program = find_program(command, everywhere=processes.everywhere, libraries=[library])
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
-    spool = _make_spool(out)
+    spool = make_spool(out)
     if processes.everywhere:
         spool.chmod(0o1777)  # also for programs of other users
     started = spool.stat().st_mtime
@@ -203,19 +203,19 @@ def record(
         loaded = ctypes.CDLL(preloadable(build_recorder(stacks)))
         loaded.heapsmith_record_ticks.restype = ctypes.c_double
         record_ticks: float = loaded.heapsmith_record_ticks()
-        processors = _tells_processors(loaded)
+        processors = tells_processors(loaded)
         start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
         with preloading(start, [preloadable(library)], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
             watch = Watch(Path(seen), command[0])
-            began = _now(loaded)
+            began = now_of(loaded)
             pid, status, interrupted = run_foreground(
                 whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=processes.limit_s, watch=watch
             )
-            ended = _now(loaded)
+            ended = now_of(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
         record_ns = round(record_ticks * ns_per_tick, 2)
-        run = _Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
+        run = Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         images = only_recorded(watch.images(), {_image(path)[0] for path in records} | set(unwritten))
@@ -241,8 +241,11 @@ def _inlines(program: Path) -> bool:
         return False
 
 
-class _Run(NamedTuple):
-    """The facts of the whole run. started: by the clock of files, in seconds. processors: records tell them."""
+class Run(NamedTuple):
+    """The facts of the whole run. started: by the clock of files, in seconds. processors: records tell them.
+
+    more: for the footer, of the recording of a process that already ran.
+    """
 
     pid: int
     status: int
@@ -252,9 +255,10 @@ class _Run(NamedTuple):
     record_ns: float
     started: float
     processors: bool
+    more: dict[str, Any] | None = None
 
 
-def _make_spool(out: Path) -> Path:
+def make_spool(out: Path) -> Path:
     """Make a directory beside `out`: spools are large, and their file system is the trace's."""
     folder = out.absolute().parent
     try:
@@ -277,27 +281,33 @@ def _still_running(spool: Path) -> list[Running]:
 
 
 def _convert_all(
-    records: dict[Path, int], out: Path, run: _Run, all_processes: bool, progress: Progress
+    records: dict[Path, int], out: Path, run: Run, all_processes: bool, progress: Progress
 ) -> list[RecordedTrace]:
     """The traces of all spools, or only of the spool with the most records.
 
     records: the number of records of each spool.
     """
     heaviest_first = sorted(records, key=lambda path: -records[path])[: None if all_processes else 1]
-    done, total = 0, sum(records[path] for path in heaviest_first)
-
-    def advance(events: int) -> None:  # foreign frees are records but no events, so it may end early
-        nonlocal done
-        done = min(done + events, total)
-        progress("ordering events", done, total)
-
+    advance = advancing(progress, sum(records[path] for path in heaviest_first))
     last_of_command = max((path for path in records if _image(path)[0] == run.pid), key=_image, default=None)
     traces: list[RecordedTrace] = []
     for path in heaviest_first:
         pid, sequence = _image(path)
         to = out.with_name(f"{out.stem}.{pid}.{sequence}.hst") if traces else out
-        traces.append(_convert(path, to, run, run.status if path == last_of_command else None, advance))
+        traces.append(convert(path, to, run, run.status if path == last_of_command else None, advance))
     return traces
+
+
+def advancing(progress: Progress, total: int) -> Callable[[int], None]:
+    """Takes numbers of further events; foreign frees are records but no events, so it may end early."""
+    done = 0
+
+    def advance(events: int) -> None:
+        nonlocal done
+        done = min(done + events, total)
+        progress("ordering events", done, total)
+
+    return advance
 
 
 def _remove_older(out: Path, written: set[str]) -> None:
@@ -338,7 +348,7 @@ def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
     return records, unwritten
 
 
-def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: Callable[[int], None]) -> RecordedTrace:
+def convert(path: Path, to: Path, run: Run, exit_status: int | None, advance: Callable[[int], None]) -> RecordedTrace:
     with Spool(path) as spool:
         sites = spool.tree is not None
         about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
@@ -353,32 +363,36 @@ def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: 
     return msgspec.convert(extra | own | {"stacks": stacks}, RecordedTrace)
 
 
-def _extra(spool: Spool, run: _Run, exit_status: int | None) -> dict[str, Any]:
+def _extra(spool: Spool, run: Run, exit_status: int | None) -> dict[str, Any]:
     """The metadata for the trace's footer (docs/recorder.md, section 5)."""
     head, totals = spool.header, spool.totals
     spool_ns = round(head.spool_ticks * run.ns_per_tick)
-    return {
-        "drops": head.drops,
-        "foreign_frees": totals.foreign_frees,
-        "lost_frees": totals.lost_frees,
-        "backsteps": totals.backsteps,
-        "nested": head.nested,
-        "pid": head.pid,
-        "parent_pid": head.parent_pid,
-        "sequence": head.sequence,
-        "forked": head.forked,
-        "start_ns": round((head.start_stamp - run.start_stamp) * run.ns_per_tick),
-        "run_wall_ns": run.wall_ns,
-        "exit_status": exit_status,
-        "samples": spool.samples,
-        "stacks": spool.tree.packed() if spool.tree else None,
-        "sites_checked": head.checked,
-        "sites_wrong": head.wrong,
-        "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
-    } | _generated(spool, run)
+    return (
+        {
+            "drops": head.drops,
+            "foreign_frees": totals.foreign_frees,
+            "lost_frees": totals.lost_frees,
+            "backsteps": totals.backsteps,
+            "nested": head.nested,
+            "pid": head.pid,
+            "parent_pid": head.parent_pid,
+            "sequence": head.sequence,
+            "forked": head.forked,
+            "start_ns": round((head.start_stamp - run.start_stamp) * run.ns_per_tick),
+            "run_wall_ns": run.wall_ns,
+            "exit_status": exit_status,
+            "samples": spool.samples,
+            "stacks": spool.tree.packed() if spool.tree else None,
+            "sites_checked": head.checked,
+            "sites_wrong": head.wrong,
+            "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
+        }
+        | _generated(spool, run)
+        | (run.more or {})
+    )
 
 
-def _generated(spool: Spool, run: _Run) -> dict[str, Any]:
+def _generated(spool: Spool, run: Run) -> dict[str, Any]:
     """What the process's map says of the generated code in its stacks."""
     if spool.tree is None:
         return {}

@@ -1,4 +1,4 @@
-"""From spool to trace: reads a process image's spool (runtime/recorder/spool.h) by time."""
+"""From spool to trace: reads a process image's spool (runtime/heap/1_base/spool/spool.h) by time."""
 
 import mmap
 import os
@@ -24,6 +24,8 @@ VERSION = 4
 SPOOL_MAGIC = 0x314C4F4F50535348
 WINDOW_MAGIC = 0x574F444E49575348
 _HEADER = struct.Struct("<Q6I6Q")
+_START_AT, _DROPS_AT = struct.calcsize("<Q6I"), struct.calcsize("<Q6IQ")
+_TRAILER = struct.Struct("<Q2I4Q")
 _HEADER_BYTES = 4096
 _UNIT_BYTES = 8 * m.UNIT_WORDS
 FIRST_BYTES = _HEADER_BYTES + _UNIT_BYTES
@@ -194,3 +196,50 @@ def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records, Ints]:
     streams["word"] = places[starts] * m.UNIT_WORDS
     streams["held"] = streams["place"] = -1
     return places * m.UNIT_WORDS, streams, stream[starts]
+
+
+def new_spool(path: Path, pid: int, parent: int, argv: list[str]) -> Path:
+    """Make the spool of a process that already runs; `set_field` says the rest."""
+    words = b"".join(os.fsencode(word) + b"\0" for word in argv)[: _HEADER_BYTES - _HEADER.size]
+    head = _HEADER.pack(SPOOL_MAGIC, VERSION, pid, parent, 0, 0, len(words), *[0] * 6)
+    path.write_bytes((head + words).ljust(_UNIT_BYTES, b"\0"))
+    return path
+
+
+def set_start(path: Path, stamp: int) -> None:
+    """Say when the image began."""
+    _set(path, _START_AT, stamp)
+
+
+def set_drops(path: Path, drops: int) -> None:
+    """Say how many events were lost."""
+    _set(path, _DROPS_AT, drops)
+
+
+def _set(path: Path, at: int, number: int) -> None:
+    with path.open("r+b") as file:
+        os.pwrite(file.fileno(), struct.pack("<Q", number), at)
+
+
+def add_births(path: Path, stream: int, stamp: int, addresses: Ints, sizes: Ints) -> None:
+    """Add a stream of one thread to a spool: an allocation of each block, at the same time."""
+    head = stamp << m.STAMP_SHIFT & (1 << 64) - 1
+    is_long = sizes > m.SIZE_MASK
+    short = np.empty((int((~is_long).sum()) + 1, 2), np.uint64)
+    short[0] = head | m.THREAD_START, 0
+    short[1:, 0] = head | m.MALLOC
+    short[1:, 1] = sizes[~is_long].astype(np.uint64) << np.uint64(m.ADDRESS_BITS) | addresses[~is_long].astype(
+        np.uint64
+    )
+    long = np.empty((int(is_long.sum()), 4), np.uint64)
+    long[:, 0] = head | m.MALLOC | m.LONG
+    long[:, 1], long[:, 2], long[:, 3] = addresses[is_long], sizes[is_long], 0
+    ordinal = 0
+    with path.open("r+b") as file:
+        file.seek(-(-file.seek(0, os.SEEK_END) // _UNIT_BYTES) * _UNIT_BYTES)
+        for records in (short, long):
+            most = m.WINDOW_WORDS // records.shape[1]
+            for first in range(0, len(records), most):
+                content = records[first : first + most].tobytes().ljust(8 * m.WINDOW_WORDS, b"\0")
+                file.write(content + _TRAILER.pack(ordinal, stream, 0, 0, 0, 0, WINDOW_MAGIC))
+                ordinal += 1

@@ -10,7 +10,7 @@ from heapsmith.model.compile.kernel import Ints, Records, compiled, hit_path, ke
 from heapsmith.model.trace.addresses import Numbered, bind, find, next_number, release, take
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 
-# The layout of records in runtime/recorder/spool.h.
+# The layout of records in runtime/heap/1_base/spool/spool.h.
 UNIT_WORDS = 64 * 1024 // 8
 WINDOW_WORDS = UNIT_WORDS - 6  # per unit, for records
 MALLOC, CALLOC, ALIGNED, FREE, FREE_SIZED, REALLOC_FROM, REALLOC_TO, THREAD_START, THREAD_EXIT = range(1, 10)

@@ -11,7 +11,7 @@ from heapsmith.model.trace.elf import build_id
 from heapsmith.model.trace.stacks import CallTree, Module
 from heapsmith.tools.record.spool_merge import WINDOW_WORDS
 
-FRAMES, MAPPING = 1, 2  # kinds of records, in runtime/recorder/spool.h
+FRAMES, MAPPING = 1, 2  # kinds of records, in runtime/heap/1_base/spool/spool.h
 _KIND_MASK, _COUNT_SHIFT, _COUNT_MASK, _NUMBER_SHIFT = 255, 8, 0xFFFFFF, 32
 
 

@@ -44,7 +44,7 @@ def numbers(design: Any) -> dict[str, int]:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"parked": "unparked", "api": "profile"}
+    return {"parked": "unparked", "api": "profile", "record": "no_record", "family": "unrecorded"}
 
 
 def locks(design: Any) -> int:

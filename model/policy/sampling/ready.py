@@ -68,7 +68,7 @@ def numbers(design: Any) -> dict[str, int]:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"parked": "parked", "api": "profile"}
+    return {"parked": "parked", "api": "profile", "record": "record", "family": "recorded"}
 
 
 def locks(design: Any) -> int:

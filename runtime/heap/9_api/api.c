@@ -66,6 +66,15 @@ GATE void hs_free_large(void *block)
         check(false, "a freed block is one of the program's");
 }
 
+/* As the emitted free. */
+static INLINED void free_any(void *block)
+{
+    if (in_slab_span(block))
+        hs_free_small(block);
+    else
+        hs_free_large(block);
+}
+
 static void *clear(void *block, size_t bytes)
 {
     return LIVE_MAP ? hs_fill_any(block, 0, bytes, hs_any_size()) : memset(block, 0, bytes);
@@ -85,7 +94,7 @@ static void copy_to(void *moved, const void *block, size_t bytes)
         memcpy(moved, block, bytes);
 }
 
-void *calloc(size_t count, size_t bytes)
+static INLINED void *zeroed(size_t count, size_t bytes, const void *caller)
 {
     hs_expect_thread();
     size_t total;
@@ -96,8 +105,13 @@ void *calloc(size_t count, size_t bytes)
         void *block = sampling_large(total, GRAIN, &zero);
         return block == NULL || zero ? block : clear(block, total);
     }
-    void *block = hs_malloc_from(total, __builtin_return_address(0));
+    void *block = hs_malloc_from(total, caller);
     return block == NULL ? NULL : clear(block, total);
+}
+
+void *calloc(size_t count, size_t bytes)
+{
+    return zeroed(count, bytes, __builtin_return_address(0));
 }
 
 /* Bytes that the program may write of a block with the plan (small_plan); 0 if it is none of ours. */
@@ -232,12 +246,12 @@ static bool power_of_two(size_t value)
     return value != 0 && (value & (value - 1)) == 0;
 }
 
-int posix_memalign(void **block, size_t alignment, size_t bytes)
+static INLINED int align_into(void **block, size_t alignment, size_t bytes, const void *caller)
 {
     if (!power_of_two(alignment) || alignment % sizeof(void *) != 0)
         return EINVAL;
     int saved = errno;
-    void *allocated = allocate_aligned(alignment, bytes, __builtin_return_address(0));
+    void *allocated = allocate_aligned(alignment, bytes, caller);
     errno = saved;
     if (allocated == NULL)
         return ENOMEM;
@@ -245,17 +259,27 @@ int posix_memalign(void **block, size_t alignment, size_t bytes)
     return 0;
 }
 
-void *aligned_alloc(size_t alignment, size_t bytes)
+int posix_memalign(void **block, size_t alignment, size_t bytes)
+{
+    return align_into(block, alignment, bytes, __builtin_return_address(0));
+}
+
+static INLINED void *align_exactly(size_t alignment, size_t bytes, const void *caller)
 {
     if (!power_of_two(alignment)) {
         errno = EINVAL;
         return NULL;
     }
-    return allocate_aligned(alignment, bytes, __builtin_return_address(0));
+    return allocate_aligned(alignment, bytes, caller);
+}
+
+void *aligned_alloc(size_t alignment, size_t bytes)
+{
+    return align_exactly(alignment, bytes, __builtin_return_address(0));
 }
 
 /* As glibc: an alignment that is no power of two is rounded up to one. */
-void *memalign(size_t alignment, size_t bytes)
+static INLINED void *align_rounded(size_t alignment, size_t bytes, const void *caller)
 {
     if (alignment > SIZE_MAX / 2 + 1) {
         errno = EINVAL;
@@ -267,23 +291,38 @@ void *memalign(size_t alignment, size_t bytes)
         BOUND(doublings, 64);
         rounded *= 2;
     }
-    return allocate_aligned(rounded, bytes, __builtin_return_address(0));
+    return allocate_aligned(rounded, bytes, caller);
+}
+
+void *memalign(size_t alignment, size_t bytes)
+{
+    return align_rounded(alignment, bytes, __builtin_return_address(0));
+}
+
+static INLINED void *align_to_page(size_t bytes, const void *caller)
+{
+    page_learn();
+    return allocate_aligned(PAGE_BYTES, bytes, caller);
 }
 
 void *valloc(size_t bytes)
 {
-    page_learn();
-    return allocate_aligned(PAGE_BYTES, bytes, __builtin_return_address(0));
+    return align_to_page(bytes, __builtin_return_address(0));
 }
 
-void *pvalloc(size_t bytes)
+static INLINED void *align_pages(size_t bytes, const void *caller)
 {
     page_learn();
     if (bytes > SIZE_MAX - PAGE_BYTES) {
         errno = ENOMEM;
         return NULL;
     }
-    return allocate_aligned(PAGE_BYTES, whole_pages(bytes), __builtin_return_address(0));
+    return allocate_aligned(PAGE_BYTES, whole_pages(bytes), caller);
+}
+
+void *pvalloc(size_t bytes)
+{
+    return align_pages(bytes, __builtin_return_address(0));
 }
 
 size_t malloc_usable_size(void *block)
@@ -373,3 +412,6 @@ int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_c
     return hs_register((struct fork_handlers){ before, in_parent, in_child }, object);
 }
 #endif
+
+/* The family once more, as recordings need it. */
+#include SAMPLING_FAMILY

@@ -15,6 +15,7 @@
 #include "7_large/run_pages.h"
 #include "8_threads/thread.h"
 #include SAMPLING_API
+#include SAMPLING_RECORD
 
 enum { NAME_BYTES = 24 };
 
@@ -113,6 +114,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(page, state),
     PAGE_VIEW,
     SAMPLES_VIEW
+    RECORD_VIEW
     NUMBER("RUN_FREE", RUN_FREE),
     NUMBER("RUN_USED", RUN_USED),
     NUMBER("RUN_GONE", RUN_GONE),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which a command impo
     from heapsmith.model.trace.edit.repair import Repaired
     from heapsmith.model.trace.frames import Footer
     from heapsmith.model.trace.stats import TraceInfo
+    from heapsmith.tools.running.record import RunningResult
 
 
 def trace_table(infos: "Sequence[TraceInfo]") -> None:
@@ -29,6 +30,19 @@ def trace_table(infos: "Sequence[TraceInfo]") -> None:
         for info in infos
     ]
     show.table("traces", columns, rows)
+
+
+def recorded_running(found: "RunningResult") -> None:
+    """The trace of a process that ran, what it held when the recording began, and for how long it was held."""
+    show.line(f"{found.path}: {found.events:,} events of {' '.join(found.program)} ({found.pid}), {found.design}")
+    blocks = f"{found.census_blocks:,} blocks of {amount(found.census_bytes)}"
+    show.line(f"{blocks} were live at the beginning, in a heap of {amount(found.heap_bytes)}.")
+    held = f"{duration(found.held_ns)} at the beginning, {duration(found.held_at_end_ns)} at the end"
+    show.line(f"The process was held for {held}.")
+    lost = {"dropped": found.drops, "foreign frees": found.foreign_frees, "lost frees": found.lost_frees}
+    for name, count in lost.items():
+        if count:
+            show.note(f"heapsmith: warning: {count:,} {name}: the trace lacks events (docs/recorder.md)")
 
 
 def imported(footer: "Footer") -> None:

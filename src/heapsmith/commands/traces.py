@@ -7,7 +7,7 @@ from typing import Annotated
 import heapsmith
 from heapsmith.api import printed, show
 from heapsmith.api.stated import Argument, Option
-from heapsmith.api.traces import check_frames, recorded
+from heapsmith.api.traces import COMMAND, check_frames, recorded
 from heapsmith.commands import arguments as take
 from heapsmith.commands import results, results_traces
 from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
@@ -18,21 +18,36 @@ trace_app = Commands(help="Show traces, check them, make them from other formats
 app.add_typer(trace_app, name="trace")
 
 
-@app.command(context_settings=COMMAND_LINE, epilog=example("record -o py.hst -- python3 -c 'print(1)'"))
-@options_of(heapsmith.compare, "command out only stacks depth everywhere", command=take.command_words)
+@app.command(
+    context_settings=COMMAND_LINE,
+    epilog=example("record -o py.hst -- python3 -c 'print(1)'", "record -o job.hst --pid 4711 --seconds 60"),
+)
+@options_of(heapsmith.compare, "command out only stacks depth everywhere pid seconds")
 @options_of(heapsmith.record, "out only", spelled={"stacks": "depth"})
 def record(
     given: Given,
+    command: Annotated[list[str] | None, COMMAND] = None,
     stacks: Annotated[bool, Option("Record the call stack of each allocation.")] = False,
     depth: Annotated[int, Option("The most frames of a stack, the innermost; up to 256.", "FRAMES", least=1)] = 64,
+    pid: Annotated[int | None, Option("Record a process that runs, from now on.", "PID", least=1)] = None,
+    seconds: Annotated[str | None, Option("End the recording of PID then: 10s, 5m.", "TIME")] = None,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
 
     The trace is that of the busiest process; each other process has a trace beside it. The exit status is that of
     CMD. CMD has the standard streams; with --json its output goes to standard error.
+
+    With --pid, the process runs under a design that can be recorded so, such as sampling-ready (docs/recorder.md). Its
+    live blocks are the trace's first events. It goes on when the recording ends: after --seconds, or by Ctrl-C.
     """
     check_frames(depth)
+    if pid is not None:
+        others = {"CMD": command, "--stacks": stacks, "--only": given["only"], "--everywhere": given["everywhere"]}
+        return _record_running(pid, given["out"], seconds, [name for name, value in others.items() if value], json)
+    if seconds is not None:
+        raise BadInput("--seconds: is of a process that runs; expected --pid PID too")
+    given["command"] = take.command_words("", command or [])
     with show.progress() as progress:
         found = recorded(
             **given,
@@ -42,6 +57,19 @@ def record(
         )
     show.emit_json(found) if json else results.recorded(found)
     return found.exit_status
+
+
+def _record_running(pid: int, out: str, seconds: str | None, others: list[str], json: bool) -> int:
+    """Record a process that runs, for which the other options mean nothing."""
+    from heapsmith.tools.running.record import record_running
+
+    if others:
+        raise BadInput(f"{others[0]}: is of a command that is started; expected --pid PID without it")
+    limit_s = None if seconds is None else take.seconds("--seconds", seconds)
+    with show.progress() as progress:
+        found = record_running(pid, take.writable_file(Path(out)), seconds=limit_s, progress=progress)
+    show.emit_json(found) if json else results_traces.recorded_running(found)
+    return 0
 
 
 @trace_app.command("info", epilog=example("trace info py.hst", "trace info *.hst"))

@@ -1,0 +1,93 @@
+/* Windows of a spool file. System calls are made directly: the C library's open and pwrite are points of thread cancellation. */
+#define _GNU_SOURCE
+#include "1_base/spool/windows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int hs_spool_open(const char *name, int flags)
+{
+    return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0600);
+}
+
+/* Write `bytes` at `offset`, or fail. A limit on file size is looked at first, or the kernel would send SIGXFSZ. */
+static bool write_at(int file, const void *from, uint64_t bytes, uint64_t offset)
+{
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY && offset + bytes > limit.rlim_cur)
+        return false;
+    return syscall(SYS_pwrite64, file, from, bytes, offset) == (long)bytes;
+}
+
+void *hs_spool_map(int file, uint64_t bytes, uint64_t offset)
+{
+    static const char zeros[4096];
+    for (uint64_t at = 0; at < bytes; at += sizeof zeros)
+        if (!write_at(file, zeros, sizeof zeros, offset + at))
+            return NULL;
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
+    return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+struct window *hs_window_open(const char *path, uint32_t unit, uint32_t stream)
+{
+    int file = hs_spool_open(path, O_RDWR);
+    if (file < 0)
+        return NULL;
+    struct window *window = hs_spool_map(file, SPOOL_UNIT_BYTES, (uint64_t)unit * SPOOL_UNIT_BYTES);
+    syscall(SYS_close, file);
+    if (window == NULL)
+        return NULL;
+    window->stream = stream;
+    window->home = unit;
+    __atomic_store_n(&window->magic, window_magic, __ATOMIC_RELEASE);
+    return window;
+}
+
+void hs_window_close(struct window *window)
+{
+    munmap(window, sizeof *window);
+}
+
+bool hs_window_copy(const char *path, uint32_t unit, struct window *window)
+{
+    int file = hs_spool_open(path, O_WRONLY);
+    if (file < 0)
+        return false;
+    bool copied = write_at(file, window, sizeof *window, (uint64_t)unit * SPOOL_UNIT_BYTES);
+    syscall(SYS_close, file);
+    if (!copied)
+        return false;
+    memset(window->slots, 0, sizeof window->slots);
+    __atomic_store_n(&window->ordinal, window->ordinal + 1, __ATOMIC_RELEASE); /* from here the window counts again */
+    return true;
+}
+
+uint64_t *hs_window_cursor(struct window *window)
+{
+    uint64_t *slot = window->ended_cursor;
+    while (slot < window_end(window) && *slot != 0)
+        slot += *slot & SPOOL_LONG ? 2 * SPOOL_SLOT_WORDS : SPOOL_SLOT_WORDS;
+    return slot;
+}
+
+static bool is_gone(uint32_t thread)
+{
+    return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;
+}
+
+struct window *hs_window_take(struct window **ended)
+{
+    struct window **link = ended;
+    while (*link != NULL && !is_gone((*link)->ended_thread))
+        link = &(*link)->next_ended;
+    struct window *window = *link;
+    if (window != NULL)
+        *link = window->next_ended;
+    return window;
+}

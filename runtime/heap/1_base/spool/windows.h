@@ -1,0 +1,30 @@
+/* Windows of a spool file (spool.h): made, copied and taken over by path, so that no descriptor outlives a call. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "1_base/spool/spool.h"
+
+/* As open(2), but no point of thread cancellation. */
+int hs_spool_open(const char *name, int flags);
+
+/* Map so many bytes of the file, a multiple of 4096, written as zeros first: a store into a hole would meet a full disk as
+ * SIGBUS. NULL: no room. */
+void *hs_spool_map(int file, uint64_t bytes, uint64_t offset);
+
+/* A new live window, empty, at that unit of the file; NULL if that fails. */
+struct window *hs_window_open(const char *path, uint32_t unit, uint32_t stream);
+
+/* Unmap. */
+void hs_window_close(struct window *window);
+
+/* Copy a full live window to that unit of the file and clear it. False, and nothing changed, if that fails. */
+bool hs_window_copy(const char *path, uint32_t unit, struct window *window);
+
+/* Where the records of an ended thread stop: a few may follow what it had when it announced its end. */
+uint64_t *hs_window_cursor(struct window *window);
+
+/* Unlink and return the first window of a list whose thread the kernel no longer knows; NULL if there is none. */
+struct window *hs_window_take(struct window **ended);

@@ -1,0 +1,4 @@
+/* A library that cannot be recorded while it runs. */
+#pragma once
+
+#define RECORD_VIEW /* nothing of a recording */

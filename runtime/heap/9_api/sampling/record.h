@@ -1,0 +1,83 @@
+/* A recording of a process that already runs (docs/recorder.md, 'A process that runs').
+ *
+ * `heapsmith record --pid` holds the process, fills `hs_recording` from outside, and writes a jump to the function of recorded.h
+ * over the beginning of each function of the family; at the end it puts the beginnings back. Nothing here runs before that. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "1_base/cold.h"
+#include "1_base/spool/records.h"
+
+enum {
+    RECORDED = 10, /* functions of the family; the others jump to one of these */
+    RECORDED_BYTES = 8, /* kept of the beginning of each */
+    RECORD_PATH_BYTES = 4352, /* a path and a file's name */
+};
+
+/* Written from outside while the process is held, but for what is given out and counted. */
+struct recording {
+    uint32_t number;   /* 1, 2, ...: which of this memory; 0: none is under way */
+    uint32_t last;     /* the number of the last one */
+    uint32_t pid;      /* of the process that is recorded: a child of fork is not */
+    uint32_t recorder; /* the process that reads the events; when it is gone, the recording ends */
+    uint32_t streams, threads, units; /* numbers given out */
+    uint32_t leads; /* the beginnings are jumps */
+    uint64_t drops; /* events not recorded because the spool could not grow */
+    char saved[RECORDED][RECORDED_BYTES]; /* the beginnings, while they are jumps */
+    char path[RECORD_PATH_BYTES]; /* of the spool file */
+};
+
+/* A function of the family, and what it leads to while it is recorded. */
+struct recorded_function {
+    const void *function;
+    const void *recorded;
+};
+
+extern struct recording hs_recording;
+extern const struct recorded_function hs_recorded[RECORDED];
+extern __thread struct writer hs_writer;
+
+/* What a child of fork does not get: the kernel clears it. `number` is that of the recording under way, 0 in a child. */
+struct recording_here {
+    uint32_t number;
+    uint32_t lock; /* spin lock: the beginning of a recording, and `ended` */
+    struct window *ended; /* LIFO list of windows to be taken over, under `lock` */
+};
+
+extern struct recording_here *hs_recording_here;
+
+/* Slow path of record_begins, for a busy writer: true when it has room. Keeps errno. */
+COLD bool hs_record_room(struct writer *w);
+
+static inline void record_ends(struct writer *w)
+{
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    w->busy = 0;
+}
+
+/* This thread's writer, marked busy, with room for the records of one call; NULL if this call is not to be recorded.
+ * Busy comes first: a signal's handler that allocates in between then leaves the writer alone. */
+static inline struct writer *record_begins(void)
+{
+    struct writer *w = &hs_writer;
+    if (w->busy)
+        return NULL;
+    w->busy = 1;
+    __atomic_signal_fence(__ATOMIC_SEQ_CST);
+    bool has_room = w->cursor < w->limit && w->image == __atomic_load_n(&hs_recording_here->number, __ATOMIC_RELAXED);
+    if (__builtin_expect(has_room, 1) || hs_record_room(w))
+        return w;
+    record_ends(w);
+    return NULL;
+}
+
+#define RECORD_VIEW                                                                    \
+    ADDRESS("recording", hs_recording),                                                \
+    NUMBER("recording_bytes", sizeof(struct recording)),                               \
+    ADDRESS("recorded", hs_recorded),                                                  \
+    NUMBER("RECORDED", RECORDED),                                                      \
+    NUMBER("SPOOL_VERSION", SPOOL_VERSION),                                            \
+    NUMBER("TAIL_BYTES", TAIL_BYTES),

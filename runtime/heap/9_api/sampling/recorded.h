@@ -1,0 +1,141 @@
+/* The malloc family while the process is recorded (record.h): each function does what that of the same name does, by what that
+ * is made of, and records it. The end of api.c. */
+#pragma once
+
+#include "8_threads/front/array_stack.h"
+#include "9_api/sampling/ready.h"
+#include "9_api/sampling/record.h"
+
+#pragma GCC visibility push(default)
+
+/* What jumps to one of these must not have a copy of it: that would not lead here. */
+#define CALLED __attribute__((noinline, noclone))
+CALLED void *malloc(size_t bytes);
+CALLED void free(void *block);
+CALLED void *calloc(size_t count, size_t bytes);
+CALLED void *realloc(void *block, size_t bytes);
+CALLED void *reallocarray(void *block, size_t count, size_t bytes);
+CALLED int posix_memalign(void **block, size_t alignment, size_t bytes);
+CALLED void *aligned_alloc(size_t alignment, size_t bytes);
+CALLED void *memalign(size_t alignment, size_t bytes);
+CALLED void *valloc(size_t bytes);
+CALLED void *pvalloc(size_t bytes);
+
+#pragma GCC visibility pop
+
+static void *born(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
+{
+    if (w == NULL)
+        return block;
+    if (block != NULL)
+        put_event(w, operation, block, bytes);
+    record_ends(w);
+    return block;
+}
+
+static void *born_aligned(struct writer *w, void *block, size_t alignment, size_t bytes)
+{
+    if (w == NULL)
+        return block;
+    if (block != NULL)
+        put_aligned(w, SPOOL_ALIGNED, block, alignment, bytes, 0);
+    record_ends(w);
+    return block;
+}
+
+static COLD void *recorded_malloc(size_t bytes)
+{
+    struct writer *w = record_begins();
+    void *block = bytes > SMALL_LIMIT ? hs_malloc_large_watched(bytes)
+                                      : hs_malloc_watched(hs_self, size_to_class(bytes), bytes, array_stack_refill);
+    return born(w, SPOOL_MALLOC, block, bytes);
+}
+
+static COLD void recorded_free(void *block)
+{
+    struct writer *w = block == NULL ? NULL : record_begins();
+    if (w != NULL)
+        put_event(w, SPOOL_FREE, block, 0);
+    free_any(block);
+    if (w != NULL)
+        record_ends(w);
+}
+
+static COLD void *recorded_calloc(size_t count, size_t bytes)
+{
+    struct writer *w = record_begins();
+    return born(w, SPOOL_CALLOC, zeroed(count, bytes, __builtin_return_address(0)), count * bytes);
+}
+
+static COLD void *resize_recorded(void *block, size_t bytes, const void *caller)
+{
+    struct writer *w = record_begins();
+    if (w == NULL || block == NULL)
+        return born(w, SPOOL_MALLOC, reallocate(block, bytes, caller), bytes);
+    put_event(w, SPOOL_REALLOC_FROM, block, 0);
+    void *moved = reallocate(block, bytes, caller);
+    put_event(w, SPOOL_REALLOC_TO, moved, bytes);
+    record_ends(w);
+    return moved;
+}
+
+static COLD void *recorded_realloc(void *block, size_t bytes)
+{
+    return resize_recorded(block, bytes, __builtin_return_address(0));
+}
+
+static COLD void *recorded_reallocarray(void *block, size_t count, size_t bytes)
+{
+    size_t total;
+    if (!__builtin_mul_overflow(count, bytes, &total))
+        return resize_recorded(block, total, __builtin_return_address(0));
+    errno = ENOMEM;
+    return NULL;
+}
+
+static COLD int recorded_posix_memalign(void **block, size_t alignment, size_t bytes)
+{
+    struct writer *w = record_begins();
+    int status = align_into(block, alignment, bytes, __builtin_return_address(0));
+    born_aligned(w, status == 0 ? *block : NULL, alignment, bytes);
+    return status;
+}
+
+static COLD void *recorded_aligned_alloc(size_t alignment, size_t bytes)
+{
+    struct writer *w = record_begins();
+    return born_aligned(w, align_exactly(alignment, bytes, __builtin_return_address(0)), alignment, bytes);
+}
+
+static COLD void *recorded_memalign(size_t alignment, size_t bytes)
+{
+    struct writer *w = record_begins();
+    return born_aligned(w, align_rounded(alignment, bytes, __builtin_return_address(0)), alignment, bytes);
+}
+
+static COLD void *recorded_valloc(size_t bytes)
+{
+    struct writer *w = record_begins();
+    void *block = align_to_page(bytes, __builtin_return_address(0));
+    return born_aligned(w, block, PAGE_BYTES, bytes);
+}
+
+static COLD void *recorded_pvalloc(size_t bytes)
+{
+    struct writer *w = record_begins();
+    void *block = align_pages(bytes, __builtin_return_address(0));
+    return born_aligned(w, block, PAGE_BYTES, whole_pages(bytes));
+}
+
+const struct recorded_function hs_recorded[RECORDED] = {
+    { malloc, recorded_malloc },
+    { free, recorded_free },
+    { calloc, recorded_calloc },
+    { realloc, recorded_realloc },
+    { reallocarray, recorded_reallocarray },
+    { posix_memalign, recorded_posix_memalign },
+    { aligned_alloc, recorded_aligned_alloc },
+    { memalign, recorded_memalign },
+    { valloc, recorded_valloc },
+    { pvalloc, recorded_pvalloc },
+};

@@ -1,0 +1,1 @@
+"""A process that already runs is held and recorded (docs/recorder.md)."""

@@ -1,0 +1,234 @@
+"""Holds a process where none of its threads is in a function of a library, by ptrace(2): no call is under way then.
+
+A thread is in the library if its next instruction is there, or if the library made the system call or the call of the C
+library that it is in, as the innermost return address on its stack says.
+"""
+
+import ctypes
+import errno
+import os
+import struct
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import NamedTuple
+
+from heapsmith.model.errors import Missing
+from heapsmith.tools.common.process_memory import Gone, Memory
+from heapsmith.tools.top.core_memory import REGISTERS
+
+_SEIZE, _INTERRUPT, _CONTINUE, _DETACH, _REGISTERS = 0x4206, 0x4207, 7, 17, 12
+_STOPPED = 128
+"""The event of a thread that is held by none of its signals (PTRACE_EVENT_STOP)."""
+_WALL = 0x40000000
+_STATE = struct.Struct("<27Q")
+"""struct user_regs_struct."""
+_RIP, _RSP, _RDI, _CALL = (REGISTERS.index(name) for name in ("rip", "rsp", "rdi", "orig_rax"))
+_NO_CALL = (1 << 64) - 1
+
+_STACK_WORDS = 64
+"""Of the functions of the C library that a generated library calls, none has a longer frame."""
+_FUTEX = 202
+_OF_MEMORY = frozenset({9, 10, 11, 25, 28})
+"""mmap, mprotect, munmap, mremap, madvise: of a program too, but they come to an end."""
+_C_LIBRARY = ("libc.", "libc-", "libpthread", "ld-", "ld.", "[vdso]")
+
+PATIENCE_S = 10.0
+"""How long a thread may take to be held, or to leave the library."""
+_DOUBT_S = 0.2
+"""How long a thread is let go on whose stack alone says that it is in the library: a word there may be an old one."""
+_STEP_S = 0.0001
+_OUTSIDE, _PERHAPS, _INSIDE = range(3)
+
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.ptrace.restype = ctypes.c_long
+_libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c_void_p)
+
+
+class Code(NamedTuple):
+    """A library in memory: all of it [begin, end), and its code [code, code_end).
+
+    c_library: the spans of the C library's code and of the kernel's page of functions; others: of all other code.
+    """
+
+    begin: int
+    end: int
+    code: int
+    code_end: int
+    c_library: list[tuple[int, int]]
+    others: list[tuple[int, int]]
+
+    def holds(self, address: int) -> bool:
+        """Whether this is an address of the library's code."""
+        return self.code <= address < self.code_end
+
+
+def code_of(pid: int, function: int) -> tuple[Code, str]:
+    """The library that has a function, and its file. Gone if there is none."""
+    lines = [line.split(maxsplit=5) for line in Path(f"/proc/{pid}/maps").read_text(errors="replace").splitlines()]
+    spans = [tuple(int(end, 16) for end in words[0].split("-")) for words in lines]
+    files = [words[5] if len(words) > 5 else "" for words in lines]
+    own = next((at for at, (begin, end) in enumerate(spans) if begin <= function < end), None)
+    if own is None:
+        raise Gone(f"no code at {function:#x}")
+    first = last = own
+    while first > 0 and files[first - 1] == files[own]:
+        first -= 1
+    while last + 1 < len(spans) and spans[last + 1][0] == spans[last][1] and files[last + 1] in (files[own], ""):
+        last += 1
+    begin, end = spans[own]
+    named: list[tuple[int, int]] = []
+    others: list[tuple[int, int]] = []
+    for span, words, file in zip(spans, lines, files, strict=True):
+        if "x" in words[1] and span != spans[own]:
+            (named if file.rpartition("/")[2].startswith(_C_LIBRARY) else others).append((span[0], span[1]))
+    return Code(spans[first][0], spans[last][1], begin, end, named, others), files[own]
+
+
+@contextmanager
+def held(pid: int, memory: Memory, code: Code) -> Iterator[None]:
+    """Hold all threads of a process outside the library, for the time of the block.
+
+    Gone if the process ends; Missing if it may not be held, or if a thread stays in the library.
+    """
+    threads = _Threads(pid)
+    try:
+        deadline = time.monotonic() + PATIENCE_S
+        while threads.hold_new(deadline) or threads.let_out(memory, code, deadline):
+            pass
+        yield
+    finally:
+        threads.release()
+
+
+class _Threads:
+    """Threads that are held, and the signal that each is to get when it goes on."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._signals: dict[int, int] = {}
+        self._gone: set[int] = set()
+
+    def hold_new(self, deadline: float) -> bool:
+        """Hold the threads that are not held yet; whether there were any."""
+        try:
+            found = {int(name) for name in os.listdir(f"/proc/{self._pid}/task")} - self._signals.keys() - self._gone
+        except OSError:
+            raise Gone(f"process {self._pid}") from None
+        fresh = [thread for thread in sorted(found) if self._seize(thread)]
+        for thread in fresh:
+            _ptrace(_INTERRUPT, thread)
+        for thread in fresh:
+            self._wait(thread, deadline)
+        if not self._signals:
+            raise Gone(f"process {self._pid}")
+        return bool(found)
+
+    def _seize(self, thread: int) -> bool:
+        error = _ptrace(_SEIZE, thread)
+        if error == 0:
+            self._signals[thread] = 0
+            return True
+        if error == errno.ESRCH or _has_ended(self._pid, thread):
+            self._gone.add(thread)
+            return False
+        raise Missing(
+            f"process {self._pid}: it may not be held ({os.strerror(error)}): it needs the same user, and no debugger "
+            "or strace on it; see ptrace(2)"
+        )
+
+    def _wait(self, thread: int, deadline: float) -> None:
+        """Until the thread is held."""
+        while True:
+            try:
+                found, status = os.waitpid(thread, os.WNOHANG | _WALL)
+            except ChildProcessError:
+                found, status = thread, 0
+            if found and os.WIFSTOPPED(status):
+                self._signals[thread] = 0 if status >> 16 == _STOPPED else os.WSTOPSIG(status)
+                return
+            if found:
+                del self._signals[thread]
+                self._gone.add(thread)
+                return
+            if time.monotonic() > deadline:
+                raise Missing(
+                    f"process {self._pid}: its thread {thread} cannot be held: it is in an uninterruptible call"
+                )
+            time.sleep(_STEP_S)
+
+    def let_out(self, memory: Memory, code: Code, deadline: float) -> bool:
+        """Let the threads that are in the library go on for a moment; whether there were any."""
+        doubted = _PERHAPS if time.monotonic() < deadline - PATIENCE_S + _DOUBT_S else _INSIDE
+        inside = [thread for thread in self._signals if _place(thread, memory, code) >= doubted]
+        if inside and time.monotonic() > deadline:
+            raise Missing(f"process {self._pid}: its thread {inside[0]} stays in a call of malloc or free")
+        for thread in inside:
+            _ptrace(_CONTINUE, thread, self._signals[thread])
+        if inside:
+            time.sleep(_STEP_S)
+        for thread in inside:
+            _ptrace(_INTERRUPT, thread)
+        for thread in inside:
+            self._wait(thread, deadline)
+        return bool(inside)
+
+    def release(self) -> None:
+        """Let all go on."""
+        for thread, number in self._signals.items():
+            if _ptrace(_DETACH, thread, number) == errno.ESRCH:  # it is not stopped: interrupted while it was let out
+                with suppress(OSError):
+                    _ptrace(_INTERRUPT, thread)
+                    os.waitpid(thread, _WALL)
+                    _ptrace(_DETACH, thread, number)
+
+
+def _has_ended(pid: int, thread: int) -> bool:
+    """Whether a thread has ended and only its number is left, as of a main thread that ended before the others."""
+    try:
+        state = Path(f"/proc/{pid}/task/{thread}/stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+    except OSError:
+        return True
+    return state in "ZX"
+
+
+def _ptrace(request: int, thread: int, data: int | ctypes.Array[ctypes.c_char] = 0) -> int:
+    """The error's number; 0: none."""
+    given = ctypes.cast(data, ctypes.c_void_p) if isinstance(data, ctypes.Array) else ctypes.c_void_p(data)
+    return 0 if _libc.ptrace(request, thread, None, given) == 0 else ctypes.get_errno()
+
+
+def _place(thread: int, memory: Memory, code: Code) -> int:
+    """Whether a thread that is held is in a call of the library.
+
+    Of code that the C library runs, the innermost return address into other code tells who called it.
+    """
+    raw = ctypes.create_string_buffer(_STATE.size)
+    if _ptrace(_REGISTERS, thread, raw) != 0:  # it was killed
+        return _OUTSIDE
+    state = _STATE.unpack(raw.raw)
+    if code.holds(state[_RIP]):
+        return _INSIDE
+    if not _is_in(state[_RIP], code.c_library):
+        return _OUTSIDE
+    if state[_CALL] == _FUTEX:
+        return _INSIDE if code.begin <= state[_RDI] < code.end else _OUTSIDE
+    if state[_CALL] not in _OF_MEMORY | {_NO_CALL}:
+        return _OUTSIDE
+    words = memory.some(state[_RSP], 8 * _STACK_WORDS)
+    for (word,) in struct.iter_unpack("<Q", words[: len(words) // 8 * 8]):
+        is_own = code.holds(word)
+        if (is_own or _is_in(word, code.others)) and _returns(memory, word):
+            return _PERHAPS if is_own else _OUTSIDE
+    return _OUTSIDE
+
+
+def _is_in(address: int, spans: list[tuple[int, int]]) -> bool:
+    return any(begin <= address < end for begin, end in spans)
+
+
+def _returns(memory: Memory, address: int) -> bool:
+    """Whether a call stands before an address: with its distance, or by a register or a word of memory."""
+    before = memory.some(address - 7, 7).rjust(7, b"\0")
+    return before[2] == 0xE8 or 0xFF in (before[0], before[1], before[4], before[5])
