@@ -97,6 +97,19 @@ class ProcessMemory(Memory):
             address, count = address + len(part), count - len(part)
         return b"".join(parts)
 
+    def fill(self, room: memoryview, address: int) -> int:
+        """Read the bytes from an address on into `room`; how many there were."""
+        filled = 0
+        while filled < len(room):
+            try:
+                part = os.preadv(self._file, [room[filled:]], address + filled)
+            except (OSError, OverflowError):  # as in `some`
+                part = 0
+            if part == 0:
+                break
+            filled += part
+        return filled
+
     def objects(self) -> Iterator[int]:
         """Where each file is mapped whose beginning is (proc(5)); nothing if the process has ended."""
         try:

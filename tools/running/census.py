@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.model.errors import CheckFailed
-from heapsmith.tools.common.process_memory import Memory
+from heapsmith.tools.common.process_memory import Gone, Memory, ProcessMemory
 from heapsmith.tools.top.blocks import Blocks
 from heapsmith.tools.top.view import View, column
 
@@ -25,28 +25,43 @@ class Census(NamedTuple):
 
 
 class Copied(Memory):
-    """What was read of a memory, until `freeze`; then only what was read before."""
+    """What is read of a process, until `freeze`; then only what was read before.
 
-    def __init__(self, memory: Memory) -> None:
-        self._memory: Memory | None = memory
-        self._parts: dict[int, bytes] = {}
+    room: bytes that may be copied without a request for memory, which takes more time than the copy.
+    """
+
+    def __init__(self, memory: ProcessMemory, room: int = 0) -> None:
+        self._memory: ProcessMemory | None = memory
+        self._room = memoryview(bytearray(b"\1") * room)  # written, so that its pages are there
+        self._parts: dict[int, bytes | memoryview] = {}
         self._begins: list[int] = []
+
+    @property
+    def size(self) -> int:
+        """How many bytes were read."""
+        return sum(map(len, self._parts.values()))
 
     def some(self, address: int, count: int) -> bytes:
         """The bytes from an address on, fewer where the memory, or what was read of it, ends."""
         if self._memory is not None:
             found = self._memory.some(address, count)
-            if len(found) > len(self._parts.get(address, b"")):
-                self._parts[address] = found
+            self._parts[address] = found
             return found
         for at in range(bisect_right(self._begins, address) - 1, -1, -1):
             begin = self._begins[at]
-            part = self._parts[begin]
-            if address + count <= begin + len(part):
-                return part[address - begin : address - begin + count]
-            if at and begin + self._longest < address:
-                break
+            if address + count <= begin + len(self._parts[begin]):
+                return bytes(self._parts[begin][address - begin : address - begin + count])
         return b""
+
+    def keep(self, address: int, count: int) -> None:
+        """Copy bytes to be read later; Gone if they are not mapped."""
+        if count > len(self._room) or self._memory is None:
+            self.read(address, count)
+            return
+        part, self._room = self._room[:count], self._room[count:]
+        if self._memory.fill(part, address) != count:
+            raise Gone(f"{count} bytes at {address:#x}")
+        self._parts[address] = part
 
     def objects(self) -> Iterator[int]:
         """Nothing: the view is known."""
@@ -56,7 +71,6 @@ class Copied(Memory):
         """From now on the memory is that of the copy."""
         self._memory = None
         self._begins = sorted(self._parts)
-        self._longest = max(map(len, self._parts.values()), default=0)
 
 
 def copy_heap(view: View, memory: Copied, library: tuple[int, int]) -> None:
@@ -66,19 +80,20 @@ def copy_heap(view: View, memory: Copied, library: tuple[int, int]) -> None:
     """
     at = view.at
     begin, end = library
-    memory.some(begin, end - begin)
-    view.slab_records(memory)
+    memory.keep(begin, end - begin)
+    for first, count in view.slab_spans(memory):
+        memory.keep(first, count)
     numbers = view.slab_numbers(memory)
     if len(numbers):
         wide, first = 8 * at["BITMAP_WORDS"], int(numbers.min())
-        memory.read(memory.word(at["marks"]) + wide * first, wide * (1 + int(numbers.max()) - first))
+        memory.keep(memory.word(at["marks"]) + wide * first, wide * (1 + int(numbers.max()) - first))
     for heap in view.heaps(memory):
-        memory.some(heap, at["heap_bytes"])
-    view.run_pages(memory)
+        memory.keep(heap, at["heap_bytes"])
+    memory.keep(memory.word(at["runs"] + at["run_span.page"]), at["page"] * view.run_top(memory))
     table, slots = (memory.word(memory.word(at["huge_table"] + 8 * part)) for part in (0, 1))
-    memory.read(table, slots * at["huge"])
+    memory.keep(table, slots * at["huge"])
     if "transferred" in at:
-        memory.read(at["transferred"], 8 * at["SHARD_TRANSFERS"] * at["TRANSFER_SLOTS"])
+        memory.keep(at["transferred"], 8 * at["SHARD_TRANSFERS"] * at["TRANSFER_SLOTS"])
 
 
 def census(view: View, memory: Copied) -> Census:

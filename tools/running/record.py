@@ -191,7 +191,7 @@ def record_running(pid: int, out: Path, *, seconds: float | None = None, progres
                 return _recorded(library, recorder, folder, out, seconds, progress)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
-    except Gone:
+    except (Gone, ProcessLookupError, FileNotFoundError):
         raise BadInput(f"{pid}: no such process, or it ended before it was recorded") from None
 
 
@@ -267,8 +267,10 @@ def _share(pid: int, folder: Path, spool: Path) -> None:
 
 def _begin(library: _Library, recorder: ctypes.CDLL, spool: Path) -> _Began:
     """Hold the process, copy what tells its live blocks, and lead its malloc to the spool."""
-    library.view.slab_records(library.memory)  # what is known before need not be looked for while it is held
-    copied, code = Copied(library.memory), library.code
+    code = library.code
+    trial = Copied(library.memory)
+    copy_heap(library.view, trial, (code.begin, code.end))  # what is known before need not be found while it is held
+    copied = Copied(library.memory, trial.size * 5 // 4)
     started = time.monotonic_ns()
     with held(library.pid, library.memory, code):
         copy_heap(library.view, copied, (code.begin, code.end))
@@ -291,7 +293,10 @@ def _end(library: _Library) -> tuple[int, _Head]:
 def _wait(pid: int, was: bytes, seconds: float | None, stop: list[int]) -> str:
     """Until the recording ends: why."""
     deadline = None if seconds is None else time.monotonic() + seconds
-    process = os.pidfd_open(pid)
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return "process"
     try:
         while not select.select([process], [], [], _STEP_S)[0]:
             if stop:

@@ -1,6 +1,7 @@
 """A picture of a heap: its counters and what its bytes are for, read by the names in runtime/heap/9_api/view.c."""
 
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -235,19 +236,24 @@ class View:
 
     def slab_records(self, memory: Memory) -> NDArray[np.uint8]:
         """The records of all slabs ever handed out. New ones stand before those known, which stay."""
+        spans = self.slab_spans(memory)
+        order = np.argsort(self._slabs)
+        rows = np.empty((len(order), self.at["slab"]), np.uint8)
+        begin = 0
+        for place, count in spans:
+            records = self.records(memory.read(place, count), "slab")
+            rows[order[begin : begin + len(records)]] = records
+            begin += len(records)
+        return rows
+
+    def slab_spans(self, memory: Memory) -> list[tuple[int, int]]:
+        """Where the records of all slabs lie, by ascending address: beginnings, and bytes that lie side by side."""
         first = int(self._slabs[0]) if len(self._slabs) else 0
         fresh = chain(memory, memory.word(self.at["last_slab"]), self.at["slab.earlier"], MOST_SLABS, first)
         self._slabs = np.concatenate([np.array(fresh, np.uint64), self._slabs])
-        order = np.argsort(self._slabs)
-        ordered, each = self._slabs[order], self.at["slab"]
-        cuts = np.flatnonzero(np.diff(ordered) != each) + 1
-        rows = np.empty((len(ordered), each), np.uint8)
-        begin = 0
-        for end in [*cuts.tolist(), len(ordered)] if len(ordered) else []:
-            raw = memory.read(int(ordered[begin]), (end - begin) * each)
-            rows[order[begin:end]] = self.records(raw, "slab")
-            begin = end
-        return rows
+        ordered, each = np.sort(self._slabs), self.at["slab"]
+        cuts = [0, *(np.flatnonzero(np.diff(ordered) != each) + 1).tolist(), len(ordered)] if len(ordered) else []
+        return [(int(ordered[begin]), (end - begin) * each) for begin, end in pairwise(cuts)]
 
     def _besides(self, memory: Memory, at: str, counters: list[str]) -> Words:
         """Counts that not each library has."""
