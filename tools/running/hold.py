@@ -7,6 +7,7 @@ library that it is in, as the innermost return address on its stack says.
 import ctypes
 import errno
 import os
+import signal
 import struct
 import time
 from collections.abc import Iterator
@@ -18,20 +19,17 @@ from heapsmith.model.errors import Missing
 from heapsmith.tools.common.process_memory import Gone, Memory
 from heapsmith.tools.top.core_memory import REGISTERS
 
-_SEIZE, _INTERRUPT, _CONTINUE, _DETACH, _REGISTERS = 0x4206, 0x4207, 7, 17, 12
+_SEIZE, _INTERRUPT, _CONTINUE, _STEP, _DETACH, _REGISTERS = 0x4206, 0x4207, 7, 9, 17, 12
 _STOPPED = 128
 """The event of a thread that is held by none of its signals (PTRACE_EVENT_STOP)."""
 _WALL = 0x40000000
 _STATE = struct.Struct("<27Q")
 """struct user_regs_struct."""
 _RIP, _RSP, _RDI, _CALL = (REGISTERS.index(name) for name in ("rip", "rsp", "rdi", "orig_rax"))
-_NO_CALL = (1 << 64) - 1
 
 _STACK_WORDS = 64
 """Of the functions of the C library that a generated library calls, none has a longer frame."""
 _FUTEX = 202
-_OF_MEMORY = frozenset({9, 10, 11, 25, 28})
-"""mmap, mprotect, munmap, mremap, madvise: of a program too, but they come to an end."""
 _C_LIBRARY = ("libc.", "libc-", "libpthread", "ld-", "ld.", "[vdso]")
 
 PATIENCE_S = 10.0
@@ -39,6 +37,10 @@ PATIENCE_S = 10.0
 _DOUBT_S = 0.2
 """How long a thread is let go on whose stack alone says that it is in the library: a word there may be an old one."""
 _STEP_S = 0.0001
+_MOST_STEPS = 300
+"""Instructions that a thread is led on one by one: a call that takes no slow path has fewer."""
+_LOOKS = 200
+"""Looks whether a thread has made its step, before it is taken to wait for another."""
 _OUTSIDE, _PERHAPS, _INSIDE = range(3)
 
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -146,7 +148,7 @@ class _Threads:
             except ChildProcessError:
                 found, status = thread, 0
             if found and os.WIFSTOPPED(status):
-                self._signals[thread] = 0 if status >> 16 == _STOPPED else os.WSTOPSIG(status)
+                self._note(thread, status)
                 return
             if found:
                 del self._signals[thread]
@@ -158,21 +160,49 @@ class _Threads:
                 )
             time.sleep(_STEP_S)
 
+    def _note(self, thread: int, status: int) -> None:
+        """Keep the signal that stopped a thread; the trap of a step is none of its own."""
+        is_ours = status >> 16 == _STOPPED or status >> 8 == signal.SIGTRAP
+        self._signals[thread] = 0 if is_ours else os.WSTOPSIG(status)
+
     def let_out(self, memory: Memory, code: Code, deadline: float) -> bool:
-        """Let the threads that are in the library go on for a moment; whether there were any."""
+        """Let the threads that are in the library go on, step by step or else for a moment; whether there were any."""
         doubted = _PERHAPS if time.monotonic() < deadline - PATIENCE_S + _DOUBT_S else _INSIDE
         inside = [thread for thread in self._signals if _place(thread, memory, code) >= doubted]
         if inside and time.monotonic() > deadline:
             raise Missing(f"process {self._pid}: its thread {inside[0]} stays in a call of malloc or free")
-        for thread in inside:
+        slow = [thread for thread in inside if not self._stepped_out(thread, memory, code, deadline)]
+        for thread in slow:
             _ptrace(_CONTINUE, thread, self._signals[thread])
-        if inside:
+        if slow:
             time.sleep(_STEP_S)
-        for thread in inside:
+        for thread in slow:
             _ptrace(_INTERRUPT, thread)
-        for thread in inside:
+        for thread in slow:
             self._wait(thread, deadline)
         return bool(inside)
+
+    def _stepped_out(self, thread: int, memory: Memory, code: Code, deadline: float) -> bool:
+        """Lead a thread out of the library; False if it waits for another, or has further to go."""
+        for _ in range(_MOST_STEPS):
+            if self._signals[thread] or _ptrace(_STEP, thread) != 0:
+                return False
+            for _ in range(_LOOKS):
+                found, status = os.waitpid(thread, os.WNOHANG | _WALL)
+                if found:
+                    break
+            else:
+                _ptrace(_INTERRUPT, thread)
+                self._wait(thread, deadline)
+                return False
+            if not os.WIFSTOPPED(status):
+                del self._signals[thread]
+                self._gone.add(thread)
+                return True
+            self._note(thread, status)
+            if _place(thread, memory, code) == _OUTSIDE:
+                return True
+        return False
 
     def release(self) -> None:
         """Let all go on."""
@@ -214,8 +244,6 @@ def _place(thread: int, memory: Memory, code: Code) -> int:
         return _OUTSIDE
     if state[_CALL] == _FUTEX:
         return _INSIDE if code.begin <= state[_RDI] < code.end else _OUTSIDE
-    if state[_CALL] not in _OF_MEMORY | {_NO_CALL}:
-        return _OUTSIDE
     words = memory.some(state[_RSP], 8 * _STACK_WORDS)
     for (word,) in struct.iter_unpack("<Q", words[: len(words) // 8 * 8]):
         is_own = code.holds(word)

@@ -157,7 +157,7 @@ static bool find_stream(struct writer *w)
 bool hs_record_room(struct writer *w)
 {
     uint32_t number = __atomic_load_n(&hs_recording.number, __ATOMIC_RELAXED);
-    if (w->patience > 0 && (number == 0 || w->image == hs_recording_here->number)) {
+    if (w->patience > 0 && (number == 0 || w->image == number)) {
         w->patience--;
         count_dropped();
         return false;

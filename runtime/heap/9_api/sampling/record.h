@@ -40,7 +40,8 @@ extern struct recording hs_recording;
 extern const struct recorded_function hs_recorded[RECORDED];
 extern __thread struct writer hs_writer;
 
-/* What a child of fork does not get: the kernel clears it. `number` is that of the recording under way, 0 in a child. */
+/* What a child of fork does not get: the kernel clears it. `number` is that of the last recording that began to be written, 0 in
+ * a child. */
 struct recording_here {
     uint32_t number;
     uint32_t lock; /* spin lock: the beginning of a recording, and `ended` */
@@ -67,8 +68,8 @@ static inline struct writer *record_begins(void)
         return NULL;
     w->busy = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    bool has_room = w->cursor < w->limit && w->image == __atomic_load_n(&hs_recording_here->number, __ATOMIC_RELAXED);
-    if (__builtin_expect(has_room, 1) || hs_record_room(w))
+    bool is_of_this = w->image == hs_recording.number && w->image == __atomic_load_n(&hs_recording_here->number, __ATOMIC_RELAXED);
+    if (__builtin_expect(is_of_this && w->cursor < w->limit, 1) || hs_record_room(w))
         return w;
     record_ends(w);
     return NULL;
