@@ -228,11 +228,11 @@ def record(
         reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
         raise CheckFailed(f"nothing was recorded: {program}: {reason}")
     _remove_older(out, {trace.path for trace in traces})
-    lacks = (_inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
+    lacks = (inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
     return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
 
 
-def _inlines(program: Path) -> bool:
+def inlines(program: Path) -> bool:
     """Whether the program contains the variable of heapsmith.h and of archives."""
     try:
         with program.open("rb") as file, mmap(file.fileno(), 0, access=ACCESS_READ) as content:

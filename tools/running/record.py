@@ -30,6 +30,7 @@ from heapsmith.tools.record.record import (
     advancing,
     build_recorder,
     convert,
+    inlines,
     make_spool,
     now_of,
     tells_processors,
@@ -105,8 +106,8 @@ class _Library:
         words = memory.read(at["recorded"], 16 * count)
         self.pairs = list(struct.iter_unpack("<QQ", words))
         self.code, file = code_of(pid, self.pairs[0][0])
-        if file == os.readlink(f"/proc/{pid}/exe"):
-            raise BadInput(f"process {pid} is linked with {self.view.design}; expected a shared library: {READY}")
+        if file == os.readlink(f"/proc/{pid}/exe") or inlines(Path(f"/proc/{pid}/exe")):
+            raise BadInput(f"process {pid} has a part of {self.view.design} in its program; expected {READY}")
         before = self.head()
         if before.number and Path(f"/proc/{before.recorder}").exists():
             raise BadInput(f"process {pid} is recorded by process {before.recorder} already")
