@@ -90,12 +90,14 @@ def recorded_while(pid: int, out: Path, act: Callable[[], None]) -> RunningResul
                 os.kill(os.getpid(), signal.SIGTERM)  # ends the recording
 
     other = Thread(target=wait_and_act)
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may come when the recording has just ended
     other.start()
     try:
         return record_running(pid, out)
     finally:
         over.set()
         other.join()
+        signal.signal(signal.SIGTERM, before)
 
 
 Row = tuple[int, int, int, int, int]
