@@ -23,6 +23,7 @@ from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
 from heapsmith.tools.record.record import SPOOL_VARIABLE, build_recorder
 from heapsmith.tools.record.spool import Spool
+from heapsmith.tools.running.hold import code_of, held
 from heapsmith.tools.running.record import RunningResult, record_running
 from heapsmith.tools.top.view import serving
 
@@ -238,6 +239,27 @@ def test_a_cut_in_the_middle_of_calls_loses_nothing(tmp_path: Path) -> None:
     at_end = trace_info(tmp_path / "first.hst")
     assert at_end.live_blocks_at_end == second.census_blocks
     assert at_end.threads == 1 + 4 + 1
+
+
+@pytest.mark.thorough
+def test_threads_are_held_outside_the_library(tmp_path: Path) -> None:
+    """As the system says where they are (proc(5)): the last word is a thread's next instruction."""
+    found: set[int] = set()
+    with running(tmp_path, 4) as at:
+        pid = at.process.pid
+        at.say("run", "running")
+        with ProcessMemory(pid) as memory:
+            view = serving(memory)
+            assert view is not None
+            code, file = code_of(pid, memory.word(view.at["recorded"]))
+            for _ in range(30):
+                with held(pid, memory, code):
+                    threads = list(Path(f"/proc/{pid}/task").iterdir())
+                    found |= {int((thread / "syscall").read_text().split()[-1], 16) for thread in threads}
+        at.say("")
+    assert DESIGN in file
+    assert len(found) > 5
+    assert not [place for place in found if code.holds(place)]
 
 
 def beginnings(pid: int) -> list[bytes]:
