@@ -30,6 +30,7 @@ from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Progress, quiet
 from heapsmith.tools.common.served_share import HELP, Apart, apart, helps, sentences
+from heapsmith.tools.record.clock import now_of, tells_processors
 from heapsmith.tools.record.spool import FIRST_BYTES, Spool
 from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
 
@@ -44,7 +45,6 @@ _LIBRARY_FLAGS = (
 )
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
-_CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
 
 
 class Running(msgspec.Struct, frozen=True):
@@ -105,33 +105,6 @@ class Processes(NamedTuple):
 
 
 ALL = Processes()
-
-
-class Moment(NamedTuple):
-    stamp: int  # TSC
-    ns: int  # CLOCK_MONOTONIC
-
-
-def now_of(recorder: ctypes.CDLL) -> Moment:
-    """The clock of the recorder's stamps."""
-    pair = (ctypes.c_uint64 * 2)()
-    recorder.heapsmith_clock(pair)
-    return Moment(*pair)
-
-
-def tells_processors(recorder: ctypes.CDLL) -> bool:
-    """Whether the recorder tells processors as Linux numbers them: not on each virtual machine."""
-    allowed = os.sched_getaffinity(0)
-    try:
-        for processor in sorted(allowed)[:_CHECKED_PROCESSORS]:
-            os.sched_setaffinity(0, {processor})
-            if recorder.heapsmith_processor() != processor:
-                return False
-    except OSError:  # a sandbox
-        return False
-    finally:
-        os.sched_setaffinity(0, allowed)
-    return True
 
 
 def build_recorder(stacks: int = 0) -> Path:

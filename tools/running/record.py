@@ -24,16 +24,14 @@ from heapsmith.model.errors import BadInput, Missing
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import Gone, ProcessMemory
 from heapsmith.tools.common.rounds import Progress, quiet
+from heapsmith.tools.record.clock import Moment, now_of, tells_processors
 from heapsmith.tools.record.record import (
-    Moment,
     Run,
     advancing,
     build_recorder,
     convert,
     inlines,
     make_spool,
-    now_of,
-    tells_processors,
 )
 from heapsmith.tools.record.spool import VERSION, Spool, add_births, new_spool, set_drops, set_start
 from heapsmith.tools.running.census import Copied, census, copy_heap
