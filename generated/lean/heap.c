@@ -56,6 +56,7 @@
 #include "9_api/api.c"
 #include "9_api/deepbind.c"
 #include "9_api/inspect.c"
+#include "9_api/other_names.c"
 #include "9_api/view.c"
 #include "9_api/whole_file.c"
 #include "9_api/options.c"

@@ -2,7 +2,7 @@
  * is made of, and records it. The end of api.c. */
 #pragma once
 
-#include "8_threads/front/array_stack.h"
+#include "8_threads/front/only_stacks.h"
 #include "9_api/sampling/ready.h"
 #include "9_api/sampling/record.h"
 
@@ -47,7 +47,7 @@ static COLD void *recorded_malloc(size_t bytes)
 {
     struct writer *w = record_begins();
     void *block = bytes > SMALL_LIMIT ? hs_malloc_large_watched(bytes)
-                                      : hs_malloc_watched(hs_self, size_to_class(bytes), bytes, array_stack_refill);
+                                      : hs_malloc_watched(hs_self, size_to_class(bytes), bytes, only_stack_refill);
     return born(w, SPOOL_MALLOC, block, bytes);
 }
 
