@@ -61,7 +61,7 @@ MUTANTS = {
         "    hs_lock_pool();\n    slab->older = pool->top;\n",
     ),
     "recursion": (
-        "9_api/api.c",
+        "9_api/other_names.c",
         "void cfree(void *block)\n{\n",
         "void cfree(void *block)\n{\n    free(realloc(block, 1));\n    cfree(block);\n",
     ),
