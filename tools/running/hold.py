@@ -205,13 +205,17 @@ class _Threads:
         return False
 
     def release(self) -> None:
-        """Let all go on."""
-        for thread, number in self._signals.items():
-            if _ptrace(_DETACH, thread, number) == errno.ESRCH:  # it is not stopped: interrupted while it was let out
-                with suppress(OSError):
-                    _ptrace(_INTERRUPT, thread)
-                    os.waitpid(thread, _WALL)
-                    _ptrace(_DETACH, thread, number)
+        """Let all go on. The main thread is the last: if all were killed, it is reaped after the others."""
+        for thread, number in sorted(self._signals.items(), reverse=True):
+            if _ptrace(_DETACH, thread, number) != errno.ESRCH:
+                continue
+            _ptrace(_INTERRUPT, thread)  # it is not stopped: it was let out, or was killed
+            for _ in range(_LOOKS):
+                with suppress(ChildProcessError):
+                    if os.waitpid(thread, os.WNOHANG | _WALL)[0]:
+                        break
+                time.sleep(_STEP_S)
+            _ptrace(_DETACH, thread, number)
 
 
 def _has_ended(pid: int, thread: int) -> bool:
