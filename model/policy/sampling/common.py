@@ -6,8 +6,10 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import NO_BLOCK, RUN_CODE
 from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.large import large_block
 from heapsmith.model.policy import front
 from heapsmith.model.trace.events import Op
@@ -194,6 +196,8 @@ def takes(state: State, size: int) -> bool:
 @kernel
 def count(state: State, size: int) -> None:
     """Count the sample whose block was just made."""
+    touch(state.listener, layout.TOTAL_SAMPLED, 1)
+    touch(state.listener, layout.TOTAL_SAMPLED_BYTES, 1)
     state.sample_new = 1
     state.sampled += 1
     state.sampled_bytes += size
@@ -227,6 +231,7 @@ def block_made(state: State, name: int) -> None:
 def block_goes(state: State, name: int) -> None:
     """The block of this name is freed, or realloc begins: it is a sample no more."""
     if state.samples_of[name] > 0:
+        touch(state.listener, layout.TOTAL_SAMPLED_FREED, 1)
         state.samples_of[name] = 0
         state.sampled_freed += 1
 
