@@ -30,7 +30,7 @@ TABLES = {
     "hs_transferred": layout.TRANSFERRED,
     "hs_batches": layout.KEPT_BATCHES,
     "hs_idle": layout.IDLE,
-    "wanted": layout.WANTED,
+    "is_wanted": layout.WANTED,
     "slabs_held": layout.SLABS_HELD,
     "superslabs_hot": layout.SUPERSLABS_HOT,
     "hs_background_low": layout.BACKGROUND_LOW,
