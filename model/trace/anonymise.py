@@ -1,4 +1,4 @@
-"""Anonymise a trace: its events stay, and nothing of its program's names, code or machine does (docs/trace-tools.md)."""
+"""Anonymise a trace: its events stay, and nothing of its program's names, code or machine does (trace-tools.md)."""
 
 from collections.abc import Callable
 from pathlib import Path
