@@ -88,7 +88,7 @@ def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
     assert {attack: " ".join(cell) for attack, cell in found.items()} == {
         attack: cells[level] for attack, cells in table(ATTACKS, MEASURED).items()
     }
-    counts = PAGE.read_text().split("| malloc |")[1].split(f"| `{name}` |")[1].split("\n")[0]
+    counts = MEASURED.read_text().split("| malloc |")[1].split(f"| `{name}` |")[1].split("\n")[0]
     assert counts.removesuffix("|").strip() == caught(each)
 
 
