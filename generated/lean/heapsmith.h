@@ -1,4 +1,4 @@
-/* Calls of malloc and free by size, without a hit path inlined into the program: docs/header.md.
+/* Calls of malloc and free by size, without a hit path inlined into the program: docs/api.md.
  *
  * Emitted by heapsmith 0.1.0 from design "lean", content hash 82e88967f32f.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR

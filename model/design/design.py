@@ -207,7 +207,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["row", "class"] | None,
         _doc(
             "row: malloc() and free() pop and push the array stacks of all classes by one text; class: they jump to an "
-            "alloc and a free of each class (docs/dispatch.md); by default row if a class has an array stack"
+            "alloc and a free of each class (docs/lab/dispatch.md); by default row if a class has an array stack"
         ),
     ] = None
     bounded: Annotated[bool | None, _doc("the audit proves bounds of malloc() and free() (docs/steady.md)")] = None

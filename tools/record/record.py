@@ -74,7 +74,7 @@ class RecordResult(msgspec.Struct, frozen=True):
         if self.inlines:
             found.append(
                 "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
-                "what that serves is not in the trace (docs/header.md)"
+                "what that serves is not in the trace (docs/api.md)"
             )
         if self.exit_status == 128 + signal.SIGSYS:
             found.append(
