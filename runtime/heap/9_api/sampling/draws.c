@@ -6,6 +6,7 @@
 #include "7_large/huge.h"
 #include "7_large/runs.h"
 #include "8_threads/large.h"
+#include "8_threads/life.h"
 
 #include <errno.h>
 
@@ -125,6 +126,8 @@ static void sample_take(void *block, size_t bytes, uint64_t mean)
     uint32_t page = run_first_page(block);
     if (page != UINT32_MAX) {
         hs_runs.page[page].age = AGE_SAMPLED;
+    } else if (guarded_holds(block)) {
+        guarded_set_sample(block, true);
     } else {
         huge_set_sample(block, true);
         count_shared(&hs_huge_samples, 1);
@@ -139,6 +142,9 @@ void sampling_ends(void *block)
     uint32_t page = run_first_page(block);
     if (page != UINT32_MAX) {
         hs_runs.page[page].age = AGE_CLEAN;
+    } else if (guarded_holds(block)) {
+        if (!guarded_set_sample(block, false))
+            return;
     } else {
         if (!huge_set_sample(block, false))
             return;
@@ -150,7 +156,10 @@ void sampling_ends(void *block)
 
 static void *sample_alloc(size_t bytes, size_t alignment, uint64_t mean, bool *zero)
 {
-    void *block = hs_large_alloc(bytes, alignment, zero);
+    void *block = SAMPLE_GUARDS > 0 && hs_started() ? guarded_alloc(bytes, alignment) : NULL;
+    *zero = block != NULL;
+    if (block == NULL)
+        block = hs_large_alloc(bytes, alignment, zero);
     if (block != NULL)
         sample_take(block, bytes, mean);
     return block;

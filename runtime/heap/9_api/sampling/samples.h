@@ -5,6 +5,7 @@
  * no room is counted. `heapsmith profile` reads them from outside: `changes` is odd while they change. */
 #pragma once
 
+#include "1_base/call_stack.h"
 #include "1_base/cold.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    SAMPLE_FRAMES = 32,
+    SAMPLE_FRAMES = STACK_FRAMES,
     MOST_SAMPLES = 1 << 14, /* live at one time */
     SAMPLE_PLACES = 2 * MOST_SAMPLES, /* a power of two */
     MOST_SITES = 1 << 13, /* call stacks; number 0 is for those that have no room */
