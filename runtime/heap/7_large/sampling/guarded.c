@@ -84,12 +84,13 @@ static void slot_fill(const struct guarded_slot *slot)
     memset((void *)behind, GUARDED_FILL, guarded_end(slot) - behind);
 }
 
-static bool slot_filled(uintptr_t from, uintptr_t end)
+/* The first byte that was written since; 0: none. */
+static uintptr_t slot_damaged(uintptr_t from, uintptr_t end)
 {
     for (const uint8_t *byte = (const uint8_t *)from; byte < (const uint8_t *)end; byte++)
         if (*byte != GUARDED_FILL)
-            return false;
-    return true;
+            return (uintptr_t)byte;
+    return 0;
 }
 
 /* The block becomes live in a slot; false: there is none, or the system refuses its pages. */
@@ -135,14 +136,17 @@ static bool slot_lives(const struct guarded_slot *slot, const void *block)
     return slot->state == GUARDED_LIVE && slot->block == (uintptr_t)block;
 }
 
-/* Why a block in the slots cannot be freed; NULL: it can. */
-static const char *slot_fault(const struct guarded_slot *slot, const void *block)
+/* Why a block in the slots cannot be freed, and the address that is wrong; NULL: it can. */
+static const char *slot_fault(const struct guarded_slot *slot, const void *block, uintptr_t *at)
 {
+    *at = (uintptr_t)block;
     if (!slot_lives(slot, block))
         return slot->state == GUARDED_FREED && slot->block == (uintptr_t)block ? GUARDED_TWICE : GUARDED_MIDDLE;
-    if (!slot_filled(slot->block + slot->bytes, guarded_end(slot)))
+    *at = slot_damaged(slot->block + slot->bytes, guarded_end(slot));
+    if (*at > 0)
         return GUARDED_OVERFLOW;
-    return slot_filled(slot_pages(slot), slot->block) ? NULL : GUARDED_UNDERFLOW;
+    *at = slot_damaged(slot_pages(slot), slot->block);
+    return *at > 0 ? GUARDED_UNDERFLOW : NULL;
 }
 
 /* Where the system refuses (the process has too many mappings) the slot is lost, with the pages of its last block. */
@@ -166,12 +170,13 @@ bool guarded_free(void *block)
     hs_call_stack(&stack);
     guarded_enter();
     struct guarded_slot *slot = guarded_at((uintptr_t)block);
-    const char *fault = slot_fault(slot, block);
+    uintptr_t at;
+    const char *fault = slot_fault(slot, block, &at);
     if (fault == NULL)
         slot_close(slot, &stack);
     guarded_leave();
     if (fault != NULL)
-        guarded_misused(fault, block, &stack);
+        guarded_misused(fault, at, &stack);
     errno = saved;
     return true;
 }
@@ -188,7 +193,7 @@ size_t guarded_bytes(const void *block)
     if (!live) {
         struct call_stack stack;
         hs_call_stack(&stack);
-        guarded_misused(freed ? GUARDED_AFTER_FREE : GUARDED_MIDDLE, block, &stack);
+        guarded_misused(freed ? GUARDED_AFTER_FREE : GUARDED_MIDDLE, (uintptr_t)block, &stack);
     }
     return bytes;
 }

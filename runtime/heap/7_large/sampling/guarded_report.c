@@ -91,10 +91,10 @@ static bool may_report(void)
     return !__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED);
 }
 
-void guarded_misused(const char *kind, const void *block, const struct call_stack *stack)
+void guarded_misused(const char *kind, uintptr_t address, const struct call_stack *stack)
 {
     if (may_report())
-        report_misuse(kind, (uintptr_t)block, "found at a call", stack);
+        report_misuse(kind, address, "found", stack);
     abort();
 }
 
@@ -123,7 +123,7 @@ static void on_guard_fault(unsigned which, int number, siginfo_t *fault, void *c
     const int saved = errno;
     const bool sent = fault->si_code <= 0; /* by kill(2) */
     if (!sent && guarded_holds(fault->si_addr) && may_report()) {
-        struct call_stack stack;
+        static struct call_stack stack; /* signal stacks are small */
         hs_interrupted_stack(&stack);
         report_misuse(fault_kind((uintptr_t)fault->si_addr), (uintptr_t)fault->si_addr, "accessed", &stack);
     }

@@ -14,5 +14,5 @@
  * installs later, but takes the place of the first such. */
 COLD void guarded_report_faults(void);
 
-/* A call got such a block: the report, and the end of the program by abort(3). */
-COLD void guarded_misused(const char *kind, const void *block, const struct call_stack *stack) __attribute__((noreturn));
+/* A call found it: the report, and the end of the program by abort(3). */
+COLD void guarded_misused(const char *kind, uintptr_t address, const struct call_stack *stack) __attribute__((noreturn));
