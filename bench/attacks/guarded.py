@@ -31,8 +31,13 @@ KINDS = {
 }
 """How the names of attacks begin of which a report says this. A free of the address behind a block is an overflow of it."""
 ALSO = {"not the start of a block": "overflow"}
-REPORT = re.compile(r"^heapsmith: ([a-z ]+): 0x[0-9a-f]+, \d+ bytes [a-z]+ a block of (\d+) bytes at 0x[0-9a-f]+$", re.M)
-STACK = re.compile(r"^  (accessed|found|freed|allocated) by thread \d+:\n(?:    #\d+ 0x.*\n)*    #\d+ 0x[0-9a-f]+ \(\S*/attacks-\w+\+", re.M)
+REPORT = re.compile(
+    r"^heapsmith: ([a-z ]+): 0x[0-9a-f]+, \d+ bytes [a-z]+ a block of (\d+) bytes at 0x[0-9a-f]+$", re.M
+)
+STACK = re.compile(
+    r"^  (accessed|found|freed|allocated) by thread \d+:\n(?:    #\d+ 0x.*\n)*    #\d+ 0x[0-9a-f]+ \(\S*/attacks-\w+\+",
+    re.M,
+)
 """A stack with the attack in it, perhaps behind functions of the C library."""
 
 
@@ -46,7 +51,9 @@ class Reported(msgspec.Struct, frozen=True):
 
 def guarded(base: str, guards: int = GUARDS) -> Design:
     """A built-in design, of which every request is a sample."""
-    return changed(load(base), f"{base}-guarded", {"sampling": {"kind": "countdown", "mean_bytes": 1, "guards": guards}})
+    return changed(
+        load(base), f"{base}-guarded", {"sampling": {"kind": "countdown", "mean_bytes": 1, "guards": guards}}
+    )
 
 
 def kind_of(name: str) -> str | None:
