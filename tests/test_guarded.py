@@ -1,4 +1,4 @@
-"""Guarded samples: which are (docs/machine-rooms.md, 'sampling'), in the model and in C; and what is said of their misuse."""
+"""Guarded samples: which are (docs/machine-rooms.md, 'sampling'), in the model and in C; what is said of misuse."""
 
 import re
 import resource

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from heapsmith.bench.attacks.attacks import LINE, Attack, caught, tool
+from heapsmith.bench.attacks.attacks import LINE, Attack, tool
 from heapsmith.bench.common.command import exit_with
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, changed, load
@@ -29,7 +29,7 @@ KINDS = {
     "underflow": ("underflow_", "read_under_"),
     "not the start of a block": ("realloc_near", "size_of_near", "free_page_off", "free_near", "free_end", "free_unal"),
 }
-"""How the names of attacks begin of which a report says this. A free of the address behind a block is an overflow of it."""
+"""By the words of a report, how the names of attacks begin. The address behind a block may be told as an overflow."""
 ALSO = {"not the start of a block": "overflow"}
 REPORT = re.compile(
     r"^heapsmith: ([a-z ]+): 0x[0-9a-f]+, \d+ bytes [a-z]+ a block of (\d+) bytes at 0x[0-9a-f]+$", re.M

@@ -28,8 +28,6 @@ STATE = {
 """Where `samplers` has what the thread of the event draws by; 1: the block that was just made is a sample; threads
 that drew; slots of guarded samples that had a block, how often one was freed, and how often a freed one was taken.
 """
-BY_PAGE = ("trust", "magic_header")
-"""Policies that tell a small block by its address in a page: a guarded block begins anywhere."""
 TAKEN = 363.0
 """Instructions of a sample besides its run, by hand: callgrind, pairs of 40,000 bytes, each a sample or none."""
 LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL")
@@ -75,7 +73,7 @@ def why_not_with(design: Any) -> Refusal | None:
         words = f"sampling: '{name}' cannot go with fronts whose blocks were all taken before"
         return Refusal(words, ("sampling", "front"))
     for field in ("foreign", "classifier"):
-        if design.sampling.guards > 0 and design.row(field).NAME in BY_PAGE:
+        if design.sampling.guards > 0 and getattr(design.row(field), "BY_PAGE", False):
             words = (
                 f"sampling: guards cannot go with {field} '{design.row(field).NAME}', which takes each block that "
                 "begins no page for a small one"
