@@ -34,19 +34,19 @@ static bool add_call(void *to, const struct frame *frame)
     return stack->depth < STACK_FRAMES;
 }
 
-static void walk_calls(struct call_stack *stack, bool begun)
+static INLINED void walk_calls(struct call_stack *stack, bool begun)
 {
     struct wanted_calls wanted_calls = { stack, begun };
     stack->depth = 0;
     hs_walk_stack(add_call, &wanted_calls);
 }
 
-void hs_call_stack(struct call_stack *stack)
+APART void hs_call_stack(struct call_stack *stack)
 {
     walk_calls(stack, true);
 }
 
-void hs_interrupted_stack(struct call_stack *stack)
+APART void hs_interrupted_stack(struct call_stack *stack)
 {
     walk_calls(stack, false);
 }

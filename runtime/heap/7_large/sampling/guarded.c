@@ -84,13 +84,15 @@ static void slot_fill(const struct guarded_slot *slot)
     memset((void *)behind, GUARDED_FILL, guarded_end(slot) - behind);
 }
 
-/* The first byte that was written since; 0: none. */
+/* The first byte that was written since; 0: none. It lies where each byte equals the one before, but for the first. */
 static uintptr_t slot_damaged(uintptr_t from, uintptr_t end)
 {
-    for (const uint8_t *byte = (const uint8_t *)from; byte < (const uint8_t *)end; byte++)
-        if (*byte != GUARDED_FILL)
-            return (uintptr_t)byte;
-    return 0;
+    const uint8_t *first = (const uint8_t *)from, *last = (const uint8_t *)end;
+    if (from == end || (*first == GUARDED_FILL && memcmp(first, first + 1, end - from - 1) == 0))
+        return 0;
+    while (first < last && *first == GUARDED_FILL)
+        first++;
+    return (uintptr_t)first;
 }
 
 /* The block becomes live in a slot; false: there is none, or the system refuses its pages. */
@@ -111,17 +113,15 @@ static bool slot_open(struct guarded_slot *slot, size_t bytes, size_t alignment,
     return true;
 }
 
-void *guarded_alloc(size_t bytes, size_t alignment)
+void *guarded_alloc(size_t bytes, size_t alignment, const struct call_stack *stack)
 {
     if (bytes > SAMPLE_GUARD_BYTES || alignment > PAGE_BYTES)
         return NULL;
     const int saved = errno;
-    struct call_stack stack;
-    hs_call_stack(&stack);
     guarded_report_faults();
     guarded_enter();
     struct guarded_slot *slot = slot_next();
-    const bool is_open = slot_open(slot, bytes, alignment, &stack);
+    const bool is_open = slot_open(slot, bytes, alignment, stack);
     guarded_leave();
     errno = saved;
     if (!is_open)

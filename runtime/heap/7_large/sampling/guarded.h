@@ -6,7 +6,8 @@
 
 #include "7_large/sampling/guarded_slots.h"
 
-COLD void *guarded_alloc(size_t bytes, size_t alignment); /* NULL: not guarded. It reads as zero */
+/* NULL: not guarded. It reads as zero. stack: of the request. */
+COLD void *guarded_alloc(size_t bytes, size_t alignment, const struct call_stack *stack);
 /* What is no start of a live guarded block ends the program, if it lies in the slots. */
 COLD bool guarded_free(void *block); /* false: it does not */
 COLD size_t guarded_bytes(const void *block); /* 0: it does not */

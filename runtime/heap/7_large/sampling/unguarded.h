@@ -1,6 +1,8 @@
 /* Samples without guards: no block is guarded. */
 #pragma once
 
+#include "1_base/call_stack.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,9 +16,9 @@ static inline void guarded_init(void)
 {
 }
 
-static inline void *guarded_alloc(size_t bytes, size_t alignment)
+static inline void *guarded_alloc(size_t bytes, size_t alignment, const struct call_stack *stack)
 {
-    (void)bytes, (void)alignment;
+    (void)bytes, (void)alignment, (void)stack;
     return NULL;
 }
 

@@ -121,7 +121,7 @@ static uint64_t sample_counted(size_t bytes)
     return mean;
 }
 
-static void sample_take(void *block, size_t bytes, uint64_t mean)
+static void sample_take(void *block, size_t bytes, uint64_t mean, const struct call_stack *stack)
 {
     uint32_t page = run_first_page(block);
     if (page != UINT32_MAX) {
@@ -134,7 +134,7 @@ static void sample_take(void *block, size_t bytes, uint64_t mean)
     }
     count_shared(&hs_count.sampled, 1);
     count_shared(&hs_count.sampled_bytes, bytes);
-    hs_sample_taken(block, bytes, mean);
+    hs_sample_taken(block, bytes, mean, stack);
 }
 
 void sampling_ends(void *block)
@@ -156,12 +156,14 @@ void sampling_ends(void *block)
 
 static void *sample_alloc(size_t bytes, size_t alignment, uint64_t mean, bool *zero)
 {
-    void *block = SAMPLE_GUARDS > 0 && hs_started() ? guarded_alloc(bytes, alignment) : NULL;
+    struct call_stack stack;
+    hs_call_stack(&stack);
+    void *block = SAMPLE_GUARDS > 0 && hs_started() ? guarded_alloc(bytes, alignment, &stack) : NULL;
     *zero = block != NULL;
     if (block == NULL)
         block = hs_large_alloc(bytes, alignment, zero);
     if (block != NULL)
-        sample_take(block, bytes, mean);
+        sample_take(block, bytes, mean, &stack);
     return block;
 }
 
@@ -212,8 +214,11 @@ void *draws_aligned(size_t bytes, size_t alignment, size_t size)
 void sampling_resized(void *block, size_t bytes)
 {
     uint64_t mean = sample_counted(bytes);
-    if (mean > 0)
-        sample_take(block, bytes, mean);
+    if (mean > 0) {
+        struct call_stack stack;
+        hs_call_stack(&stack);
+        sample_take(block, bytes, mean, &stack);
+    }
 }
 
 void sampling_reset(void)

@@ -173,12 +173,10 @@ static struct sample_tables *tables_mapped(void)
     return hs_samples.tables;
 }
 
-APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean)
+APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean, const struct call_stack *stack)
 {
     const int saved = errno;
-    struct call_stack stack;
     struct timespec now;
-    hs_call_stack(&stack);
     clock_gettime(CLOCK_MONOTONIC, &now);
     struct sample sample = { .block = (uintptr_t)block, .bytes = bytes, .mean = mean };
     sample.time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -189,7 +187,7 @@ APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean)
     hs_samples.mean = mean;
     struct sample_tables *tables = tables_mapped();
     if (tables != NULL) {
-        sample.site = site_number(tables, &stack);
+        sample.site = site_number(tables, stack);
         hs_samples.unsited += sample.site == 0;
         add_sample(tables, sample, &of);
     } else {
