@@ -14,8 +14,10 @@ from preloaded import run, start
 from program import RUN, SMALL, Program, plain_and_compiled
 from sanitized import ADDRESS_UNDEFINED, THREAD, Sanitizer, build_sanitized, run_sanitized
 from test_sampling import OFTEN, SEED, SIZES, STACK, is_taken, samples_of_threads, threaded_trace
+from test_sampling_ready import machine_code
 
 from heapsmith.bench.attacks.guarded import BASES, guarded, table
+from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import Design, load
@@ -78,6 +80,25 @@ def test_realloc_moves_a_guarded_block(compiled: bool) -> None:
     assert case.totals("committed") == (90_112,)
     case.free("a")
     assert case.totals("committed") == (0,)
+
+
+@pytest.mark.parametrize("base", ["sampled", "checks"])
+def test_guards_leave_the_hit_paths_as_they_are(base: str) -> None:
+    """Each instruction of malloc and free."""
+    with_guards, without = (
+        msgspec.structs.replace(load(base), name=f"{base}-hits", sampling=countdown.Params(guards=guards))
+        for guards in (64, 0)
+    )
+    assert machine_code(with_guards) == machine_code(without)
+
+
+@pytest.mark.slow
+def test_what_guards_cost() -> None:
+    """The page's figures of `checks`: within what the length of the stack makes."""
+    page = PAGE.read_text().split("| `checks`, samples, 64 guards |")[1].split("\n")[0].split("|")
+    design = msgspec.structs.replace(load("checks"), name="checks-costs", sampling=countdown.Params(guards=64))
+    found = [per_operation(FORMS[form], library_of(design)) for form in ("pair-32", "mixed")]
+    assert found == pytest.approx([float(page[0]), float(page[1])], rel=0.1)
 
 
 def test_library_and_model_guard_the_same_samples(tmp_path: Path) -> None:

@@ -23,12 +23,12 @@ COSTS = {"sampling.request": 3.0, f"sampling.taken.{NAME}": common.TAKEN}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """A Poisson process over the bytes that threads ask for chooses the samples.
+    """A Poisson process over the bytes that threads ask for chooses the samples. Each malloc takes three
+    instructions more, and a sample takes whole pages.
 
     mean_bytes: of requests from one sample to the next. seed: of the draws; the same seed draws the
     same samples of the same requests. guards: how many samples can end at a page without access at
-    a time, and stay without access after their free (docs/hardening.md); 0: none do. Each malloc
-    takes three instructions more, and a sample takes whole pages.
+    a time, and stay without access after their free (docs/hardening.md).
     """
 
     mean_bytes: int = 524_288

@@ -1,11 +1,11 @@
 /* Samples without guards: no block is guarded. */
 #pragma once
 
-#include "1_base/call_stack.h"
-
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+struct call_stack;
 
 static inline size_t guarded_space(void)
 {
