@@ -2,6 +2,7 @@
 
 import re
 import resource
+import shutil
 import signal
 import subprocess
 from pathlib import Path
@@ -15,14 +16,19 @@ from program import RUN, SMALL, Program, plain_and_compiled
 from sanitized import ADDRESS_UNDEFINED, THREAD, Sanitizer, build_sanitized, run_sanitized
 from test_sampling import OFTEN, SEED, SIZES, STACK, is_taken, samples_of_threads, threaded_trace
 from test_sampling_ready import machine_code
+from traces import random_trace
 
 from heapsmith.bench.attacks.guarded import BASES, guarded, table
 from heapsmith.bench.programs.instructions import FORMS, per_operation
+from heapsmith.bench.validate.syscalls import memory_calls
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.sampling import countdown, ready
+from heapsmith.model.predict.cost import system_calls
+from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Op
+from heapsmith.tools.replay.script import write_script
 
 GUARDED = 1 << 62
 SIZE = 40
@@ -121,6 +127,19 @@ def holds(sampling: msgspec.Struct, base: str, folder: Path) -> None:
     design = msgspec.structs.replace(load(base), name=f"{base}-guards", sampling=sampling)
     report = verify(design, [threaded_trace(folder)], audit=False)
     assert [run.difference for run in report.runs] == [None, None]
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("strace") is None, reason="strace is not installed")
+def test_the_model_counts_the_calls_that_strace_sees(tmp_path: Path) -> None:
+    """But for the call that maps the tables of samples."""
+    sampling = countdown.Params(mean_bytes=OFTEN, seed=SEED, guards=8)
+    design = msgspec.structs.replace(load("sampled"), name="sampled-calls", sampling=sampling)
+    trace = random_trace(tmp_path / "t.hst", 5000, 7, max_size=300_000)
+    write_script(trace, tmp_path / "script")
+    counted = system_calls(simulate(trace, [design]).rows[0])
+    assert counted > 100
+    assert memory_calls(tmp_path / "script", library_of(design)) == counted + 1
 
 
 @pytest.mark.quick

@@ -297,7 +297,7 @@ GATE void *hs_large_resize(void *block, size_t bytes)
     size_t pages = runs_pages(block);
     if (pages > 0)
         resized = run_resize(block, pages, bytes) ? block : run_remap(block, pages, bytes);
-    else if (bytes > HUGE_BYTES || bytes >= REMAP_BYTES)
+    else if (!guarded_holds(block) && (bytes > HUGE_BYTES || bytes >= REMAP_BYTES))
         resized = huge_resize(block, bytes);
     if (resized != NULL)
         look_after_large();
