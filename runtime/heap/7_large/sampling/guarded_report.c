@@ -149,10 +149,12 @@ static void on_guard_fault_second(int number, siginfo_t *fault, void *context)
     on_guard_fault(1, number, fault, context);
 }
 
+/* The program's handler finds the stack and the mask of signals that it wanted. */
 static void install_handler(unsigned which, const struct sigaction *found)
 {
-    const int kept = SA_NODEFER | SA_RESTART;
-    struct sigaction action = { .sa_flags = SA_SIGINFO | SA_ONSTACK | (found->sa_flags & kept), .sa_mask = found->sa_mask };
+    const bool handled = (found->sa_flags & SA_SIGINFO) || (found->sa_handler != SIG_DFL && found->sa_handler != SIG_IGN);
+    const int kept = handled ? found->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART) : SA_ONSTACK;
+    struct sigaction action = { .sa_flags = SA_SIGINFO | kept, .sa_mask = found->sa_mask };
     action.sa_sigaction = which == 0 ? on_guard_fault_first : on_guard_fault_second;
     handled_before[which] = *found;
     sigaction(SIGSEGV, &action, NULL);
