@@ -20,7 +20,7 @@ from heapsmith.tools.sampled.snapshot import SAMPLE, SITE
 
 FILES = (
     *("9_api/sampling/samples.c", "9_api/sampling/profile.c", "9_api/whole_file.c"),
-    *("1_base/text.c", "1_base/unwind.c", "1_base/definitions.c"),
+    *("1_base/text.c", "1_base/unwind.c", "1_base/call_stack.c", "1_base/definitions.c"),
     *("2_system/lock.c", "2_system/locks.c", "2_system/over_fork.c"),
 )
 FLAGS = (

@@ -136,6 +136,7 @@ enum {
 #define ROUNDING_ROW "6_slabs/rounding/off.h"
 #define RUN_CACHE_ROW "7_large/run_cache/newest.h"
 #define SAMPLING_API "9_api/sampling/no_profile.h"
+#define SAMPLING_GUARDS "7_large/sampling/unguarded.h"
 #define SAMPLING_PARKED "3_records/sampling/unparked.h"
 #define SAMPLING_ROW "9_api/sampling/off.h"
 #define SEGREGATION_ROW "3_records/segregation/off.h"

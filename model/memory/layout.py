@@ -72,8 +72,10 @@ NUMBER_BYTES = 4
 """Bytes of a class's number of batches in the transfer cache, and of its number of idle flushes."""
 RUN_CODE = 1 << 60
 HUGE_CODE = 1 << 61
+GUARDED_CODE = 1 << 62
 """The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
-ordinal; the handles are also the address codes. The handles of small blocks are less.
+ordinal, that of a guarded sample GUARDED_CODE + its slot; the handles are also the address codes.
+The handles of small blocks are less.
 """
 SLAB_BYTES = 80
 SLAB_OUT = 8

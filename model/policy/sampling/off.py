@@ -14,4 +14,4 @@ WATCHES = False
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"parked": "unparked", "api": "no_profile"}
+    return {"parked": "unparked", "api": "no_profile", "guards": "unguarded"}
