@@ -12,8 +12,8 @@ from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # the modules need numpy, which a command imports only when it runs
+    from heapsmith.tools.sampled.pins import Pins
     from heapsmith.tools.top.core import Asked
-    from heapsmith.tools.top.pins import Pins
 
 app = Commands()
 
@@ -94,7 +94,7 @@ def pins(
     The process is read from outside and does not stop, so that what moves meanwhile may be off by some blocks. Under a
     design that takes samples it shows whose blocks these are: estimates with 95 % intervals (docs/core.md).
     """
-    from heapsmith.tools.top.pins import look_at_pins
+    from heapsmith.tools.sampled.pins import look_at_pins
 
     found = look_at_pins(pid, by, frames(by, depth), skip or [])
     if json:
