@@ -23,7 +23,9 @@ from heapsmith.bench.programs.programs import Program, programs
 from heapsmith.bench.studies.sampling import PAGE
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, changed, load
+from heapsmith.model.errors import Missing
 from heapsmith.model.files import write_json, write_text
+from heapsmith.tools.common.elf import loader
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
 from heapsmith.tools.common.tables import Words, section
@@ -76,9 +78,10 @@ def instructions(program: Program, library: Path) -> int:
         first = next(at for at, word in enumerate(words[1:], 1) if "=" not in word)
         os.environ |= dict(word.split("=", 1) for word in words[1:first])
         words = words[first:]
-    found = shutil.which(words[0])
-    assert found is not None
-    return int(events(library, Path(found).resolve(), *words[1:])[0])
+    found = Path(shutil.which(words[0]) or words[0]).resolve()
+    if not loader(found):
+        raise Missing(f"{found}: no program that a loader starts; expected one first on PATH")
+    return int(events(library, found, *words[1:])[0])
 
 
 def rows(program: Program, smaller: Program) -> Iterator[Row]:
