@@ -1,4 +1,4 @@
-"""Samples in designs of six kinds: library and model agree, programs run, and misuse is told as without samples."""
+"""Samples in designs of six kinds: library, model and claims agree, programs run, misuse is told as without samples."""
 
 from pathlib import Path
 
@@ -23,8 +23,9 @@ def sampled(base: Design, **fields: int) -> Design:
 @pytest.mark.thorough
 @six_designs
 def test_library_and_model_agree(name: str, tmp_path: Path) -> None:
-    report = verify(sampled(load(name), mean_bytes=OFTEN), [threaded_trace(tmp_path)], audit=False)
+    report = verify(sampled(load(name), mean_bytes=OFTEN), [threaded_trace(tmp_path)])
     assert [one.difference for one in report.runs] == [None, None]
+    assert report.ok  # and the claims about its C hold
 
 
 @pytest.mark.thorough
@@ -35,8 +36,8 @@ def test_forks_signals_and_threads(name: str) -> None:
     assert run([program("run_fork"), "load", 10], preload) == "done\n"
     assert run([program("run_fork"), "handler", 10], preload) == "done\n"
     assert run([program("run_signals"), 100], preload) == "done\n"
-    early, late, _ = map(int, run([program("run_threads"), "sequential", 400, 100], preload).split())
-    assert late <= early * 1.02 + 256
+    early, late, _ = map(int, run([program("run_threads"), "sequential", 500, 100], preload).split())
+    assert late < early + 2048  # as in test_runtime.py; the table of samples becomes resident as it is used
 
 
 @pytest.mark.thorough

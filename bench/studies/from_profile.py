@@ -65,7 +65,8 @@ END = 1 << 62
 
 def lives_of(trace: Path) -> Lives:
     """The lives of a trace; a realloc ends one and begins another."""
-    birth, death, size, stack, now = [], [], [], [], dict[int, int]()
+    birth, death, size, stack = list[int](), list[int](), list[int](), list[int]()
+    now = dict[int, int]()
     with TraceReader(trace) as reader:
         for chunk, site in reader.sited():
             columns = (chunk.op, chunk.block, chunk.size, chunk.time_ns, site)

@@ -1,12 +1,15 @@
 """The tables of docs/lab/sampling.md on pins and on costs are those of their data, and wrong intervals are noticed."""
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 
-from heapsmith.bench.studies import pinned, sampling_cost
+from heapsmith.bench.studies import from_profile, pinned, sampling_cost
 from heapsmith.bench.studies.pinned import Live
 from heapsmith.bench.studies.sampling import PAGE
+from heapsmith.model.trace.reader import TraceReader
 from heapsmith.tools.sampled import estimates
 
 
@@ -61,3 +64,37 @@ def test_the_table_of_costs_is_that_of_its_data() -> None:
     page = PAGE.read_text()
     assert sampling_cost.made(report, page) == page
     assert sampling_cost.made(sampling_cost.Report(report.rows[::-1]), page) != page
+
+
+def test_the_table_of_designs_is_that_of_its_data() -> None:
+    report = msgspec.json.decode(from_profile.DATA.read_bytes(), type=from_profile.Report)
+    assert {(one.program, one.way) for one in report.rows} == {
+        (program, way) for program in from_profile.NAMES for way in from_profile.WAYS
+    }
+    page = PAGE.read_text()
+    assert from_profile.made(report, page) == page
+    assert from_profile.made(msgspec.structs.replace(report, rows=report.rows[1:]), page) != page
+
+
+def test_each_way_makes_a_trace_of_the_blocks_that_samples_stand_for(tmp_path: Path) -> None:
+    """Blocks of two sites in two phases: the ways that keep phases have no block of the first one in the second."""
+    draw = np.random.default_rng(1)
+    count, half = 20_000, 1_000_000
+    stack = np.repeat([0, 1], count // 2)
+    birth = np.sort(draw.integers(0, half, count // 2))
+    lives = from_profile.Lives(
+        np.concatenate([birth, birth + half]),
+        np.concatenate([np.full(count // 2, half), np.full(count // 2, from_profile.END)]),
+        np.full(count, 100),
+        stack,
+    )
+    for way, make in from_profile.WAYS.items():
+        samples, at = from_profile.copies(lives, 2000, np.random.default_rng(2))
+        assert abs(len(at) / count - 1) < 0.15
+        birth, death = make(samples, at, np.random.default_rng(3))
+        assert (death > birth).all()
+        first = samples.stack[at] == 0
+        late = (birth[first] > half * 1.05).mean()
+        assert (late > 0.3) if way == "lifetimes" else (late == 0)
+        with TraceReader(from_profile.write(tmp_path / f"{way}.hst", birth, death, samples.size[at])) as reader:
+            assert reader.footer.events == len(birth) + int((death < from_profile.END).sum())
