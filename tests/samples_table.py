@@ -76,4 +76,5 @@ def live(copy: Any) -> dict[int, int]:
 
 def home(block: int) -> int:
     """Where the search for a block begins."""
-    return (block * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 32 & PLACES - 1
+    group, inside = divmod(block >> 12, 64)
+    return ((group * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 32 << 6 | inside) & PLACES - 1

@@ -87,10 +87,12 @@ static uint32_t site_number(struct sample_tables *tables, const struct call_stac
     return number;
 }
 
-/* Fibonacci hashing of an address. */
+/* Each sample has a page of its own, mostly next to that of another: 64 pages lie together in the table, or each sample would make
+ * a page of it resident. Fibonacci hashing of these groups. */
 static uint32_t home_of(uintptr_t block)
 {
-    return (uint32_t)((uint64_t)block * 0x9e3779b97f4a7c15 >> 32) & (SAMPLE_PLACES - 1);
+    const uint64_t page = (uint64_t)block >> 12;
+    return ((uint32_t)((page >> 6) * 0x9e3779b97f4a7c15 >> 32) << 6 | (uint32_t)(page & 63)) & (SAMPLE_PLACES - 1);
 }
 
 /* Where a block's sample is, or where it may go. At most half of the places are taken. */
