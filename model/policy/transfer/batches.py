@@ -50,7 +50,7 @@ def batches(design: Any, size: int) -> int:
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the slots of all classes, the flushes without a refill after which batches go, the heaps before any wait."""
+    """Return the slots of all classes, the flushes without a refill after which batches go, and the heaps for any."""
     most = sum(batches(design, size) * design.front_plan(size).flush for size, _ in design.classes())
     heaps = design.transfer_from_heaps
     return {"transfer_slots": most, "transfer_idle": TRANSFER_IDLE, "transfer_from_heaps": heaps}
