@@ -118,6 +118,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "Only for classes whose fronts flush in batches, and only if all heaps share the store"
         ),
     ] = 0
+    transfer_from_heaps: Annotated[
+        int, _doc("heaps that must have been created before batches wait: with 2 a program of one thread has none")
+    ] = 1
     thp: Annotated[
         Thp,
         _doc(
