@@ -12,7 +12,7 @@ import pytest
 
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import for_all, preloadable
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
@@ -256,7 +256,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     lib = built / "forward.so"
     assert run_under(lib, ["sh", "-c", "exit 9"]) == 9
     assert run_under(lib, ["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
-    assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{preloadable(lib)}"']) == 0
+    assert run_under(lib, ["sh", "-c", f"test '{for_all(lib).word}' = \"$LD_PRELOAD\""]) == 0
     script = (
         "from pathlib import Path; from heapsmith.tools.compare.under import run_under; "
         f"print(run_under(Path({str(lib)!r}), ['sh', '-c', 'read line; echo got $line $LD_PRELOAD; echo bad >&2']))"
@@ -265,7 +265,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, input="hello\n", capture_output=True, text=True, env=env
     )
-    assert done.stdout == f"got hello {preloadable(lib)}:libm.so.6\n0\n"
+    assert done.stdout == f"got hello {for_all(lib).word}:libm.so.6\n0\n"
     assert done.stderr == "bad\n"
 
 

@@ -45,8 +45,8 @@ def awaiting(folder: Path, enough: Callable[[_Seen], bool]) -> Iterator[None]:
     init, look, images = Watch.__init__, Watch.look, Watch.images
     told: set[_Seen] = set()
 
-    def begin(watch: Watch, library: Path, command: str) -> None:
-        init(watch, library, command)
+    def begin(watch: Watch, library: Path, command: str, *others: Path) -> None:
+        init(watch, library, command, *others)
         (folder / WATCHED).touch()
 
     def tell(watch: Watch, root: int, *, with_root: bool) -> bool:

@@ -12,6 +12,7 @@ from typing import NamedTuple
 from heapsmith.tools.common import elf
 from heapsmith.tools.common.obstacles import why_image, why_libc
 from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes
+from heapsmith.tools.common.preload import safe_name
 from heapsmith.tools.common.processes import descendants
 from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
 
@@ -58,13 +59,14 @@ class _Seen:
 class Watch:
     """The processes of a command, as far as looks have seen them.
 
-    library: the file that they ought to have mapped, by the path that LD_PRELOAD names.
+    library: the file that they ought to have mapped, and that gives the word in LD_PRELOAD its name. others: the
+    same for programs of other C libraries.
     """
 
-    def __init__(self, library: Path, command: str) -> None:
-        self._number = b" %d " % library.stat().st_ino
-        self._path = os.fsencode(library.resolve()).replace(b"\n", rb"\012")  # proc_pid_maps(5)
-        self._preloaded, self._command = os.fsencode(library.name), Path(command).name
+    def __init__(self, library: Path, command: str, *others: Path) -> None:
+        self._library = library
+        self._files = [_mapped(file) for file in (library, *others)]
+        self._preloaded, self._command = os.fsencode(safe_name(library)), Path(command).name
         self._seen: dict[tuple[int, int], list[_Seen]] = {}
         self._alive: set[int] = set()
         self._own, self._programs = "", 0
@@ -140,17 +142,21 @@ class Watch:
                 one.has, one.why = not image.malloc, OWN_MALLOC if image.malloc else ""
         elif b"/libc.so.6" in maps or b"/libc-2" in maps or one.cpu_s - one.first_s > SURE_S:
             one.has, one.why = False, self._why(one)
-        elif reason := _why_file(one.pid, Path(os.fsdecode(self._path))):
+        elif reason := _why_file(one.pid, self._library):
             one.has, one.why = False, reason
 
     def _is_in(self, maps: bytes) -> bool:
         """Whether the library is mapped; seen from another root its folder is another."""
-        name = self._path.rpartition(b"/")[2]
-        return any(self._number in line or line.endswith(self._path) for line in maps.splitlines() if name in line)
+        return any(
+            number in line or line.endswith(path)
+            for number, path in self._files
+            for line in maps.splitlines()
+            if path.rpartition(b"/")[2] in line
+        )
 
     def _why(self, one: _Seen) -> str:
         """Why a program that runs now was started without the library."""
-        if reason := _why_file(one.pid, Path(os.fsdecode(self._path))):
+        if reason := _why_file(one.pid, self._library):
             return reason
         if _is_secure(one.pid):
             return OTHER_RIGHTS
@@ -160,6 +166,11 @@ class Watch:
             return f"{CHANGED} {'without LD_PRELOAD' if value is None else 'with another LD_PRELOAD'} by {one.by}"
         user = Path(f"/proc/{one.pid}").stat().st_uid
         return f"{NOT_LOADED}, {f'as user {user}' if user != os.geteuid() else 'perhaps from another root'}"
+
+
+def _mapped(file: Path) -> tuple[bytes, bytes]:
+    """How /proc/PID/maps shows a file: its number and its path (proc_pid_maps(5))."""
+    return b" %d " % file.stat().st_ino, os.fsencode(file.resolve()).replace(b"\n", rb"\012")
 
 
 def _is_begun_by(one: _Seen, exe: str) -> bool:

@@ -35,8 +35,8 @@ def run_under(
     program = find_program(command, everywhere=everywhere, libraries=[lib])
     start = Start(command, program, None, added or {}, everywhere)
     require_malloc_of(library)
-    with preloading(start, names(library)) as (whole, seen):
-        watch = Watch(Path(seen), command[0])
+    with preloading(start, names(library)) as (whole, files):
+        watch = Watch(files[0], command[0], *files[1:])
         status = run_foreground(whole, watch=watch).status
     if found := apart(watch.images()):
         say(f"{library.name} does not serve {sentences(found)}")

@@ -24,7 +24,7 @@ from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program, libc_of
 from heapsmith.tools.common.other_memory import OtherMemory, largest
 from heapsmith.tools.common.perf_map import generated_code
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import for_all, preloadable
 from heapsmith.tools.common.preload_everywhere import preloading
 from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.program_start import Start
@@ -144,13 +144,17 @@ def build_recorder(stacks: int = 0) -> Path:
     return recorder_tool(stacks).ready()
 
 
-def _preloaded(command: list[str], stacks: int) -> Path:
-    """The recorder for the C library of the command's program. Raises Missing where there is none."""
+def _preloaded(command: list[str], stacks: int) -> list[Path]:
+    """The recorder for the C library of the command's program, and then those for other programs that it starts.
+
+    Raises Missing where there is none for the first.
+    """
     if libc_of(command) != "musl":
-        return build_recorder(stacks)
+        return [build_recorder(stacks)]
     if stacks:
         raise Missing(f"{command[0]}: linked with musl, of whose programs no call stacks are recorded")
-    return recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+    of_musl = recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+    return [of_musl, build_recorder(0)]
 
 
 def recorder_tool(stacks: int) -> Tool:
@@ -191,8 +195,8 @@ def record(
     Missing (stacks of a program of musl; see build_recorder; a disk full before the first event) or CheckFailed (the
     command never loaded the recorder).
     """
-    library = _preloaded(command, stacks)
-    program = find_program(command, everywhere=processes.everywhere, libraries=[library])
+    libraries = _preloaded(command, stacks)
+    program = find_program(command, everywhere=processes.everywhere, libraries=libraries[:1])
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     spool = _make_spool(out)
@@ -205,8 +209,8 @@ def record(
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
         start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
-        with preloading(start, [preloadable(library)], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
-            watch = Watch(Path(seen), command[0])
+        with preloading(start, [for_all(*libraries)], f"{SPOOL_VARIABLE}={spool}") as (whole, files):
+            watch = Watch(files[0], command[0], *files[1:])
             began = _now(loaded)
             pid, status, interrupted = run_foreground(
                 whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=processes.limit_s, watch=watch
