@@ -133,6 +133,31 @@ def test_what_goes_on_after_the_commands_end_is_told(built: Path) -> None:
     assert (row.note, row.runs[0].left) == ("", 0)
 
 
+WAITS = "(setsid {} > /dev/null 2>&1 & echo $! > {}) ; {} ; while kill -0 $(cat {}) 2>/dev/null ; do sleep .01 ; done"
+"""A daemon, and a command that looks whether it is gone, as scripts of services do."""
+
+
+@pytest.mark.parametrize("samples", [True, False], ids=["with pidfd", "without pidfd"])
+def test_a_daemon_that_has_ended_is_gone_for_the_command(samples: bool, built: Path, tmp_path: Path) -> None:
+    pid, report = tmp_path / "pid", tmp_path / "report"
+    (tmp_path / "no_pidfd.c").write_text(NO_PIDFD)
+    compile_c([tmp_path / "no_pidfd.c"], tmp_path / "no_pidfd.so", flags=["-shared", "-fPIC"])
+    env = os.environ | ({} if samples else {"LD_PRELOAD": preloadable(tmp_path / "no_pidfd.so")})
+    script = WAITS.format("sleep 300", f"'{pid}'", f"kill $(cat '{pid}')", f"'{pid}'")
+    description = Start(["sh", "-c", script], "/bin/sh").describe()
+    subprocess.run([launcher(), report, "5000"], input=description, check=True, env=env, timeout=100)
+    used = msgspec.json.decode(report.read_bytes(), type=Launched)
+    assert (used.exit_status, used.left, used.samples > 0) == (0, 0, samples)
+
+
+def test_what_a_daemon_used_that_ended_counts(built: Path, tmp_path: Path) -> None:
+    pid = f"'{tmp_path / 'pid'}'"
+    (row,) = measure(["sh", "-c", WAITS.format(f"'{built / 'hold'}'", pid, "true", pid)], ["glibc"], stop=Stop(1)).rows
+    assert (row.note, row.runs[0].left) == ("", 0)
+    assert row.peak_rss_bytes.median > 64 * MIB
+    assert row.average_rss_bytes.median > 8 * MIB
+
+
 def test_one_round_tells_whether_the_output_varies_by_itself(built: Path) -> None:
     """One more run under the first library says so."""
     rows = measure(["sh", "-c", "echo $$"], ["glibc", str(built / "forward.so")], stop=Stop(1)).rows

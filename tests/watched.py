@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from heapsmith.tools.common.orphans import Orphans
 from heapsmith.tools.common.process_watch import Watch, _Seen
 from heapsmith.tools.common.served_share import Image
 from heapsmith.tools.compare import measure
@@ -49,8 +50,8 @@ def awaiting(folder: Path, enough: Callable[[_Seen], bool]) -> Iterator[None]:
         init(watch, library, command, *others)
         (folder / WATCHED).touch()
 
-    def tell(watch: Watch, root: int, *, with_root: bool) -> bool:
-        is_new = look(watch, root, with_root=with_root)
+    def tell(watch: Watch, root: int, orphans: Orphans | None = None, *, with_root: bool) -> bool:
+        is_new = look(watch, root, orphans, with_root=with_root)
         for one in chain.from_iterable(watch._seen.values()):
             if one not in told and enough(one):
                 told.add(one)
