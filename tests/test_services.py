@@ -1,5 +1,6 @@
 """Recipes for servers: the library is in the workers that do the work, and where it is not a line names the program."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -81,6 +82,16 @@ kill -QUIT "$(cat nginx.pid)"; wait
 """
 )
 
+DAEMON_SH = (
+    ASK
+    + """
+nginx -p "$PWD/" -c nginx.conf
+trap 'left nginx.pid' EXIT
+soon page; ask 3
+pid=$(cat nginx.pid); kill -QUIT "$pid"; soon gone "$pid"
+"""
+)
+
 
 class Service(NamedTuple):
     """A server that gets requests: its files, the script that runs it, what it needs; and what names its worker.
@@ -122,11 +133,38 @@ def service(request: pytest.FixtureRequest, tmp_path: Path) -> Service:
     return found
 
 
-def run_under(work: Path, environment: dict[str, str], argument: str) -> str:
-    """What `heapsmith run` says of the service on standard error."""
+@pytest.fixture
+def daemon(service: Service, tmp_path: Path) -> Path:
+    """The folder of nginx, which makes itself a daemon, and whose script waits for its end."""
+    work = tmp_path / "work"
+    (work / "nginx.conf").write_text((work / "nginx.conf").read_text().replace("daemon off;", ""))
+    (work / "job.sh").write_text(DAEMON_SH)
+    return work
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("service", ["nginx"], indirect=True)
+@pytest.mark.parametrize(
+    "way", ["run --wait default", "record --wait --json -o t.hst", "compare --rounds 1 --lib glibc --lib default"]
+)
+def test_a_script_sees_that_its_daemon_has_ended(
+    way: str, daemon: Path, tmp_path: Path, shell_environment: dict[str, str]
+) -> None:
+    done = heapsmith(daemon, shell_environment, *way.split(), "--", "bash", "-eu", "job.sh")
+    assert done.returncode == 0, done.stderr
+    assert "went on after the command's end" not in done.stderr + done.stdout
+    assert "never" not in done.stderr
+    if way.startswith("record"):
+        found = json.loads(done.stdout)
+        assert found["running"] == []
+        assert any(one["program"][0].startswith("nginx") and one["events"] > 1000 for one in found["traces"])
+
+
+def heapsmith(work: Path, environment: dict[str, str], *words: str) -> "subprocess.CompletedProcess[str]":
+    """A command in the folder of a service."""
     scripts = f"{GUNICORN.parent}:{environment['PATH']}"
-    done = subprocess.run(
-        ["heapsmith", "run", "default", "--", "bash", "-eu", "job.sh", argument],
+    return subprocess.run(
+        ["heapsmith", *words],
         cwd=work,
         env=environment | {"PATH": scripts, "HOME": str(work)},
         stdin=subprocess.DEVNULL,
@@ -135,6 +173,11 @@ def run_under(work: Path, environment: dict[str, str], argument: str) -> str:
         timeout=300,
         check=False,
     )
+
+
+def run_under(work: Path, environment: dict[str, str], argument: str) -> str:
+    """What `heapsmith run` says of the service on standard error."""
+    done = heapsmith(work, environment, "run", "default", "--", "bash", "-eu", "job.sh", argument)
     assert done.returncode == 0, done.stderr
     return done.stderr
 

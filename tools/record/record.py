@@ -24,9 +24,10 @@ from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program, libc_of
 from heapsmith.tools.common.other_memory import OtherMemory, largest
 from heapsmith.tools.common.perf_map import generated_code
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import for_all, preloadable
 from heapsmith.tools.common.preload_everywhere import preloading
 from heapsmith.tools.common.process_watch import Watch
+from heapsmith.tools.common.processes import Running
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Progress, quiet
 from heapsmith.tools.common.served_share import HELP, Apart, apart, helps, sentences
@@ -45,13 +46,6 @@ _LIBRARY_FLAGS = (
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 _CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
-
-
-class Running(msgspec.Struct, frozen=True):
-    """A process that is still running."""
-
-    pid: int
-    name: str  # as ps(1) shows it
 
 
 class RecordResult(msgspec.Struct, frozen=True):
@@ -86,7 +80,7 @@ class RecordResult(msgspec.Struct, frozen=True):
         found += [one.sentence() for one in largest(self.other_memory)]
         found += [
             f"process {process.pid} ({process.name}) went on after the command's end: "
-            "what it did from then on is in no trace"
+            "what it did from then on is in no trace; --wait waits for such processes"
             for process in self.running
         ]
         return found + [f"process {pid} is in no trace: there was no room for its events" for pid in self.unwritten]
@@ -96,12 +90,13 @@ class Processes(NamedTuple):
     """Which processes of a command become traces, and how long it may run.
 
     all: not only the busiest. everywhere: also those of programs that it starts with another environment. limit_s:
-    then the command gets SIGTERM, and SIGKILL if it goes on.
+    then the command gets SIGTERM, and SIGKILL if it goes on. wait: until all processes that it starts have ended.
     """
 
     all: bool = True
     everywhere: bool = False
     limit_s: float | None = None
+    wait: bool = False
 
 
 ALL = Processes()
@@ -144,13 +139,17 @@ def build_recorder(stacks: int = 0) -> Path:
     return recorder_tool(stacks).ready()
 
 
-def _preloaded(command: list[str], stacks: int) -> Path:
-    """The recorder for the C library of the command's program. Raises Missing where there is none."""
+def _preloaded(command: list[str], stacks: int) -> list[Path]:
+    """The recorder for the C library of the command's program, and then those for other programs that it starts.
+
+    Raises Missing where there is none for the first.
+    """
     if libc_of(command) != "musl":
-        return build_recorder(stacks)
+        return [build_recorder(stacks)]
     if stacks:
         raise Missing(f"{command[0]}: linked with musl, of whose programs no call stacks are recorded")
-    return recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+    of_musl = recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+    return [of_musl, build_recorder(0)]
 
 
 def recorder_tool(stacks: int) -> Tool:
@@ -187,12 +186,12 @@ def record(
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
     has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
     default this process's own. Signals go to the command, and SIGTERM after `processes.limit_s`. Background children
-    are not waited for. Raises BadInput (no such command, or one that cannot be recorded; `out` cannot be written),
-    Missing (stacks of a program of musl; see build_recorder; a disk full before the first event) or CheckFailed (the
-    command never loaded the recorder).
+    are waited for with `processes.wait` alone. Raises BadInput (no such command, or one that cannot be recorded; `out`
+    cannot be written), Missing (stacks of a program of musl; see build_recorder; a disk full before the first event) or
+    CheckFailed (the command never loaded the recorder).
     """
-    library = _preloaded(command, stacks)
-    program = find_program(command, everywhere=processes.everywhere, libraries=[library])
+    libraries = _preloaded(command, stacks)
+    program = find_program(command, everywhere=processes.everywhere, libraries=libraries[:1])
     if out.is_dir():
         raise BadInput(f"{out}: cannot write the trace: it is a directory")
     spool = _make_spool(out)
@@ -205,11 +204,17 @@ def record(
         record_ticks: float = loaded.heapsmith_record_ticks()
         processors = _tells_processors(loaded)
         start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
-        with preloading(start, [preloadable(library)], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
-            watch = Watch(Path(seen), command[0])
+        with preloading(start, [for_all(*libraries)], f"{SPOOL_VARIABLE}={spool}") as (whole, files):
+            watch = Watch(files[0], command[0], *files[1:])
             began = _now(loaded)
             pid, status, interrupted = run_foreground(
-                whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=processes.limit_s, watch=watch
+                whole,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                limit_s=processes.limit_s,
+                watch=watch,
+                wait=processes.wait,
             )
             ended = _now(loaded)
         wall_ns = ended.ns - began.ns

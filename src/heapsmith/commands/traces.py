@@ -25,6 +25,7 @@ def record(
     given: Given,
     stacks: Annotated[bool, Option("Record the call stack of each allocation.")] = False,
     depth: Annotated[int, Option("The most frames of a stack, the innermost; up to 256.", "FRAMES", least=1)] = 64,
+    wait: take.Wait = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
@@ -37,6 +38,7 @@ def record(
         found = recorded(
             **given,
             stacks=depth if stacks else 0,
+            wait=wait,
             stdout=sys.stderr.fileno() if json else None,
             progress=progress,
         )
