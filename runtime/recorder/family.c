@@ -20,7 +20,7 @@ static inline void *end_alloc(struct writer *w, enum spool_operation operation, 
     if (w == NULL)
         return block;
     if (block != NULL)
-        put_birth(w, operation, block, bytes, site_of(w, caller));
+        put_event(w, operation, block, bytes, site_of(w, caller));
     end_call(w);
     return block;
 }
@@ -68,9 +68,9 @@ static void *resize(const struct real_basis *from, void *block, size_t bytes, st
     if (block == NULL)
         return end_alloc(w, SPOOL_MALLOC, from->realloc(NULL, bytes), bytes, caller);
     sample_block(w, block);
-    put_event(w, SPOOL_REALLOC_FROM, block, 0);
+    put_event(w, SPOOL_REALLOC_FROM, block, 0, 0);
     void *moved = from->realloc(block, bytes);
-    put_birth(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
+    put_event(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
     end_call(w);
     return moved;
 }
@@ -82,7 +82,7 @@ static inline void give_back(const struct real_basis *to, void *block)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE, block, 0);
+        put_event(w, SPOOL_FREE, block, 0, 0);
     }
     to->free(block);
     if (w != NULL)
@@ -154,7 +154,7 @@ void free_sized(void *block, size_t bytes)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE_SIZED, block, bytes);
+        put_event(w, SPOOL_FREE_SIZED, block, bytes, 0);
     }
     real.free_sized(block, bytes);
     if (w != NULL)

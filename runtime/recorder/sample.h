@@ -16,6 +16,8 @@ void sample_process(struct writer *w);
 static inline void sample_block(struct writer *w, void *block)
 {
     size_t bytes = real.sampled_size(block);
-    if (__builtin_expect(bytes >= LARGE_BYTES, 0))
+    if (__builtin_expect(bytes >= LARGE_BYTES, 0)) {
         sample_large(w, block, bytes);
+        w->brief = 0; /* the time of its end counts for many bytes */
+    }
 }
