@@ -87,19 +87,26 @@ static inline bool is_alone(void)
 }
 
 enum {
-    MOST_PACE = 4,
-    BUSY_TICKS = 1024, /* a thread whose events come faster, on average, needs no stamp for each */
+    MOST_PACE = 6,
+    SHARED_TICKS = 1 << 15, /* ten microseconds or so: events that share a stamp should not take longer */
+    PAUSE_TICKS = 4 * SHARED_TICKS,
 };
 
-/* After a stamp: for how many events it is to do. A program that pauses has a stamp for each event, then for each second
- * one, and so on, so a pause moves no more events than came fast before it. The count varies by the stamp's own bits,
- * or stamps might always meet the same call of a loop. */
+/* After a stamp: for how many events it is to do. After a pause a stamp does for one event, then for two, four and so on,
+ * so that the next pause moves no more events than came fast before it. The count varies by the stamp's own bits, or
+ * stamps might always meet the same call of a loop. */
 static inline void set_pace(struct writer *w, uint64_t stamp)
 {
-    w->pace = stamp - w->stamp > (uint64_t)BUSY_TICKS << w->pace ? 0 : w->pace + (w->pace < MOST_PACE);
-    uint64_t half = (UINT64_C(1) << w->pace) / 2;
-    w->brief = (int32_t)(half + (stamp >> 4 & (2 * half - (half > 0))));
+    uint64_t took = stamp - w->stamp;
     w->stamp = stamp;
+    if (took > PAUSE_TICKS)
+        w->pace = 0;
+    else if (took > SHARED_TICKS)
+        w->pace -= w->pace > 0;
+    else if (took < SHARED_TICKS / 2)
+        w->pace += w->pace < MOST_PACE;
+    uint32_t half = (1u << w->pace) / 2;
+    w->brief = (int32_t)(half + ((uint32_t)(stamp >> 4) & (2 * half - (half > 0))));
 }
 
 /* The stamp of an event, behind the processor's number where that is another than the last event's. */

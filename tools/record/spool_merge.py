@@ -28,6 +28,8 @@ T_MALLOC, T_REALLOC, T_FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
 T_START, T_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
 
+SHARED_NS = 1024
+"""A time that several records share is a multiple: it is not known better, and takes fewer bytes in the trace."""
 TOUCHED_SIZES = 40
 """Rows of touched pages: blocks of at least 2 ** row pages."""
 RESIDENT_SAMPLES = 1024
@@ -283,6 +285,18 @@ def stamp_of(state: Merge, i: int) -> int:
 
 
 @hit_path
+def set_time(state: Merge, i: int, ns_per_tick: float) -> None:
+    """The time of the next record of stream `i`; that of a brief record is the time of the record before it."""
+    at = int(state.streams[i]["word"])
+    if state.words[at] & BRIEF:
+        return
+    now = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
+    if state.words[at + words_of(int(state.words[at]))] & BRIEF:  # no window is quite full
+        now = max(int(state.now_ns), now // SHARED_NS * SHARED_NS)
+    state.now_ns = now
+
+
+@hit_path
 def sift(state: Merge, at: int) -> None:
     """Sift the stream at place `at` of the heap down (least stamp first)."""
     moving = int(state.heap[at])
@@ -373,7 +387,7 @@ def merge(state: Merge, ns_per_tick: float) -> int:
         if is_tied(state, 1) or is_tied(state, 2):
             settle(state)
         i = int(state.heap[0])
-        state.now_ns = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
+        set_time(state, i, ns_per_tick)
         state.records += int(state.words[state.streams[i]["word"]]) & OPERATION_MASK < TOUCHED
         apply(state, i)
         advance(state)
