@@ -34,6 +34,7 @@ static unsigned log2_of(size_t alignment)
 static void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment,
                         size_t bytes, uint32_t site)
 {
+    note_large((uint64_t)(uintptr_t)block, bytes);
     uint64_t more = (uint64_t)site << SPOOL_SITE_SHIFT | log2_of(alignment);
     put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, more);
 }

@@ -49,6 +49,7 @@ void put_move(struct writer *w, uint32_t place, uint64_t stamp)
 void put_stamped(struct writer *w, uint64_t operation, uint64_t address, uint64_t bytes, uint32_t site)
 {
     uint64_t stamp = stamp_event(w);
+    note_large(address, bytes);
     if ((site | address >> SPOOL_ADDRESS_BITS | bytes >> 16) == 0)
         put_record(w, operation, stamp, bytes << SPOOL_ADDRESS_BITS | address);
     else

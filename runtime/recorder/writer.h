@@ -26,7 +26,7 @@ struct writer {
 static const uint32_t NOWHERE = UINT32_MAX;
 enum { PLACE_PROCESSOR = 0xfff };
 
-extern __thread struct writer writer;
+extern __thread struct writer writer __attribute__((visibility("hidden")));
 
 /* Slow path of begin_call, for a busy writer: true when it has room. */
 bool make_room(struct writer *w);
@@ -78,7 +78,7 @@ static inline void put_record(struct writer *w, uint64_t operation, uint64_t sta
 void put_move(struct writer *w, uint32_t place, uint64_t stamp);
 
 /* The C library's flag, which is 0 before a second thread begins; that of a C library without one is always 0. */
-extern const char *single_thread;
+extern const char *single_thread __attribute__((visibility("hidden")));
 
 /* Whether no other thread has, or can have had, an event of this image: the order of the records is then their time's. */
 static inline bool is_alone(void)
@@ -86,11 +86,10 @@ static inline bool is_alone(void)
     return *single_thread != 0 && image->threads == 1;
 }
 
-enum {
-    MOST_PACE = 6,
-    SHARED_TICKS = 1 << 15, /* ten microseconds or so: events that share a stamp should not take longer */
-    PAUSE_TICKS = 4 * SHARED_TICKS,
-};
+#ifndef SHARED_TICKS
+#define SHARED_TICKS (1 << 15) /* ten microseconds or so: events that share a stamp should not take longer */
+#endif
+enum { MOST_PACE = 6, PAUSE_TICKS = 4 * SHARED_TICKS };
 
 /* After a stamp: for how many events it is to do. After a pause a stamp does for one event, then for two, four and so on,
  * so that the next pause moves no more events than came fast before it. The count varies by the stamp's own bits, or
