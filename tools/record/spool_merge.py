@@ -235,7 +235,8 @@ def apply(state: Merge, i: int) -> None:
     """Apply the next record of stream `i`: at most EVENTS_PER_RECORD events."""
     at, thread = int(state.streams[i]["word"]), int(state.streams[i]["thread"])
     head, word, number = int(state.words[at]), int(state.words[at + 1]), 0
-    operation, address, size, align = head & OPERATION_MASK, address_of(state, at), (word >> ADDRESS_BITS) & SIZE_MASK, 0
+    operation, address = head & OPERATION_MASK, address_of(state, at)
+    size, align = (word >> ADDRESS_BITS) & SIZE_MASK, 0
     if head & BRIEF:
         size, number = (head >> BRIEF_SIZE_SHIFT) & BRIEF_SIZE_MASK, word if head & LONG else 0
     elif head & LONG:
