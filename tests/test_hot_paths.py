@@ -8,7 +8,7 @@ from covering import soon
 
 from heapsmith.bench.gates.hot_paths import DESIGNS, FILE, GATED, allowed, as_toml, compare, count, forms_of
 from heapsmith.bench.gates.inlined import FORMS
-from heapsmith.bench.gates.recorder_paths import MOST, added
+from heapsmith.bench.programs.recorder_paths import MOST, added
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput

@@ -27,7 +27,6 @@ TRACE_OP = np.array([0, Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED
 T_MALLOC, T_REALLOC, T_FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
 T_START, T_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
-
 SHARED_NS = 1024
 """A time that several records share is a multiple: it is not known better, and takes fewer bytes in the trace."""
 TOUCHED_SIZES = 40
@@ -292,9 +291,8 @@ def set_time(state: Merge, i: int, ns_per_tick: float) -> None:
     if state.words[at] & BRIEF:
         return
     now = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
-    if state.words[at + words_of(int(state.words[at]))] & BRIEF:  # no window is quite full
-        now = max(int(state.now_ns), now // SHARED_NS * SHARED_NS)
-    state.now_ns = now
+    is_shared = state.words[at + words_of(int(state.words[at]))] & BRIEF  # no window is quite full
+    state.now_ns = max(int(state.now_ns), now // SHARED_NS * SHARED_NS) if is_shared else now
 
 
 @hit_path
