@@ -115,7 +115,8 @@ static inline uint64_t stamp_event(struct writer *w)
     uint64_t stamp = arch_stamp(&place);
     if (__builtin_expect(place != w->place, 0))
         put_move(w, place, stamp);
-    set_pace(w, stamp);
+    if (is_alone())
+        set_pace(w, stamp);
     return stamp;
 }
 
