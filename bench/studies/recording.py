@@ -124,7 +124,7 @@ def times(of: Job, folder: Path) -> tuple[float, float, float]:
 
 
 def instructions(of: Job, folder: Path) -> list[int]:
-    """Alone, recorded, and recorded with stacks."""
+    """Alone, recorded, and recorded with stacks; zeros if callgrind does not end in time."""
     tool = Path(shutil.which(of.words[0]) or of.words[0]).resolve()
     found = []
     with TemporaryDirectory(dir=folder) as spool:
@@ -133,6 +133,8 @@ def instructions(of: Job, folder: Path) -> list[int]:
         try:
             for library in (None, hurried(0), hurried(FRAMES)):
                 found.append(int(events(library, tool, *of.words[1:])[0]))
+        except CheckFailed:
+            return [0, 0, 0]
         finally:
             os.environ.clear()
             os.environ.update(kept)
@@ -175,8 +177,10 @@ def table(of: Report) -> Words:
                 f"{one.recorded:.2f}x",
                 f"{one.with_stacks:.2f}x",
             ),
-            f"{one.recorded_instructions / one.instructions:.2f}x",
-            f"{one.stacks_instructions / one.instructions:.2f}x",
+            *(
+                f"{count / one.instructions:.2f}x" if one.instructions else "-"
+                for count in (one.recorded_instructions, one.stacks_instructions)
+            ),
             *(f"{size / one.events:.2f}" for size in (one.trace_bytes, one.stacks_trace_bytes, one.heaptrack_bytes)),
         ]
         for one in of.rows
