@@ -20,7 +20,7 @@ static inline void *end_alloc(struct writer *w, enum spool_operation operation, 
     if (w == NULL)
         return block;
     if (block != NULL)
-        put_birth(w, operation, block, bytes, site_of(w, caller));
+        put_event(w, operation, block, bytes, site_of(w, caller));
     end_call(w);
     return block;
 }
@@ -34,6 +34,7 @@ static unsigned log2_of(size_t alignment)
 static void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment,
                         size_t bytes, uint32_t site)
 {
+    note_large((uint64_t)(uintptr_t)block, bytes);
     uint64_t more = (uint64_t)site << SPOOL_SITE_SHIFT | log2_of(alignment);
     put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, more);
 }
@@ -68,9 +69,9 @@ static void *resize(const struct real_basis *from, void *block, size_t bytes, st
     if (block == NULL)
         return end_alloc(w, SPOOL_MALLOC, from->realloc(NULL, bytes), bytes, caller);
     sample_block(w, block);
-    put_event(w, SPOOL_REALLOC_FROM, block, 0);
+    put_event(w, SPOOL_REALLOC_FROM, block, 0, 0);
     void *moved = from->realloc(block, bytes);
-    put_birth(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
+    put_event(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
     end_call(w);
     return moved;
 }
@@ -82,7 +83,7 @@ static inline void give_back(const struct real_basis *to, void *block)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE, block, 0);
+        put_event(w, SPOOL_FREE, block, 0, 0);
     }
     to->free(block);
     if (w != NULL)
@@ -154,7 +155,7 @@ void free_sized(void *block, size_t bytes)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE_SIZED, block, bytes);
+        put_event(w, SPOOL_FREE_SIZED, block, bytes, 0);
     }
     real.free_sized(block, bytes);
     if (w != NULL)

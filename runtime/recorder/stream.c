@@ -22,6 +22,10 @@ enum {
 
 __thread struct writer writer;
 
+extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 and later */
+static const char unknown;
+const char *single_thread = &unknown;
+
 static pthread_key_t end_key; /* its destructor is announce_end */
 static bool prepared;         /* the real family is resolved and the key made; set while the process has one thread */
 
@@ -42,13 +46,23 @@ void put_move(struct writer *w, uint32_t place, uint64_t stamp)
     put_record(w, SPOOL_MOVED, stamp, place & PLACE_PROCESSOR);
 }
 
+void put_stamped(struct writer *w, uint64_t operation, uint64_t address, uint64_t bytes, uint32_t site)
+{
+    uint64_t stamp = stamp_event(w);
+    note_large(address, bytes);
+    if ((site | address >> SPOOL_ADDRESS_BITS | bytes >> 16) == 0)
+        put_record(w, operation, stamp, bytes << SPOOL_ADDRESS_BITS | address);
+    else
+        put_long_record(w, operation, stamp, address, bytes, (uint64_t)site << SPOOL_SITE_SHIFT);
+}
+
 /* Go on writing in `window` at `cursor`; from the limit on, CALL_SLOTS no longer fit. */
 static void enter_window(struct writer *w, struct window *window, uint64_t *cursor)
 {
     w->window = window;
     w->sites = sites_of_stream(window->stream);
     w->cursor = cursor;
-    w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS + 1];
+    w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS];
 }
 
 /* Where the records of an ended thread stop: a few may follow what it had when it announced its end. */
@@ -56,7 +70,7 @@ static uint64_t *last_cursor(struct window *window)
 {
     uint64_t *slot = window->ended_cursor;
     while (slot < window_end(window) && *slot != 0)
-        slot += *slot & SPOOL_LONG ? 2 * SPOOL_SLOT_WORDS : SPOOL_SLOT_WORDS;
+        slot += record_words(*slot);
     return slot;
 }
 
@@ -143,6 +157,8 @@ static void announce_end(void *value)
 static void prepare(void)
 {
     prepared = true;
+    if (&__libc_single_threaded != NULL)
+        single_thread = &__libc_single_threaded;
     real_resolve();
     pthread_key_create(&end_key, announce_end);
 }

@@ -17,13 +17,16 @@ struct writer {
     uint32_t ended;    /* this thread has announced its end */
     uint32_t patience; /* events to drop before the spool is tried again */
     uint32_t place;    /* the processor of the last record, as arch_stamp tells it; NOWHERE: there was none */
+    int32_t brief;     /* events until the next one with a stamp of its own */
+    uint32_t pace;     /* log2 of the events for which a stamp is meant to do */
+    uint64_t stamp;    /* the last one of an event */
 };
 
 /* No processor: a processor's number is in the low 12 bits of what arch_stamp tells, its node above. */
 static const uint32_t NOWHERE = UINT32_MAX;
 enum { PLACE_PROCESSOR = 0xfff };
 
-extern __thread struct writer writer;
+extern __thread struct writer writer __attribute__((visibility("hidden")));
 
 /* Slow path of begin_call, for a busy writer: true when it has room. */
 bool make_room(struct writer *w);
@@ -74,6 +77,37 @@ static inline void put_record(struct writer *w, uint64_t operation, uint64_t sta
 /* Says that the writer's thread runs at another place than before. */
 void put_move(struct writer *w, uint32_t place, uint64_t stamp);
 
+/* The C library's flag, which is 0 before a second thread begins; that of a C library without one is always 0. */
+extern const char *single_thread __attribute__((visibility("hidden")));
+
+/* Whether no other thread has, or can have had, an event of this image: the order of the records is then their time's. */
+static inline bool is_alone(void)
+{
+    return *single_thread != 0 && image->threads == 1;
+}
+
+#ifndef SHARED_TICKS
+#define SHARED_TICKS (1 << 15) /* ten microseconds or so: events that share a stamp should not take longer */
+#endif
+enum { MOST_PACE = 6, PAUSE_TICKS = 4 * SHARED_TICKS };
+
+/* After a stamp: for how many events it is to do. After a pause a stamp does for one event, then for two, four and so on,
+ * so that the next pause moves no more events than came fast before it. The count varies by the stamp's own bits, or
+ * stamps might always meet the same call of a loop. */
+static inline void set_pace(struct writer *w, uint64_t stamp)
+{
+    uint64_t took = stamp - w->stamp;
+    w->stamp = stamp;
+    if (took > PAUSE_TICKS)
+        w->pace = 0;
+    else if (took > SHARED_TICKS)
+        w->pace -= w->pace > 0;
+    else if (took < SHARED_TICKS / 2)
+        w->pace += w->pace < MOST_PACE;
+    uint32_t half = (1u << w->pace) / 2;
+    w->brief = (int32_t)(half + ((uint32_t)(stamp >> 4) & (2 * half - (half > 0))));
+}
+
 /* The stamp of an event, behind the processor's number where that is another than the last event's. */
 static inline uint64_t stamp_event(struct writer *w)
 {
@@ -81,6 +115,8 @@ static inline uint64_t stamp_event(struct writer *w)
     uint64_t stamp = arch_stamp(&place);
     if (__builtin_expect(place != w->place, 0))
         put_move(w, place, stamp);
+    if (is_alone())
+        set_pace(w, stamp);
     return stamp;
 }
 
@@ -94,22 +130,21 @@ static inline void put_long_record(struct writer *w, uint64_t operation, uint64_
     w->cursor += SPOOL_SLOT_WORDS;
 }
 
-/* One event about a block, in one slot if address and size allow it. */
-static inline void put_event(struct writer *w, uint64_t operation, const void *block, uint64_t bytes)
-{
-    uint64_t address = (uint64_t)(uintptr_t)block;
-    uint64_t stamp = stamp_event(w);
-    if (__builtin_expect((address >> SPOOL_ADDRESS_BITS | bytes >> 16) == 0, 1))
-        put_record(w, operation, stamp, bytes << SPOOL_ADDRESS_BITS | address);
-    else
-        put_long_record(w, operation, stamp, address, bytes, 0);
-}
+/* One event with a stamp of its own. */
+void put_stamped(struct writer *w, uint64_t operation, uint64_t address, uint64_t bytes, uint32_t site);
 
-/* One event that gives the program a block, at a known site in two slots. */
-static inline void put_birth(struct writer *w, uint64_t operation, const void *block, uint64_t bytes, uint32_t site)
+/* One event about a block, at a known site unless that is 0. */
+static inline void put_event(struct writer *w, uint64_t operation, const void *block, uint64_t bytes, uint32_t site)
 {
-    if (site == 0)
-        put_event(w, operation, block, bytes);
-    else
-        put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, (uint64_t)site << SPOOL_SITE_SHIFT);
+    uint64_t address = (uint64_t)(uintptr_t)block, place = address >> 4 | address << 60;
+    bool is_small = (place >> SPOOL_BRIEF_ADDRESS_BITS | bytes >> SPOOL_BRIEF_SIZE_BITS) == 0;
+    if (__builtin_expect(!is_small || !is_alone() || --w->brief <= 0, 0)) {
+        put_stamped(w, operation, address, bytes, site);
+        return;
+    }
+    uint64_t *record = w->cursor, word = bytes << (64 - SPOOL_BRIEF_SIZE_BITS) | place << SPOOL_STAMP_SHIFT | operation;
+    if (site != 0)
+        record[1] = site;
+    __atomic_store_n(record, word | SPOOL_BRIEF | (site != 0 ? SPOOL_LONG : 0), __ATOMIC_RELEASE);
+    w->cursor = record + 1 + (site != 0);
 }

@@ -19,7 +19,7 @@ from heapsmith.codegen.layers import ABOUT_PROCESSORS, HEAP, RUNTIME
 from heapsmith.codegen.target import toolchain
 from heapsmith.codegen.toolchain import TOOL_FLAGS, Tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.trace.reader import TraceReader, TraceWriter
+from heapsmith.model.trace.reader import CHUNK_EVENTS, TraceReader, TraceWriter
 from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program, libc_of
 from heapsmith.tools.common.other_memory import OtherMemory, largest
@@ -45,6 +45,7 @@ _LIBRARY_FLAGS = (
 )
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
+_CHUNK_EVENTS = 4 * CHUNK_EVENTS  # what a program repeats is seldom near, and is told once for each chunk
 _CHECKED_PROCESSORS = 16  # of which it is checked that the recorder tells them
 
 
@@ -347,6 +348,7 @@ def _convert(path: Path, to: Path, run: _Run, exit_status: int | None, advance: 
     with Spool(path) as spool:
         sites = spool.tree is not None
         about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
+        about["chunk_events"] = _CHUNK_EVENTS
         with TraceWriter(to, source=SOURCE, **about) as writer:
             for chunk, site in spool.chunks(run.ns_per_tick):
                 writer.append(chunk, site)

@@ -20,7 +20,7 @@ from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 from heapsmith.tools.record import spool_merge as m
 from heapsmith.tools.record.spool_stacks import forest
 
-VERSION = 4
+VERSION = 5
 SPOOL_MAGIC = 0x314C4F4F50535348
 WINDOW_MAGIC = 0x574F444E49575348
 _HEADER = struct.Struct("<Q6I6Q")
