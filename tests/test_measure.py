@@ -133,6 +133,16 @@ def test_what_goes_on_after_the_commands_end_is_told(built: Path) -> None:
     assert (row.note, row.runs[0].left) == ("", 0)
 
 
+def test_a_command_sees_its_daemon_end_and_its_figures_count(built: Path, tmp_path: Path) -> None:
+    """As scripts that stop a server: they ask whether its process id is there."""
+    (tmp_path / "job.sh").write_text(DAEMON)
+    command = ["sh", str(tmp_path / "job.sh"), str(built / "hold"), str(tmp_path / "pid")]
+    (row,) = measure(command, [str(built / "forward.so")], stop=Stop(1, run_limit_s=120), must_succeed=True).rows
+    assert row.note == ""
+    assert row.peak_rss_bytes.median > 64 * MIB
+    assert row.average_rss_bytes.median > 0.2 * 64 * MIB
+
+
 def test_one_round_tells_whether_the_output_varies_by_itself(built: Path) -> None:
     """One more run under the first library says so."""
     rows = measure(["sh", "-c", "echo $$"], ["glibc", str(built / "forward.so")], stop=Stop(1)).rows
@@ -237,6 +247,12 @@ def test_a_limit_ends_a_command_that_starts_more_and_more_processes(tmp_path: Pa
     assert left == [0] * 5
 
 
+DAEMON = """
+rm -f "$2"
+(setsid sh -c 'echo $$ > "$1.new"; mv "$1.new" "$1"; exec "$0"' "$1" "$2" > /dev/null 2>&1 &)
+until [ -e "$2" ]; do sleep .01; done
+while kill -0 "$(cat "$2")" 2> /dev/null; do sleep .01; done
+"""
 USAGE = "usage: heapsmith-launch REPORT PERIOD_US, with a description as its input"
 
 

@@ -3,8 +3,9 @@
  *
  * A small process of its own, because ru_maxrss of getrusage(2) survives execve(2) and begins with the RSS of the
  * process that forked: from a Python of 200 MB no program would use less. From here the floor is this process's own
- * RSS, about 1 MB. ru_maxrss is that of the largest process among CMD and the descendants it waited for; CPU times are
- * their sum. Standard output and error are CMD's, its input is /dev/null.
+ * RSS, about 1 MB. ru_maxrss is that of the largest process among CMD and its descendants that have ended, each waited
+ * for by its parent or by this process; CPU times are their sum. Standard output and error are CMD's, its input is
+ * /dev/null.
  *
  * Every PERIOD_US it adds up the resident pages of CMD and all its descendants (proc_pid_statm(5), the kernel's own
  * counters: no page table is walked, no lock of CMD's is taken). A page that two processes share counts in both. The
@@ -13,7 +14,8 @@
  * A run without a sample (no pidfd_open(2), or it ended at once) has its peak as its average.
  *
  * Who ends a run that takes too long finds all its processes below this one: it becomes the parent of those that lose
- * theirs, and it lives on when the terminal interrupts the run. */
+ * theirs, and it lives on when the terminal interrupts the run. A parent waits for its children: CMD may ask for as long
+ * as a daemon of its own has a process id, as scripts that stop servers do. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -28,6 +30,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -96,12 +99,13 @@ static int tree(int *processes, pid_t root)
     return count;
 }
 
-static uint64_t tree_rss_bytes(pid_t root)
+/* Of CMD and its descendants, those without another parent too. */
+static uint64_t resident_bytes(void)
 {
     static int processes[MOST_PROCESSES];
     uint64_t pages = 0;
-    int count = tree(processes, root);
-    for (int i = 0; i < count; i++) {
+    int count = tree(processes, getpid());
+    for (int i = 1; i < count; i++) {
         char text[128], *at = contents(text, sizeof text, "/proc/%d/statm%s", processes[i], "");
         strtoul(at, &at, 10);
         pages += strtoul(at, NULL, 10);
@@ -113,9 +117,27 @@ static uint64_t tree_rss_bytes(pid_t root)
 static int left(void)
 {
     static int processes[MOST_PROCESSES];
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-        ;
     return tree(processes, getpid()) - 1;
+}
+
+static void add_usage(struct rusage *sum, const struct rusage *one)
+{
+    timeradd(&sum->ru_utime, &one->ru_utime, &sum->ru_utime);
+    timeradd(&sum->ru_stime, &one->ru_stime, &sum->ru_stime);
+    sum->ru_maxrss = one->ru_maxrss > sum->ru_maxrss ? one->ru_maxrss : sum->ru_maxrss;
+    sum->ru_minflt += one->ru_minflt;
+    sum->ru_majflt += one->ru_majflt;
+}
+
+/* Wait for the descendants that lost their parents and have ended; CMD stays. */
+static void wait_for_orphans(pid_t child, struct rusage *used)
+{
+    for (siginfo_t ended = {0}; waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0; ended.si_pid = 0) {
+        struct rusage its;
+        if (ended.si_pid == 0 || ended.si_pid == child || wait4(ended.si_pid, NULL, 0, &its) < 0)
+            return;
+        add_usage(used, &its);
+    }
 }
 
 static void add(struct sampled *s, uint64_t now_ns, uint64_t bytes)
@@ -129,7 +151,7 @@ static void add(struct sampled *s, uint64_t now_ns, uint64_t bytes)
 }
 
 /* Sample until the child ends; until then it has what the last sample found. */
-static void watch(pid_t child, uint64_t most_ns, struct sampled *s)
+static void watch(pid_t child, uint64_t most_ns, struct sampled *s, struct rusage *used)
 {
     struct pollfd ends = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
     uint64_t before = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), period_ns = most_ns / FIRST_PERIOD + 1;
@@ -137,7 +159,8 @@ static void watch(pid_t child, uint64_t most_ns, struct sampled *s)
         return;
     struct timespec wait = {0};
     while (ppoll(&ends, 1, &wait, NULL) == 0) {
-        uint64_t bytes = tree_rss_bytes(child);
+        wait_for_orphans(child, used);
+        uint64_t bytes = resident_bytes();
         if (bytes > 0) /* 0: it is about to end */
             add(s, read_clock_ns(CLOCK_MONOTONIC), bytes);
         wait = (struct timespec){(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)};
@@ -156,9 +179,16 @@ static uint64_t average_bytes(const struct sampled *s, uint64_t peak)
 
 static int wait_for(pid_t child, struct rusage *used)
 {
-    int status = 0;
-    while (wait4(child, &status, 0, used) < 0 && errno == EINTR)
-        ;
+    int status = 0, its_status;
+    struct rusage its;
+    for (pid_t ended = 0; ended != child && (ended >= 0 || errno == EINTR);) {
+        ended = wait4(-1, &its_status, 0, &its);
+        if (ended > 0)
+            add_usage(used, &its);
+        if (ended == child)
+            status = its_status;
+    }
+    wait_for_orphans(child, used);
     return status;
 }
 
@@ -208,7 +238,7 @@ int main(int argc, char **argv)
     close(pipe_ends[1]);
     if (read(pipe_ends[0], &exec_error, sizeof exec_error) < 0) /* 0 bytes: CMD runs */
         exec_error = errno;
-    watch(child, period_ns, &sampled);
+    watch(child, period_ns, &sampled, &used);
     int status = wait_for(child, &used);
     uint64_t ended = read_clock_ns(CLOCK_MONOTONIC);
     return write_report(argv[1], ended - begun, exec_error, status, &used, &sampled);

@@ -20,7 +20,7 @@ PERIOD_US = 5000
 class Launched(msgspec.Struct, frozen=True):
     """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
 
-    `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
+    `peak_rss_bytes`: of the largest process among the command and its descendants that ended before it.
     `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples`
     every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
     `left`: processes that went on after the command's end.
