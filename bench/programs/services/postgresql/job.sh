@@ -16,7 +16,9 @@ work="select sum(length(t)) from (select string_agg(md5(g::text), ',') t from ge
   cd "$folder"
   $as pg_createcluster -d "$folder/data" -s "$folder" -l "$folder/log" "$version" job -- \
     --no-sync --auth=trust --username=job > created.log
-  if [ "$1" = keep ]; then echo "LD_PRELOAD = '$LD_PRELOAD'" >> "$PG_CLUSTER_CONF_ROOT/$version/job/environment"; fi
+  if [ "$1" = keep ] && [ -n "${LD_PRELOAD-}" ]; then
+    echo "LD_PRELOAD = '$LD_PRELOAD'" >> "$PG_CLUSTER_CONF_ROOT/$version/job/environment"
+  fi
 )
 cd "$folder"
 $as pg_ctlcluster "$version" job start --foreground -- -o '-c listen_addresses= -c fsync=off' > server.log 2>&1 &
