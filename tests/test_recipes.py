@@ -1,5 +1,7 @@
 """docs/recipes.md: its shell blocks run as they stand, and do what the page says of them."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
@@ -63,3 +65,43 @@ def test_the_shell_blocks_run(tmp_path: Path, shell_environment: dict[str, str])
     assert "redis-server" in servers
     assert "default " in servers
     assert environment_of_python.strip() == str(work / "venv")
+
+
+BUILT = """
+engine() { buildah --root "$PWD/images" --runroot "$PWD/run" --storage-driver vfs "$@"; }
+base=$(engine from scratch)
+folder=$(engine mount "$base")
+for file in /bin/ls $(ldd /bin/ls | grep -o '/[^ ]*'); do cp --parents -L "$file" "$folder"; done
+mkdir -p "$folder/usr/local/lib"
+engine commit --quiet "$base" docker.io/library/debian:12
+heapsmith build default -o libheap.so
+engine bud --quiet --pull-never --isolation chroot --tag job .
+job=$(engine from --pull-never job)
+engine run --isolation chroot --env HEAPSMITH=stats=/stats.json "$job" /bin/ls /usr/local/lib > listed
+cp "$(engine mount "$job")/stats.json" .
+engine rm --all
+"""
+
+
+@pytest.mark.thorough
+def test_the_dockerfile_gives_an_image_its_library(tmp_path: Path, shell_environment: dict[str, str]) -> None:
+    """By buildah, over a small image in place of that of Debian: nothing is downloaded."""
+    if shutil.which("buildah") is None:
+        pytest.skip("buildah is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("expected root, who may mount images without user namespaces")
+    (dockerfile,) = re.findall(r"^```dockerfile\n(FROM debian.*?)^```$", PAGE.read_text(), re.M | re.S)
+    (tmp_path / "Dockerfile").write_text(dockerfile)
+    done = subprocess.run(
+        ["bash", "-eu", "-o", "pipefail", "-c", BUILT],
+        cwd=tmp_path,
+        env=shell_environment | {"HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "listed").read_text() == "libheap.so\n"
+    assert json.loads((tmp_path / "stats.json").read_text())["design"].startswith("default ")
