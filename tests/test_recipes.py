@@ -7,7 +7,11 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from heapsmith.bench.programs.services import SERVICES
+from heapsmith.bench.studies import services
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "recipes.md"
 TOOLS = ("systemd-analyze", "redis-server", "redis-cli", "unshare", "musl-gcc")
@@ -65,6 +69,16 @@ def test_the_shell_blocks_run(tmp_path: Path, shell_environment: dict[str, str])
     assert "redis-server" in servers
     assert "default " in servers
     assert environment_of_python.strip() == str(work / "venv")
+
+
+def test_the_figures_of_servers_are_those_measured() -> None:
+    """Of each service that the tests run; by python -m heapsmith.bench.studies.services."""
+    table = PAGE.read_text().partition("\n| server |")[2].partition("\n\n")[0]
+    shown = [tuple(row.split(" | ")[-2:]) for row in re.findall(r"^\| (.*) \|$", table, re.M)]
+    of = msgspec.json.decode(services.FILE.read_bytes(), type=services.Report)
+    assert sorted(shown) == sorted((row.cpu.words(), row.peak.words()) for row in of.rows)
+    assert {row.service for row in of.rows} == SERVICES.keys()
+    assert f"{of.jvm_malloc_bytes / 2**20:.0f} MiB of malloc" in PAGE.read_text()
 
 
 BUILT = """

@@ -83,7 +83,8 @@ def forge(
     begun: list[str] = []
 
     def begin(step: int, what: str) -> None:
-        begun.append(f"{step} of {STEPS}, {what}")
+        if step > len(begun):  # else it says more of the step that it is at
+            begun.append(f"{step} of {STEPS}, {what}")
         say(step, what)
 
     try:
