@@ -231,8 +231,8 @@ def test_the_estimate_of_rounds(stop: Stop, round_s: float, said: str) -> None:
 def test_the_estimate_is_said_after_the_first_run_and_after_the_first_round() -> None:
     """Nothing is said where the time suffices."""
     clock, heard = Clock(1.0, 4.0, *[2.0] * 99), list[tuple[float, str]]()
-    stop = Stop(limit_s=10, least=5, clock=clock)
-    interleaved("x", ["a", "b"], stop, clock.run, quiet, say=lambda text: heard.append((clock.now, text)))
+    stop = Stop(limit_s=10, least=5, clock=clock, say=lambda text: heard.append((clock.now, text)))
+    interleaved("x", ["a", "b"], stop, clock.run, quiet)
     rest = "more than the 10 s for them"
     assert heard == [
         (101, f"x: 5 rounds and one to warm up take about 12 s, {rest}"),
@@ -241,7 +241,7 @@ def test_the_estimate_is_said_after_the_first_run_and_after_the_first_round() ->
     heard.clear()
     rapid = Clock(*[0.1] * 999)
     stop = stop._replace(clock=rapid)
-    interleaved("x", ["a", "b"], stop, rapid.run, quiet, say=lambda text: heard.append((rapid.now, text)))
+    interleaved("x", ["a", "b"], stop, rapid.run, quiet)
     assert heard == []
 
 

@@ -93,6 +93,8 @@ class Stop(NamedTuple):
     run_limit_s: float | None = None
     """The limit of one run, for those who make runs; a run may know a better one."""
     clock: Callable[[], float] = time.monotonic
+    say: Say = silent
+    """Hears how long the rounds will take (`estimate`), after the first run and after the first round."""
 
     def estimate(self, round_s: float) -> str:
         """How long the rounds take if each takes `round_s`, where that is more than was asked for; else empty."""
@@ -132,14 +134,11 @@ def interleaved(
     progress: Progress,
     groups: Sequence[Hashable] | None = None,
     resident: Callable[[Run], int] = lambda _: 0,
-    say: Say = silent,
 ) -> Taken[Run]:
     """Run every entry once per round; `run` is called with the index of the entry's name.
 
     `resident` tells the bytes that a run had. Before each run as many are fetched from the host as
     any entry had in its last run, so that no entry finds other memory than the others.
-
-    `say` hears how long the rounds will take (Stop.estimate), after the first run and after the first round.
 
     The first round warms up. It counts only if the time allows no other round. `groups`: as for
     `orders`; without it all entries are shuffled. Raises BadInput as Stop.check does.
@@ -157,7 +156,7 @@ def interleaved(
             taken[entry] = run(entry)
             had[entry] = resident(taken[entry])
             if number == 0 and place in (0, len(order) - 1):
-                _tell(stop, what, (stop.clock() - round_begun) * len(order) / (place + 1), say)
+                _tell(stop, what, (stop.clock() - round_begun) * len(order) / (place + 1))
         ended = _ended(stop, number, round_begun - begun, stop.clock() - round_begun)
         for entry, result in taken.items() if number > 0 or ended else ():
             found[entry].append(result)
@@ -169,9 +168,9 @@ def interleaved(
     raise AssertionError("orders has no end")
 
 
-def _tell(stop: Stop, what: str, round_s: float, say: Say) -> None:
+def _tell(stop: Stop, what: str, round_s: float) -> None:
     if estimate := stop.estimate(round_s):
-        say(f"{what}: {estimate}")
+        stop.say(f"{what}: {estimate}")
 
 
 def _ended(stop: Stop, number: int, before_s: float, took_s: float) -> Ended | None:

@@ -22,7 +22,7 @@ from heapsmith.tools.common.preload_everywhere import preloading
 from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio, are_known, ratio
-from heapsmith.tools.common.rounds import Ended, Figure, Progress, Say, Stop, interleaved, quiet, silent
+from heapsmith.tools.common.rounds import Ended, Figure, Progress, Stop, interleaved, quiet
 from heapsmith.tools.common.served_share import Image, beside_malloc
 from heapsmith.tools.compare.launched import Launched, launch
 from heapsmith.tools.compare.own_malloc import OwnMalloc, own_malloc
@@ -290,7 +290,6 @@ def measure(
     variants: Variants = as_it_is,
     must_succeed: bool = False,
     progress: Progress = quiet,
-    say: Say = silent,
 ) -> MeasureTable:
     """Run `command` under each library in interleaved rounds, after a warm-up round.
 
@@ -322,8 +321,7 @@ def measure(
         runs = _Runs(start, libraries, folder, must_succeed, stop.run_limit_s)
         known = stop if stop.rounds is not None else stop._replace(enough=partial(is_known, pivot=pivot))
         called = [library.name for library in libraries]
-        had = partial(interleaved, resident=lambda run: resident(run.used), say=say)
-        taken = had(command[0], called, known, runs.run, progress)
+        taken = interleaved(command[0], called, known, runs.run, progress, resident=lambda run: resident(run.used))
         for one in runs.served:
             one.require()
         other = runs.other_memory(taken.runs[0])

@@ -149,9 +149,8 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     libraries = [GLIBC, str(library_of(base)), str(library)]
     say(8, f"run the command under glibc, {base.name} and {name}")
     stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
-    found.measured = measured = measure(
-        command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress, say=lambda text: say(8, text)
-    )
+    told = _part(stop, RUNS)._replace(say=lambda text: say(8, text))
+    found.measured = measured = measure(command, libraries, stop=told, pivot=-1, progress=progress)
     found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
     found.verdict = decided = verdict(measured, kept_base=tuned.kept_base)
     say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")

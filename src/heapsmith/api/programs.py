@@ -156,10 +156,10 @@ def compare(
     from heapsmith.tools.common.rounds import quiet, silent
     from heapsmith.tools.compare.measure import Given, measure
 
-    stop = stop_of(rounds, seconds, SECONDS, least=LEAST_ROUNDS)
+    stop = stop_of(rounds, seconds, SECONDS, least=LEAST_ROUNDS)._replace(say=say or silent)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
     given, report = Given(env, everywhere), progress or quiet
-    return Compared(measure(words_of(command), specs, stop=stop, given=given, progress=report, say=say or silent))
+    return Compared(measure(words_of(command), specs, stop=stop, given=given, progress=report))
 
 
 def stop_of(rounds: int | None, seconds: float | None, usual: float, least: int = 0) -> Stop:
