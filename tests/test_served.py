@@ -86,7 +86,6 @@ void free(void *block) { (void)block; }
 void *calloc(size_t n, size_t bytes) { return malloc(n * bytes); }
 void *realloc(void *block, size_t bytes) { (void)block; return malloc(bytes); }
 """
-
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="expected root")
 
 

@@ -16,7 +16,7 @@ from heapsmith.tools.common.orphans import Orphans
 from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes
 from heapsmith.tools.common.preload import safe_name
 from heapsmith.tools.common.processes import Running, descendants
-from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
+from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OVERWRITTEN, OWN_MALLOC, Image
 
 FIRST_S, GROWTH, LONGEST_S = 0.0002, 1.3, 0.02
 """The time from one look to the next: short at first, because many commands are."""
@@ -48,7 +48,7 @@ class _Seen:
     """A program in a process: a new one begins with each exec."""
 
     def __init__(self, pid: int, facts: _Facts, exe: str, by: str, cpu_before_s: float) -> None:
-        self.pid, self.own_pid = pid, _own_pid(pid)
+        self.pid, self.own_pid, self.parent = pid, _own_pid(pid), facts.parent
         self.stack, self.by, self.before_s = facts.stack, by, cpu_before_s
         self.exe, self.name = exe, facts.name
         self.cpu_s, self.rss, self.anonymous = 0.0, 0, 0
@@ -176,12 +176,23 @@ class Watch:
             return reason
         if _is_secure(one.pid):
             return OTHER_RIGHTS
+        if reason := self._why_its_origin(one):
+            return reason
         entries = Path(f"/proc/{one.pid}/environ").read_bytes().split(b"\0")
+        if len(entries) > 1 and b"=" not in entries[0]:
+            return OVERWRITTEN
         value = next((entry for entry in entries if entry.startswith(b"LD_PRELOAD=")), None)
         if value is None or self._preloaded not in value:
             return f"{CHANGED} {'without LD_PRELOAD' if value is None else 'with another LD_PRELOAD'} by {one.by}"
         user = Path(f"/proc/{one.pid}").stat().st_uid
         return f"{NOT_LOADED}, {f'as user {user}' if user != os.geteuid() else 'perhaps from another root'}"
+
+    def _why_its_origin(self, one: _Seen) -> str:
+        """Why the program of which this is a fork has no library; a server's worker may overwrite its environment."""
+        of_parent = [
+            other for (pid, _), programs in self._seen.items() if pid == one.parent for other in programs if other.why
+        ]
+        return next((other.why for other in of_parent if (other.stack, other.exe) == (one.stack, one.exe)), "")
 
 
 def _mapped(file: Path) -> tuple[bytes, bytes]:

@@ -184,7 +184,7 @@ def compare(given: Given, json: take.Json = False) -> int:
     """
     price = _price(given)
     with show.progress() as progress:
-        found = heapsmith.compare(**given, progress=progress)
+        found = heapsmith.compare(**given, progress=progress, say=show.note)
     worth = found.worth(**price) if price else None
     if json:
         show.emit_json(found.to_dict() | ({"worth": worth.details} if worth else {}))
