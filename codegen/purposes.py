@@ -15,7 +15,7 @@ def purposes(plan: Plan) -> dict[str, str]:
         "fast.c": f"The hit paths of this heap: {_paths(plan)}.",
         "heap.c": "All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one "
         "unit.",
-        "heapsmith.h": f"{_inlined(plan)}: docs/header.md.",
+        "heapsmith.h": f"{_inlined(plan)}: docs/api.md.",
     }
 
 

@@ -81,7 +81,9 @@ def _named(cc: str, target: str | None) -> Toolchain:
 
 
 def _prefix(target: str | None) -> str:
-    return f"{target}-" if target is not None and shutil.which(f"{target}-objcopy") else ""
+    """How the names of the binutils for a target begin; those for another C library read its files too."""
+    alike = [] if target is None else [target, f"{target.partition('-')[0]}-linux-gnu"]
+    return next((f"{name}-" for name in alike if shutil.which(f"{name}-objcopy")), "")
 
 
 def _of_target(target: str) -> Toolchain:

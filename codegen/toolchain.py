@@ -22,6 +22,7 @@ _OTHER_IN_ZIG = {
     "-Wl,-z,noseparate-code": (),
     "-Wl,--exclude-libs,ALL": (),
     "-static-libgcc": ("-lunwind",),
+    "-nostdlib": (),  # of an object: it would take the C library's headers away
 }
 """Options that ziglang refuses, or that name gcc's libraries, and what says the same there."""
 

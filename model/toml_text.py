@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from heapsmith.model.errors import BadInput
+from heapsmith.model.errors import BadInput, WrongKind
 
 Stated = TypeVar("Stated")
 
@@ -32,7 +32,7 @@ def read_text(path: Path, source: str) -> str:
     except OSError as error:
         raise BadInput(f"{source}: cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise BadInput(f"{source}: cannot be read: not UTF-8 text") from None
+        raise WrongKind(f"{source}: cannot be read: not UTF-8 text") from None
 
 
 def from_toml(text: str, source: str, kind: type[Stated], in_words: Callable[[str], str]) -> Stated:

@@ -304,7 +304,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
     chosen |= {"run_cache_share_percent": (0, 1)[index % 2], "run_cache_slack_percent": (0, 50, 100)[index // 2 % 3]}
     chosen["run_cache_after"] = (0, 3)[turn % 2]
-    chosen["transfer_bytes"] = TRANSFERS[turn % 3]
+    chosen |= {"transfer_bytes": TRANSFERS[turn % 3], "transfer_from_heaps": (1, 2)[index // 3 % 2]}
     chosen |= GEOMETRIES[index // 3 % 3]
     if index % 2 and not policy.row("hardening", chosen["hardening"]).LIVE_MAP:
         chosen["remap_bytes"] = 2 * PAGE

@@ -34,7 +34,7 @@ class Order(NamedTuple):
         return Mutant(self.program, self.case, self.file, self.old, self.new, self.words)
 
     def line(self) -> str:
-        """The row of docs/concurrency.md."""
+        """The row of docs/lab/concurrency.md."""
         case = " ".join((self.case, *self.model))
         return f"| {self.part} | {self.access} | {self.order} | `{self.instruction}` | {self.program}: {case} |"
 

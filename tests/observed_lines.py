@@ -30,7 +30,7 @@ TABLES = {
     "hs_transferred": layout.TRANSFERRED,
     "hs_batches": layout.KEPT_BATCHES,
     "hs_idle": layout.IDLE,
-    "wanted": layout.WANTED,
+    "is_wanted": layout.WANTED,
     "slabs_held": layout.SLABS_HELD,
     "superslabs_hot": layout.SUPERSLABS_HOT,
     "hs_background_low": layout.BACKGROUND_LOW,
@@ -38,7 +38,6 @@ TABLES = {
     "bin": layout.BINS,
     "hs_count": layout.COUNTS,
     "pool_lock": layout.POOL_LOCK,
-    "hs_numbered": layout.POOL_LOCK + layout.LOCK_LINE,
     "large_lock": layout.LARGE_LOCK,
 }
 """The library's own tables, by symbol."""
@@ -102,6 +101,14 @@ class Process:
         model = layout.HEAPS - plan.layout.heap_bytes + count
         return [Region(at, count, -1), Region(at + count, end - count, model), Region(at + end, size - end, -1)]
 
+    def numbered_locks(self, plan: Plan) -> list[Region]:
+        """The locks of the heap that have numbers; the model leaves out the lock of the table of samples."""
+        if "hs_numbered" not in self.symbols:
+            return []
+        at, line, model = self.symbols["hs_numbered"].at, layout.LOCK_LINE, layout.POOL_LOCK + layout.LOCK_LINE
+        locks = [number for number in range(plan.numbered_locks) if number != plan.first_locks.get("sampling")]
+        return [Region(at + number * line, line, model + number * line) for number in locks]
+
     def regions(self, plan: Plan) -> list[Region]:
         """All that the model has addresses for."""
         known = {name: found.at for name, found in self.symbols.items()}
@@ -126,6 +133,7 @@ class Process:
             superslabs = span_bytes // plan.superslab_bytes
             found.append(Region(self.word(known["hs_owners"]), superslabs * layout.WORD, layout.OWNERS))
         found += [Region(*self.symbols[name], model) for name, model in TABLES.items() if name in self.symbols]
+        found += self.numbered_locks(plan)
         heaps, heap = [], self.word(known["hs_newest_heap"])
         while heap:
             heaps.insert(0, heap)

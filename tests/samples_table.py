@@ -20,7 +20,7 @@ from heapsmith.tools.sampled.snapshot import SAMPLE, SITE
 
 FILES = (
     *("9_api/sampling/samples.c", "9_api/sampling/profile.c", "9_api/whole_file.c"),
-    *("1_base/text.c", "1_base/unwind.c", "1_base/definitions.c"),
+    *("1_base/text.c", "1_base/unwind.c", "1_base/call_stack.c", "1_base/definitions.c"),
     *("2_system/lock.c", "2_system/locks.c", "2_system/over_fork.c"),
 )
 FLAGS = (
@@ -76,4 +76,5 @@ def live(copy: Any) -> dict[int, int]:
 
 def home(block: int) -> int:
     """Where the search for a block begins."""
-    return (block * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 32 & PLACES - 1
+    group, inside = divmod(block >> 12, 64)
+    return ((group * 0x9E3779B97F4A7C15 & (1 << 64) - 1) >> 32 << 6 | inside) & PLACES - 1

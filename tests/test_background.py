@@ -49,6 +49,16 @@ def test_a_step_tops_up_to_the_stated_part(compiled: bool) -> None:
 
 
 @plain_and_compiled
+def test_no_batch_is_made_that_no_other_heap_could_take(compiled: bool) -> None:
+    fields = {"transfer_bytes": FOUR_BATCHES, "transfer_from_heaps": 2}
+    program = Program(compiled, [16], STACK, background=background_refill.Params(every=2), **fields)
+    assert program.malloc("a b c", 16) == [0, 16, 32]
+    assert program.totals("background_steps", "background_blocks") == (1, 0)
+    program.malloc("d", 16, thread=1)
+    assert program.totals("background_steps", "background_blocks") == (2, 8)
+
+
+@plain_and_compiled
 def test_a_class_of_which_threads_only_free_is_not_topped_up(compiled: bool) -> None:
     late = background_refill.Params(every=75)
     program = Program(compiled, [16], STACK, transfer_bytes=FOUR_BATCHES, background=late)

@@ -55,6 +55,16 @@ def test_there_are_five_rounds_whatever_the_time(call: Call) -> None:
     assert None not in {one.bounds() for _, one in table.rows[1].ratios.items()}
 
 
+def test_what_five_rounds_take_is_said_before_them(call: Call) -> None:
+    words = [*GLIBC_AND_DEFAULT, "--time", "0.2s"]
+    answer = call("compare", *words, "--", "sleep", "0.1")
+    first, second = answer.err.splitlines()
+    assert first.startswith("sleep: 5 rounds and one to warm up take about ")
+    assert first.endswith(" s, more than the 0.2 s for them")
+    assert second.startswith("sleep: 5 rounds and one to warm up take about ")
+    assert call("compare", *GLIBC_AND_DEFAULT, "--rounds", "1", "--", "true").err == ""
+
+
 @pytest.mark.parametrize(
     ("script", "status", "said"),
     [

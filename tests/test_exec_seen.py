@@ -1,10 +1,14 @@
 """What a watch of processes makes of exec(2) whose steps it sees: one program, by the one that started it."""
 
+import subprocess
 from pathlib import Path
 
 import pytest
 
-from heapsmith.tools.common import process_watch
+from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.design.design import load
+from heapsmith.tools.common import process_watch, served_share
 from heapsmith.tools.common.process_watch import Watch, _Facts
 
 ENV, CHURN = "/usr/bin/env", "/tmp/churn"
@@ -18,6 +22,19 @@ STEPS = {
     "the stack is laid, then moved": [(EARLY, "churn", CHURN), (FINAL, "churn", CHURN)],
     "read before, then its file": [(OLD, "env", CHURN), (EARLY, "churn", CHURN), (FINAL, "churn", CHURN)],
 }
+
+TITLE = """
+#include <stdio.h>
+#include <string.h>
+int main(int count, char **words, char **environment)
+{
+    (void)count, (void)words;
+    memset(environment[0], 0, strlen(environment[0]));
+    puts("written");
+    fflush(stdout);
+    return getchar() == EOF ? 0 : 1;
+}
+"""
 
 
 @pytest.mark.parametrize("steps", STEPS.values(), ids=STEPS)
@@ -60,3 +77,16 @@ def test_a_program_that_starts_itself_anew_is_two(monkeypatch: pytest.MonkeyPatc
         monkeypatch.setattr(process_watch, "_facts", lambda _, s=stack: _Facts(False, 1, 5, s, 0.01, "churn"))
         assert watch._look_at(7)
     assert [one.by for one in watch._seen[7, 5]] == ["churn", "churn"]
+
+
+def test_a_program_that_overwrites_its_environment_is_told_without_a_reason(tmp_path: Path) -> None:
+    """As servers do that show their work as the name of the process."""
+    (tmp_path / "title.c").write_text(TITLE)
+    title = compile_c([tmp_path / "title.c"], tmp_path / "title")
+    watch = Watch(library_of(load("default")), "title")
+    with subprocess.Popen([title], env={"A": "x" * 50}, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"written\n"
+        watch.look(process.pid, with_root=True)
+    (found,) = watch.images()
+    assert (found.has, found.why) == (False, served_share.OVERWRITTEN)

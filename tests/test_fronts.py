@@ -64,6 +64,19 @@ def test_transfer_cache(compiled: bool) -> None:
     assert program.counts(0, "refill", "refilled", "transfer_in", "transfer_out", "reuse") == (6, 20, 4, 4, 4)
 
 
+def test_one_heap_has_no_transfer_cache(compiled: bool) -> None:
+    front = front_array_stack.Params(capacity=4, refill=4, flush=2)
+    program = Program(compiled, [16], front, transfer_bytes=2 * 2 * 16 + 16, transfer_from_heaps=2)
+    program.malloc(" ".join(f"b{i}" for i in range(12)), 16)  # 0 to 176
+    program.free("b0 b1 b2 b3 b4")  # 0 16 go to the store
+    assert program.counts(0, "flush", "flushed", "transfer_in", "reuse") == (1, 2, 0, 0)
+    assert program.malloc("c d e f", 16) == [64, 48, 32, 0]
+    assert program.counts(0, "refill", "transfer_out", "reuse") == (4, 0, 2)
+    program.malloc("x", 16, thread=1)  # a second heap: what either flushes now waits for the other
+    program.free("c d e f b5", thread=0)
+    assert program.counts(0, "flush", "transfer_in") == (3, 4)
+
+
 def test_frees_alone_fill_a_front(compiled: bool) -> None:
     front = front_array_stack.Params(capacity=4, refill="never", flush=2)
     program = Program(compiled, [16], front, transfer_bytes=1024)

@@ -3,6 +3,7 @@
 import re
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,9 @@ def library(folder: Path, design: Design) -> Path:
     return path if path.exists() else build(design, path, tools=ARM.tools())
 
 
-def run(tool: Path, *settings: str) -> subprocess.CompletedProcess[str]:
+def run(tool: Path, *settings: str, words: Sequence[str] = ()) -> subprocess.CompletedProcess[str]:
     """Under the emulator, without a core file."""
-    words = [*ARM.under, *(word for setting in settings for word in ("-E", setting)), str(tool)]
+    words = [*ARM.under, *(word for setting in settings for word in ("-E", setting)), str(tool), *words]
     limited = ["prlimit", "--core=0", *words]
     done = subprocess.run(limited, capture_output=True, text=True, timeout=300, check=False)
     done.stderr = UNCAUGHT.sub("", done.stderr)
@@ -83,3 +84,14 @@ def test_fork_and_threads(name: str, folder: Path) -> None:
         tool = build_tool(program, [BEHAVIOURS / f"{program}.c"], flags, compiler=ARM.tools().compiler[0])
         done = run(tool, f"LD_PRELOAD={library(folder, load(name))}")
         assert (done.returncode, done.stderr) == (0, ""), program
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["default", "hardened"])
+def test_signals_amid_malloc(name: str, folder: Path) -> None:
+    """A timer's signals while threads allocate; the emulator delivers them between its blocks of instructions."""
+    source = BEHAVIOURS.with_name("programs") / "run_signals.c"
+    flags = ["-O1", "-fno-builtin", "-pthread"]
+    tool = build_tool("run_signals", [source], flags, compiler=ARM.tools().compiler[0])
+    done = run(tool, f"LD_PRELOAD={library(folder, load(name))}", words=["300"])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "done\n", "")

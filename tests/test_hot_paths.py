@@ -8,9 +8,11 @@ from covering import soon
 
 from heapsmith.bench.gates.hot_paths import DESIGNS, FILE, GATED, allowed, as_toml, compare, count, forms_of
 from heapsmith.bench.gates.inlined import FORMS
+from heapsmith.bench.programs.recorder_paths import MOST, added
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.record.record import SPOOL_VARIABLE
 
 
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
@@ -21,6 +23,15 @@ def test_instructions_of_designs(name: str) -> None:
         pytest.skip(f"{FILE.name} holds the counts of {gcc}, not of {find_gcc().version}: run `make hot-paths`")
     wrong = compare(count([name]), {name: permitted[name]})
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+@pytest.mark.parametrize("stacks", MOST)
+def test_instructions_of_the_recorder(stacks: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(SPOOL_VARIABLE, str(tmp_path))
+    assert 0 < added(stacks) < MOST[stacks]
+    assert list(tmp_path.glob("*.spool"))
 
 
 def test_the_file_has_every_design_and_form() -> None:

@@ -333,10 +333,21 @@ def test_tests_are_patient() -> None:
                 assert float(match[1] or match[2]) == 0 or float(match[1] or match[2]) >= 60, f"{path}: {match[0]}"
 
 
+def sections(page: Path) -> set[str]:
+    """The names that code hosts and the site give the headings of a page."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+    heads = (re.sub(r"\]\([^)]*\)", "]", head) for head in re.findall(r"^#+ (.*)$", text, re.MULTILINE))
+    return {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}
+
+
 def test_links_between_pages_lead_somewhere() -> None:
+    """To a file that is there, and to a heading of it."""
     for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
-        for link in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-            assert (page.parent / link).exists(), f"{page}: {link}"
+        text = re.sub(r"^```.*?^```$", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
+        for link, section in re.findall(r"\]\((?!https?:)([^)#]*)(?:#([^)]*))?\)", text):
+            target = page.parent / link if link else page
+            assert target.exists(), f"{page}: {link}"
+            assert not section or section in sections(target), f"{page}: {link}#{section}"
 
 
 def test_kinds_of_policies_are_named_in_their_own_files_alone() -> None:

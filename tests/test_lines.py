@@ -1,5 +1,6 @@
 """Lines: at every event the model touches exactly the cache lines that the emitted library's loads and stores touch."""
 
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +9,7 @@ import msgspec
 import numpy as np
 import pytest
 from covering import covering_designs, soon
-from observed_lines import LINE_SHIFT, observe
+from observed_lines import LINE_SHIFT, TABLES, observe
 
 from heapsmith.codegen.build import build
 from heapsmith.model.design.design import Design, builtin_names, changed, load
@@ -22,6 +23,7 @@ from heapsmith.model.memory.listener_words import LOGGED
 from heapsmith.model.memory.touches import LOG
 from heapsmith.model.trace.reader import Chunk, Op
 
+ROOT = Path(__file__).resolve().parent.parent
 SPAN_BYTES = 1 << 32
 """Of slabs, at most: under valgrind a process does not get more, and regions would be narrower than in the model."""
 
@@ -120,6 +122,15 @@ def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_p
     for seed, threads in ((1, 1), (2, 3)):
         chunk = events(seed, 160, threads)
         assert differences(make_plan(design), library, chunk, tmp_path) == []
+
+
+def test_each_table_of_the_observer_is_a_variable_of_the_library() -> None:
+    """A name that no library has would be left out in silence: its lines would be missed."""
+    sources = *ROOT.glob("runtime/heap/**/*.[ch]"), *ROOT.glob("templates/**/*.j2")
+    text = "\n".join(path.read_text() for path in sources)
+    assert [
+        name for name in TABLES if not re.search(rf"^[a-z}}](?:[^(\n]|\(\*)*\b{name}[\[;,]", text, re.MULTILINE)
+    ] == []
 
 
 @pytest.mark.thorough

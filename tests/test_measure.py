@@ -12,7 +12,7 @@ import pytest
 
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import for_all, preloadable
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
@@ -131,6 +131,31 @@ def test_what_goes_on_after_the_commands_end_is_told(built: Path) -> None:
     assert row.note.startswith("1 process went on after the command's end")
     (row,) = measure(["sh", "-c", "true & wait; true"], [str(built / "forward.so")], stop=Stop(1)).rows
     assert (row.note, row.runs[0].left) == ("", 0)
+
+
+WAITS = "(setsid {} > /dev/null 2>&1 & echo $! > {}) ; {} ; while kill -0 $(cat {}) 2>/dev/null ; do sleep .01 ; done"
+"""A daemon, and a command that looks whether it is gone, as scripts of services do."""
+
+
+@pytest.mark.parametrize("samples", [True, False], ids=["with pidfd", "without pidfd"])
+def test_a_daemon_that_has_ended_is_gone_for_the_command(samples: bool, built: Path, tmp_path: Path) -> None:
+    pid, report = tmp_path / "pid", tmp_path / "report"
+    (tmp_path / "no_pidfd.c").write_text(NO_PIDFD)
+    compile_c([tmp_path / "no_pidfd.c"], tmp_path / "no_pidfd.so", flags=["-shared", "-fPIC"])
+    env = os.environ | ({} if samples else {"LD_PRELOAD": preloadable(tmp_path / "no_pidfd.so")})
+    script = WAITS.format("sleep 300", f"'{pid}'", f"kill $(cat '{pid}')", f"'{pid}'")
+    description = Start(["sh", "-c", script], "/bin/sh").describe()
+    subprocess.run([launcher(), report, "5000"], input=description, check=True, env=env, timeout=100)
+    used = msgspec.json.decode(report.read_bytes(), type=Launched)
+    assert (used.exit_status, used.left, used.samples > 0) == (0, 0, samples)
+
+
+def test_what_a_daemon_used_that_ended_counts(built: Path, tmp_path: Path) -> None:
+    pid = f"'{tmp_path / 'pid'}'"
+    (row,) = measure(["sh", "-c", WAITS.format(f"'{built / 'hold'}'", pid, "true", pid)], ["glibc"], stop=Stop(1)).rows
+    assert (row.note, row.runs[0].left) == ("", 0)
+    assert row.peak_rss_bytes.median > 64 * MIB
+    assert row.average_rss_bytes.median > 8 * MIB
 
 
 def test_one_round_tells_whether_the_output_varies_by_itself(built: Path) -> None:
@@ -256,7 +281,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     lib = built / "forward.so"
     assert run_under(lib, ["sh", "-c", "exit 9"]) == 9
     assert run_under(lib, ["sh", "-c", "kill -TERM $$"]) == 128 + signal.SIGTERM
-    assert run_under(lib, ["sh", "-c", f'test "$LD_PRELOAD" = "{preloadable(lib)}"']) == 0
+    assert run_under(lib, ["sh", "-c", f"test '{for_all(lib).word}' = \"$LD_PRELOAD\""]) == 0
     script = (
         "from pathlib import Path; from heapsmith.tools.compare.under import run_under; "
         f"print(run_under(Path({str(lib)!r}), ['sh', '-c', 'read line; echo got $line $LD_PRELOAD; echo bad >&2']))"
@@ -265,7 +290,7 @@ def test_run_passes_everything_through(built: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", script], check=True, input="hello\n", capture_output=True, text=True, env=env
     )
-    assert done.stdout == f"got hello {preloadable(lib)}:libm.so.6\n0\n"
+    assert done.stdout == f"got hello {for_all(lib).word}:libm.so.6\n0\n"
     assert done.stderr == "bad\n"
 
 

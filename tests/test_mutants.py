@@ -55,6 +55,7 @@ ELSEWHERE = {
     "9_api/tally.c": "test_metrics.py, test_options.py",
     "9_api/whole_file.c": "test_options.py, test_metrics.py",
     "1_base/unwind.c": "test_samples.py, test_record_stacks.py",
+    "1_base/call_stack.c": "test_samples.py, test_guarded.py",
     "9_api/sampling/samples.c": "test_samples.py",
     "9_api/sampling/samples.h": "test_samples.py",
     "9_api/sampling/profile.c": "test_sampled.py",

@@ -25,7 +25,7 @@ FUNCTIONS: list[Callable[..., Any]] = [
 UNSAID = {
     "record": {"stacks", "stdin", "stdout", "stderr"},  # --stacks and --depth; a command has the standard streams
     "simulate": {"times"},  # --latency and --recorded-times
-    "compare": {"env"},  # env(1) says it
+    "compare": {"env", "say"},  # env(1) says it; standard error hears
     "ab": {"command"},  # what is behind --
     "bisect": {"command"},
 }

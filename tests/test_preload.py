@@ -82,7 +82,7 @@ def test_folders_that_others_may_change(library: Path, safe: Path, monkeypatch: 
     if trap == "open to all":
         folder.chmod(0o770)
     monkeypatch.setenv("XDG_CACHE_HOME", str(safe / "cache"))
-    monkeypatch.setattr(links, "_folders", lambda: iter([folder]))
+    monkeypatch.setattr(links, "_folders", lambda *_: iter([folder]))
     with pytest.raises(Missing, match=r"LD_PRELOAD takes no path with .*links: (is not a directory|File exists)"):
         preloadable(library)
     assert not list(safe.glob("*-lib*"))

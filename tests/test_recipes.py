@@ -1,11 +1,17 @@
 """docs/recipes.md: its shell blocks run as they stand, and do what the page says of them."""
 
+import json
+import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
+
+from heapsmith.bench.programs.services import SERVICES
+from heapsmith.bench.studies import services
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "recipes.md"
 TOOLS = ("systemd-analyze", "redis-server", "redis-cli", "unshare", "musl-gcc")
@@ -63,3 +69,53 @@ def test_the_shell_blocks_run(tmp_path: Path, shell_environment: dict[str, str])
     assert "redis-server" in servers
     assert "default " in servers
     assert environment_of_python.strip() == str(work / "venv")
+
+
+def test_the_figures_of_servers_are_those_measured() -> None:
+    """Of each service that the tests run; by python -m heapsmith.bench.studies.services."""
+    table = PAGE.read_text().partition("\n| server |")[2].partition("\n\n")[0]
+    shown = [tuple(row.split(" | ")[-2:]) for row in re.findall(r"^\| (.*) \|$", table, re.M)]
+    of = msgspec.json.decode(services.FILE.read_bytes(), type=services.Report)
+    assert sorted(shown) == sorted((row.cpu.words(), row.peak.words()) for row in of.rows)
+    assert {row.service for row in of.rows} == SERVICES.keys()
+    assert f"{of.jvm_malloc_bytes / 2**20:.0f} MiB of malloc" in PAGE.read_text()
+
+
+BUILT = """
+engine() { buildah --root "$PWD/images" --runroot "$PWD/run" --storage-driver vfs "$@"; }
+base=$(engine from scratch)
+folder=$(engine mount "$base")
+for file in /bin/ls $(ldd /bin/ls | grep -o '/[^ ]*'); do cp --parents -L "$file" "$folder"; done
+mkdir -p "$folder/usr/local/lib"
+engine commit --quiet "$base" docker.io/library/debian:12
+heapsmith build default -o libheap.so
+engine bud --quiet --pull-never --isolation chroot --tag job .
+job=$(engine from --pull-never job)
+engine run --isolation chroot --env HEAPSMITH=stats=/stats.json "$job" /bin/ls /usr/local/lib > listed
+cp "$(engine mount "$job")/stats.json" .
+engine rm --all
+"""
+
+
+@pytest.mark.thorough
+def test_the_dockerfile_gives_an_image_its_library(tmp_path: Path, shell_environment: dict[str, str]) -> None:
+    """By buildah, over a small image in place of that of Debian: nothing is downloaded."""
+    if shutil.which("buildah") is None:
+        pytest.skip("buildah is not installed")
+    if os.geteuid() != 0:
+        pytest.skip("expected root, who may mount images without user namespaces")
+    (dockerfile,) = re.findall(r"^```dockerfile\n(FROM debian.*?)^```$", PAGE.read_text(), re.M | re.S)
+    (tmp_path / "Dockerfile").write_text(dockerfile)
+    done = subprocess.run(
+        ["bash", "-eu", "-o", "pipefail", "-c", BUILT],
+        cwd=tmp_path,
+        env=shell_environment | {"HOME": str(tmp_path)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "listed").read_text() == "libheap.so\n"
+    assert json.loads((tmp_path / "stats.json").read_text())["design"].startswith("default ")

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from heapsmith.codegen.toolchain import compile_c
@@ -208,7 +209,7 @@ def test_what_cannot_be_written_is_counted(program: Program, tmp_path: Path) -> 
     assert verify(trace.path).events == trace.events
     found = stories(trace, range(6600, 6601))
     recorded = sum(map(len, found)) - trace.lost_frees + trace.foreign_frees
-    assert 10_000 < recorded < 50_000  # 512 KiB of 16-byte records
+    assert 20_000 < recorded < 65_536  # 512 KiB of records of 8 bytes or more
     assert recorded + trace.drops == pytest.approx(200_000, abs=10)
 
 
@@ -280,6 +281,23 @@ def test_times_and_cost(program: Program, tmp_path: Path) -> None:
     assert 0 < extra["cost"]["spool_ns"] < result.wall_ns
     assert seen == sorted(seen)
     assert seen[-1][0] > 0.99 * seen[-1][1]
+
+
+def test_quick_events_share_times_and_pauses_are_seen(program: Program, tmp_path: Path) -> None:
+    """A pause hardly moves more events than came fast before it, and never the birth or end of a large block."""
+    (trace,) = sound(record(program("pauses"), tmp_path / "t.hst")).traces
+    with TraceReader(trace.path) as reader:
+        columns = [np.concatenate(parts) for parts in zip(*reader, strict=True)]
+    op, size, time_ns = columns[0], columns[3], columns[5]
+    pause_ns = 1_990_000
+    quick = time_ns[(op == M) & (size == 40)].reshape(20, 300)
+    assert np.unique(quick).size < quick.size // 4
+    assert all(times[100] >= pause_ns * before for before, times in enumerate(quick))
+    large = np.flatnonzero(size == 100_000)[-20:]
+    assert (op[large + 1] == F).all()
+    assert (time_ns[large + 1] - time_ns[large] >= pause_ns).all()
+    few = time_ns[(op == M) & (size == 48)].reshape(20, 10)
+    assert (few[2:, -1] - few[:-2, -1] >= pause_ns).all()
 
 
 def test_only_the_heaviest_image(program: Program, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Rounds: shuffled orders, which a seed repeats, their end by number, intervals or time, limits, memory they find."""
 
 import platform
+import random
 import resource
 import time
 from collections.abc import Callable
@@ -210,3 +211,47 @@ def test_least_rounds_are_taken_whatever_the_time() -> None:
     clock = Clock(*[1.0] * 99)
     taken = rounds(Stop(limit_s=1, least=5, clock=clock), clock.run)
     assert (len(taken.runs[0]), taken.ended) == (5, "time")
+
+
+@pytest.mark.parametrize(
+    ("stop", "round_s", "said"),
+    [
+        (Stop(limit_s=60, least=5), 10.0, ""),
+        (Stop(limit_s=60, least=5), 30.0, "5 rounds and one to warm up take about 3 min, more than the 60 s for them"),
+        (Stop(limit_s=0.5, least=5), 0.1, "5 rounds and one to warm up take about 0.6 s, more than the 0.5 s for them"),
+        (Stop(9), 6.0, ""),
+        (Stop(9), 10.0, "9 rounds and one to warm up take about 100 s"),
+        (Stop(99), 90.0, "99 rounds and one to warm up take about 2.5 h"),
+    ],
+)
+def test_the_estimate_of_rounds(stop: Stop, round_s: float, said: str) -> None:
+    assert stop.estimate(round_s) == said
+
+
+def test_the_estimate_is_said_after_the_first_run_and_after_the_first_round() -> None:
+    """Nothing is said where the time suffices."""
+    clock, heard = Clock(1.0, 4.0, *[2.0] * 99), list[tuple[float, str]]()
+    stop = Stop(limit_s=10, least=5, clock=clock, say=lambda text: heard.append((clock.now, text)))
+    interleaved("x", ["a", "b"], stop, clock.run, quiet)
+    rest = "more than the 10 s for them"
+    assert heard == [
+        (101, f"x: 5 rounds and one to warm up take about 12 s, {rest}"),
+        (105, f"x: 5 rounds and one to warm up take about 30 s, {rest}"),
+    ]
+    heard.clear()
+    rapid = Clock(*[0.1] * 999)
+    stop = stop._replace(clock=rapid)
+    interleaved("x", ["a", "b"], stop, rapid.run, quiet)
+    assert heard == []
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_rounds_end_within_their_time_and_a_quarter_on_a_busy_machine(seed: int) -> None:
+    """Other work makes each run up to twice as long as the run before; five rounds there are whatever the time."""
+    drawn = random.Random(seed)
+    each_s = drawn.uniform(0.05, 3.0)
+    clock = Clock(*(each_s * drawn.uniform(1, 2) for _ in range(9999)))
+    taken = rounds(Stop(limit_s=30, least=5, clock=clock), clock.run)
+    assert clock.now - 100 <= 1.25 * 30 or len(taken.runs[0]) == 5
+    if 12 * 2 * each_s < 30:
+        assert len(taken.runs[0]) > 5 or clock.now - 100 > 15

@@ -329,9 +329,9 @@ def test_samples_under_sanitizers(sanitizer: Sanitizer, tmp_path: Path) -> None:
     run_sanitized(built, sanitizer, ["--operations", "4000", "--threads", "4"])
 
 
-def test_a_program_of_many_threads_keeps_its_blocks(tmp_path: Path) -> None:
-    """Each block that a sample is, too: the memory of others is not touched, and all of them are freed in the end."""
-    source = tmp_path / "threads.c"
+def samples_of_threads(design: Design, folder: Path) -> dict[str, int]:
+    """The counters of a program of four threads that looks whether its blocks keep their bytes."""
+    source = folder / "threads.c"
     source.write_text("""
 #include <pthread.h>
 #include <stdlib.h>
@@ -371,10 +371,16 @@ int main(void)
     return 0;
 }
 """)
-    built, report = tmp_path / "threads", tmp_path / "stats.json"
+    built, report = folder / "threads", folder / "stats.json"
     subprocess.run(["gcc", "-O1", "-fno-builtin", "-pthread", str(source), "-o", str(built)], check=True)
-    environment = {"LD_PRELOAD": str(library_of(often(2000))), "HEAPSMITH": f"stats={report}"}
+    environment = {"LD_PRELOAD": str(library_of(design)), "HEAPSMITH": f"stats={report}"}
     subprocess.run([str(built)], env=environment, check=True, timeout=120)
-    found = json.loads(report.read_text())["counters"]
+    found: dict[str, int] = json.loads(report.read_text())["counters"]
+    return found
+
+
+def test_a_program_of_many_threads_keeps_its_blocks(tmp_path: Path) -> None:
+    """Each block that a sample is, too: the memory of others is not touched, and all of them are freed in the end."""
+    found = samples_of_threads(often(2000), tmp_path)
     assert found["sampled"] > 10_000
     assert 0 <= found["sampled"] - found["sampled_freed"] < 20  # those of the C library's own blocks live on

@@ -23,7 +23,7 @@ from heapsmith.model.design.design import load
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.tools.common import preload_everywhere, served_share
 from heapsmith.tools.common.foreground import run_foreground
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import Preload, preloadable
 from heapsmith.tools.common.process_watch import Watch, _Seen
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Stop
@@ -86,7 +86,6 @@ void free(void *block) { (void)block; }
 void *calloc(size_t n, size_t bytes) { return malloc(n * bytes); }
 void *realloc(void *block, size_t bytes) { (void)block; return malloc(bytes); }
 """
-
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="expected root")
 
 
@@ -379,7 +378,7 @@ def test_everywhere_leaves_no_file_behind(monkeypatch: Any, tmp_path: Path) -> N
         lock(number, how)
 
     monkeypatch.setattr(fcntl, "flock", removed)
-    with suppress(KeyError), preload_everywhere.preloading(start, ["libc.so.6"]) as (whole, _):
+    with suppress(KeyError), preload_everywhere.preloading(start, [Preload("libc.so.6")]) as (whole, _):
         assert file.exists()
         assert "libc.so.6" in Path(whole.preload_file).read_text()
         raise KeyError

@@ -1,134 +1,52 @@
 """Recipes for servers: the library is in the workers that do the work, and where it is not a line names the program."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import pytest
+from conftest import complaint
 
-GUNICORN = Path(sys.executable).with_name("gunicorn")
-
-NODE = """
-const cluster = require("cluster"), http = require("http"), socket = process.argv[2];
-if (cluster.isPrimary) {
-  if (process.argv[3] === "scrub") delete process.env.LD_PRELOAD;
-  let listening = 0, left = 60;
-  const ask = () => http.get({ socketPath: socket }, (answer) => {
-    answer.resume().on("end", () => (--left > 0 ? ask() : Object.values(cluster.workers).forEach((one) => one.kill())));
-  });
-  for (let n = 0; n < 2; n++) cluster.fork().on("listening", () => ++listening === 2 && ask());
-} else {
-  http.createServer((_, answer) => {
-    const parts = [];
-    for (let n = 0; n < 4000; n++) parts.push(Buffer.alloc(5000 + n, n));
-    answer.end(String(Buffer.concat(parts).length));
-  }).listen(socket);
-}
-"""
-
-APP = """
-import json
-
-def app(environ, start_response):
-    text = json.dumps([{"name": "x" * (600 + n)} for n in range(2000)])
-    start_response("200 OK", [("Content-Type", "text/plain")])
-    return [str(sum(len(one["name"]) for one in json.loads(text) for _ in range(3))).encode()]
-"""
-
-ASK = """
-soon() {
-  for n in $(seq 600); do if "$@" > soon.log 2>&1; then return; fi; sleep .1; done
-  echo "$*: never" >&2; exit 1
-}
-left() { for file in "$1"*; do if [ -s "$file" ]; then kill "$(cat "$file")"; fi; done; }
-page() { curl -sf --compressed --unix-socket job.sock http://job/data.txt; }
-ask() { for n in $(seq "$1"); do page > answer; done; }
-gone() { ! kill -0 "$1"; }
-"""
-
-GUNICORN_SH = (
-    ASK
-    + """
-$1 gunicorn --bind unix:job.sock --workers 2 --pid gunicorn.pid app:app &
-trap 'left gunicorn.pid' EXIT
-soon page; ask 30
-old=$(cat gunicorn.pid); kill -USR2 "$old"; soon test -e gunicorn.pid.2
-kill -TERM "$old"; soon gone "$old"; soon page; ask 30
-soon test -s gunicorn.pid; new=$(cat gunicorn.pid); kill -TERM "$new"; soon gone "$new"; wait
-"""
-)
-
-NGINX_CONF = """
-{user} daemon off; worker_processes 2; error_log error.log; pid nginx.pid;
-events {{ }}
-http {{
-  access_log off; gzip on; gzip_comp_level 9; gzip_types text/plain; types {{ text/plain txt; }}
-  client_body_temp_path b; proxy_temp_path p; fastcgi_temp_path f; uwsgi_temp_path u; scgi_temp_path s;
-  server {{ listen unix:job.sock; root {root}; }}
-}}
-"""
-
-NGINX_SH = (
-    ASK
-    + """
-$1 nginx -p "$PWD/" -c nginx.conf &
-trap 'left nginx.pid' EXIT
-soon page; ask 20
-kill -QUIT "$(cat nginx.pid)"; wait
-"""
-)
+from heapsmith.bench.programs.services import SERVICES, lacking, place
+from heapsmith.codegen.built import library_of
+from heapsmith.model.design.design import load
 
 
-class Service(NamedTuple):
-    """A server that gets requests: its files, the script that runs it, what it needs; and what names its worker.
-
-    plain, scrubbed: arguments of the script; with the latter the workers do not have the library.
-    """
-
-    files: dict[str, str]
-    script: str
-    needs: tuple[str, ...]
-    plain: str
-    scrubbed: str
-    worker: str
+@pytest.fixture(scope="module")
+def library() -> Iterator[Path]:
+    """The library of `default` where every user can read it."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder).chmod(0o755)
+        yield Path(shutil.copy(library_of(load("default")), folder))
 
 
-SERVICES = {
-    "node": Service({"cluster.js": NODE}, 'node cluster.js job.sock "$1"', ("node",), "", "scrub", "node"),
-    "gunicorn": Service(
-        {"app.py": APP}, GUNICORN_SH, ("curl", str(GUNICORN)), "", "env -u LD_PRELOAD", "gunicorn|python"
-    ),
-    "nginx": Service({"nginx.conf": NGINX_CONF}, NGINX_SH, ("curl", "nginx"), "", "env -u LD_PRELOAD", "nginx"),
-}
+@pytest.fixture
+def variables(shell_environment: dict[str, str], tmp_path: Path) -> dict[str, str]:
+    """The environment of the services' scripts."""
+    return shell_environment | {
+        "PATH": f"{Path(sys.executable).parent}:{shell_environment['PATH']}",
+        "HOME": str(tmp_path),
+    }
 
 
-@pytest.fixture(params=SERVICES)
-def service(request: pytest.FixtureRequest, tmp_path: Path) -> Service:
-    """A service whose files lie in the folder `work`."""
-    found = SERVICES[request.param]
-    lacking = [one for one in found.needs if shutil.which(one, path=f"{os.environ['PATH']}:/usr/sbin") is None]
-    if lacking:
-        pytest.skip(f"not installed: {', '.join(lacking)}")
-    work = tmp_path / "work"
-    work.mkdir()
-    user = "user root;" if os.geteuid() == 0 else ""
-    for name, text in found.files.items():
-        (work / name).write_text(text.format(user=user, root=work) if name == "nginx.conf" else text)
-    (work / "data.txt").write_text("".join(f"{n * n} is a line of text\n" for n in range(100_000)))
-    (work / "job.sh").write_text(found.script)
-    return found
+def run_under(library: Path, work: Path, environment: dict[str, str], argument: str) -> tuple[str, str]:
+    """What a service prints under `heapsmith run`, and what that says."""
+    done = heapsmith(work, environment, "run", library, "--", "bash", "-eu", "job.sh", argument)
+    return done.stdout, complaint(done.stderr)
 
 
-def run_under(work: Path, environment: dict[str, str], argument: str) -> str:
-    """What `heapsmith run` says of the service on standard error."""
-    scripts = f"{GUNICORN.parent}:{environment['PATH']}"
+def heapsmith(work: Path, environment: dict[str, str], *words: str | Path) -> "subprocess.CompletedProcess[str]":
+    """A command in the folder of a service, which must succeed."""
     done = subprocess.run(
-        ["heapsmith", "run", "default", "--", "bash", "-eu", "job.sh", argument],
+        ["heapsmith", *words],
         cwd=work,
-        env=environment | {"PATH": scripts, "HOME": str(work)},
+        env=environment,
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -136,18 +54,76 @@ def run_under(work: Path, environment: dict[str, str], argument: str) -> str:
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    return done.stderr
+    return done
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize("name", SERVICES)
 def test_a_line_names_the_worker_that_runs_without_the_library(
-    service: Service, tmp_path: Path, shell_environment: dict[str, str]
+    name: str, tmp_path: Path, variables: dict[str, str], library: Path
 ) -> None:
-    """node whose primary deletes the variable; gunicorn, which a signal starts anew, and nginx, both behind `env`."""
-    said = run_under(tmp_path / "work", shell_environment, service.plain)
+    """The server as it is, and with the variable taken away from the process that works (SERVICES says how)."""
+    if absent := lacking(name, variables["PATH"]):
+        pytest.skip(f"not installed: {', '.join(absent)}")
+    service = SERVICES[name]
+    place(name, tmp_path / "served")
+    place(name, tmp_path / "not")
+    printed, said = run_under(library, tmp_path / "served", variables, service.plain)
     assert "does not serve" not in said
-    said = run_under(tmp_path / "work", shell_environment, service.scrubbed)
+    assert any(character.isdigit() for character in printed), printed
+    again, said = run_under(library, tmp_path / "not", variables, service.scrubbed)
     lines = [line for line in said.splitlines() if "does not serve" in line]
     assert len(lines) == 1, said
-    assert any(f"does not serve {name} (" in lines[0] for name in service.worker.split("|")), lines
-    assert "started without LD_PRELOAD" in lines[0]
+    assert any(f"does not serve {worker} (" in lines[0] for worker in service.workers), lines
+    told = re.findall(r"(\S+) \((?:pid \d+|\d+ processes),", lines[0])
+    assert len(told) == len(set(told)), f"workers are forks, of one reason: {lines[0]}"
+    assert f"started without LD_PRELOAD by {service.by}" in lines[0]
+    assert again == printed
+
+
+@pytest.mark.thorough
+def test_a_service_of_another_user_needs_a_library_that_it_can_read(
+    tmp_path: Path, variables: dict[str, str], library: Path
+) -> None:
+    """PostgreSQL, whose loader says nothing in a log that anyone reads."""
+    if os.geteuid() != 0:
+        pytest.skip("expected root, who may start programs of another user")
+    if absent := lacking("postgresql", variables["PATH"]):
+        pytest.skip(f"not installed: {', '.join(absent)}")
+    place("postgresql", tmp_path / "served")
+    tmp_path.chmod(0o700)
+    own = Path(shutil.copy(library, tmp_path / "libown.so"))
+    _, said = run_under(own, tmp_path / "served", variables, "keep")
+    (line,) = (line for line in said.splitlines() if "does not serve" in line)
+    assert "libown.so does not serve postgres (" in line
+    assert "its loader could not read the library, as user 65534; --everywhere" in line
+
+
+DAEMON = """
+. ./ask.sh
+sed -i 's/daemon off;//' nginx.conf
+user=$([ "$(id -u)" != 0 ] || echo 'user root;')
+nginx -p "$PWD/" -c nginx.conf -g "$user"
+trap 'left nginx.pid' EXIT
+seq 100000 > data.txt; soon page; ask 3
+pid=$(cat nginx.pid); kill -QUIT "$pid"; soon gone "$pid"
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "way", ["run --wait default", "record --wait --json -o t.hst", "compare --rounds 1 --lib glibc --lib default"]
+)
+def test_a_script_sees_that_its_daemon_has_ended(way: str, tmp_path: Path, variables: dict[str, str]) -> None:
+    """nginx makes itself a daemon, and its script waits until its process id has gone."""
+    if absent := lacking("nginx", variables["PATH"]):
+        pytest.skip(f"not installed: {', '.join(absent)}")
+    place("nginx", tmp_path / "served")
+    (tmp_path / "served" / "job.sh").write_text(DAEMON)
+    done = heapsmith(tmp_path / "served", variables, *way.split(), "--", "bash", "-eu", "job.sh")
+    assert "went on after the command's end" not in done.stderr + done.stdout
+    assert "never" not in done.stderr
+    if way.startswith("record"):
+        found = json.loads(done.stdout)
+        assert found["running"] == []
+        assert any(one["program"][0].startswith("nginx") and one["events"] > 1000 for one in found["traces"])

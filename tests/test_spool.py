@@ -15,9 +15,9 @@ from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 from heapsmith.tools.record import spool_merge as m
 from heapsmith.tools.record.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
 
-START = (1 << 59) - 1000  # stamps lose their high bits within the recording
+START = (1 << 58) - 1000  # stamps lose their high bits within the recording
 PLACES = [0x5555_0000_1000 + 16 * i for i in range(6)] + [1 << 50, 0xFF_FFFF_FFFF_FFF0]
-SIZES = [1, 16, 65_535, 65_536, 1 << 40]
+SIZES = [1, 16, 16_383, 16_384, 65_535, 65_536, 1 << 40]
 
 Event = tuple[int, int, int, int, int]
 """Operation, thread, block, size, log2 of the alignment."""
@@ -26,13 +26,15 @@ Event = tuple[int, int, int, int, int]
 class Heap:
     """A heap in use, the records it leaves per thread, and the events that they stand for."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, stamped: bool = False) -> None:
+        self.stamped = stamped  # each record has a stamp, as in a process of several threads
         self.records: dict[int, list[bytes]] = {}
         self.events: list[Event] = []
         self.at: dict[int, int] = {}  # address -> block
         self.numbers: dict[int, int] = {}  # the recorder's thread -> the trace's
         self.spare: list[int] = []
         self.blocks = self.stamp = self.foreign = self.lost = self.samples = 0
+        self.last = -1  # the thread of the last record
 
     def write(self, thread: int, operation: int, address: int = 0, size: int = 0, align: int = 0) -> int:
         """Leave a record; the thread's number in the trace."""
@@ -41,6 +43,12 @@ class Heap:
             self.numbers[thread] = len(self.numbers)
             self.write(thread, m.THREAD_START, thread)
             self.emit(Op.THREAD_START, self.numbers[thread], 0)
+        is_brief = not self.stamped and self.last == thread and self.stamp % 2 == 1
+        self.last = thread
+        if is_brief and operation <= m.REALLOC_TO and not (address % 16 or address >> 48 or size >> 14 or align):
+            word = size << m.BRIEF_SIZE_SHIFT | address >> 4 << m.STAMP_SHIFT | m.BRIEF | operation
+            self.records[thread].append(struct.pack("<Q", word))
+            return self.numbers[thread]
         self.stamp += 3
         head = (START + self.stamp) << m.STAMP_SHIFT & (1 << 64) - 1 | operation
         if address >> 48 or size >> 16 or align:
@@ -225,7 +233,7 @@ def test_samples_are_kept_apart_from_events(tmp_path: Path) -> None:
 
 
 def test_a_stream_that_goes_back_in_time_is_counted(tmp_path: Path) -> None:
-    heap = Heap()
+    heap = Heap(stamped=True)
     heap.allocate(0, m.MALLOC, PLACES[0], 1, 0)
     heap.stamp -= 6
     heap.free(0, m.FREE, PLACES[0], 0, 0)
@@ -237,7 +245,7 @@ def test_a_stream_that_goes_back_in_time_is_counted(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(3))
 def test_records_of_one_stamp_come_in_an_order_that_can_be(seed: int, tmp_path: Path) -> None:
     """A clock that ticks slowly tells a free, and the birth in the same place on another thread, the same time."""
-    heap, rng = Heap(), np.random.default_rng(seed)
+    heap, rng = Heap(stamped=True), np.random.default_rng(seed)
     for thread in range(4):
         heap.allocate(thread, m.MALLOC, PLACES[2] + 4096 + 16 * thread, 1, 0)
     for turn in range(300):

@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 from conftest import process
 from covering import soon
-from systems import ARM, MUSL, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, small, trace
+from systems import ARM, MUSL, PROGRAMS, RISC, System, hold_to_model, library_for, plan_of, run_anywhere, small, trace
 from traces import random_trace
 
 from heapsmith.codegen.build import COMPILE, build
@@ -20,9 +21,10 @@ from heapsmith.codegen.difference import counted
 from heapsmith.codegen.driver import Driver, DriverFailed, Host
 from heapsmith.codegen.generate import UNIT, generate
 from heapsmith.codegen.layers import HEAP
-from heapsmith.codegen.target import native, toolchain
-from heapsmith.codegen.verify import side_by_side
+from heapsmith.codegen.target import Toolchain, native, toolchain
+from heapsmith.codegen.verify import Library, side_by_side
 from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.fitted import fitted
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.elf import image_of
@@ -164,6 +166,68 @@ def test_an_archive_serves_a_threaded_program_under_an_emulator(name: str, tmp_p
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
     assert json.loads((tmp_path / "stats.json").read_text())["counters"]["heaps"] > 0
+
+
+MUSL_OF_ARM = System("aarch64-linux-musl", ("qemu-aarch64-static",))
+LOADER = Path(os.environ.get("QEMU_LD_PREFIX", "/")) / "lib/ld-musl-aarch64.so.1"
+ZIG_AS_GCC = """#!/bin/sh
+case " $* " in *" -shared "* | *" -static "* | *" --version "*) first= ;; *) first=$LIBC ;; esac
+exec "$PYTHON" -m ziglang cc -target aarch64-linux-musl -dynamic $first "$@"
+"""
+"""The driver's own malloc is that of the C library, so that goes before the library under test."""
+
+
+@pytest.fixture
+def zig() -> Toolchain:
+    """ziglang for musl on 64-bit Arm, if programs run here."""
+    if importlib.util.find_spec("ziglang") is None or shutil.which(MUSL_OF_ARM.under[0]) is None:
+        pytest.skip(f"not installed: ziglang, {MUSL_OF_ARM.under[0]}")
+    tools = toolchain(target=MUSL_OF_ARM.target)
+    assert "ziglang" in tools.compiler
+    return tools
+
+
+@pytest.fixture
+def dynamic(zig: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler of gcc's name that links programs with musl's loader, which Debian's musl:arm64 has."""
+    if not LOADER.exists():
+        pytest.skip(f"not installed: {LOADER} (Debian: dpkg --add-architecture arm64, musl:arm64)")
+    bin = tmp_path / "bin"
+    bin.mkdir()
+    (bin / MUSL_OF_ARM.compiler).write_text(ZIG_AS_GCC)
+    (bin / MUSL_OF_ARM.compiler).chmod(0o755)
+    monkeypatch.setenv("PATH", f"{bin}:{os.environ['PATH']}")
+    monkeypatch.setenv("LIBC", str(LOADER.resolve()))
+    monkeypatch.setenv("PYTHON", sys.executable)
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("name", ["default", "hardened"])
+def test_musl_on_arm_agrees_and_serves(name: str, zig: Toolchain, dynamic: None, tmp_path: Path) -> None:
+    design = load(name)
+    plan = make_plan(fitted(design))
+    checked = build(design, tmp_path / "libchecked.so", checked=True, tools=zig)
+    library = Library("checked", checked, 512, counted(plan, checked=True))
+    hold_to_model(MUSL_OF_ARM, library, plan, trace(2000))
+    out = build(design, tmp_path / "lib.so", tools=zig)
+    served(run_anywhere(MUSL_OF_ARM, tmp_path), tmp_path, "-E", f"LD_PRELOAD={out}")
+
+
+@pytest.mark.big
+def test_an_archive_serves_a_static_program_of_musl_on_arm(zig: Toolchain, tmp_path: Path) -> None:
+    out = build(small(load("default")), tmp_path / "libdefault.a", static=True, tools=zig)
+    program = tmp_path / "program"
+    words = [*zig.compiler, "-static", "-O1", "-o", program, PROGRAMS / "run_anywhere.c", out, "-pthread"]
+    subprocess.run(words, check=True)
+    served(program, tmp_path)
+
+
+def served(program: Path, folder: Path, *settings: str) -> None:
+    """The threaded program of musl on 64-bit Arm finds each byte as it was, under a library."""
+    words = [*MUSL_OF_ARM.under, "-E", f"HEAPSMITH=stats={folder / 'stats.json'}", *settings, program]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
+    assert json.loads((folder / "stats.json").read_text())["counters"]["heaps"] > 0
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from heapsmith.codegen.layers import HEAP
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "concurrency.md"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "lab" / "concurrency.md"
 
 
 @pytest.fixture(scope="module")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from heapsmith.tools.common.orphans import Orphans
 from heapsmith.tools.common.process_watch import Watch, _Seen
 from heapsmith.tools.common.served_share import Image
 from heapsmith.tools.compare import measure
@@ -45,12 +46,12 @@ def awaiting(folder: Path, enough: Callable[[_Seen], bool]) -> Iterator[None]:
     init, look, images = Watch.__init__, Watch.look, Watch.images
     told: set[_Seen] = set()
 
-    def begin(watch: Watch, library: Path, command: str) -> None:
-        init(watch, library, command)
+    def begin(watch: Watch, library: Path, command: str, *others: Path) -> None:
+        init(watch, library, command, *others)
         (folder / WATCHED).touch()
 
-    def tell(watch: Watch, root: int, *, with_root: bool) -> bool:
-        is_new = look(watch, root, with_root=with_root)
+    def tell(watch: Watch, root: int, orphans: Orphans | None = None, *, with_root: bool) -> bool:
+        is_new = look(watch, root, orphans, with_root=with_root)
         for one in chain.from_iterable(watch._seen.values()):
             if one not in told and enough(one):
                 told.add(one)

@@ -328,8 +328,8 @@ static const kind KINDS[] = {
 
 static const size SIZES[] = { { "small", 40 }, { "medium", 8000 }, { "large", 1500000 } };
 
-int main()
+int main(int count, char **)
 {
-    run(KINDS, SIZES);
+    run(KINDS, SIZES, count > 1);
     return 0;
 }

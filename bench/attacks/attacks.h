@@ -1,6 +1,7 @@
 /* How small attacks run: each in a child of its own, of which a line says how it ended; and the shortest of them.
  *
- * "stopped": a signal ended it; "foiled": it went on, and the attack had no effect; "hit": the attack went through. */
+ * "stopped": a signal ended it; "foiled": it went on, and the attack had no effect; "hit": the attack went through. With reports
+ * the line comes behind what the malloc said of the attack on standard error. */
 #pragma once
 
 #include <alloca.h>
@@ -79,13 +80,14 @@ struct size {
 };
 
 /* What the child would print comes after the attack, as in a program that goes on: stdio takes its buffer then. */
-static const char *outcome_of(int (*attack)(size_t bytes), size_t bytes)
+static const char *outcome_of(int (*attack)(size_t bytes), size_t bytes, bool reports)
 {
     pid_t child = fork();
     if (child == 0) {
         int nowhere = open("/dev/null", O_WRONLY);
         dup2(nowhere, STDOUT_FILENO);
-        dup2(nowhere, STDERR_FILENO);
+        if (!reports)
+            dup2(nowhere, STDERR_FILENO);
         int outcome = attack(bytes);
         puts("went on");
         fflush(stdout);
@@ -97,9 +99,9 @@ static const char *outcome_of(int (*attack)(size_t bytes), size_t bytes)
     return WIFSIGNALED(status) ? "stopped" : WEXITSTATUS(status) == FOILED ? "foiled" : "hit";
 }
 
-template <size_t kinds, size_t sizes> static void run(const kind (&kind)[kinds], const size (&size)[sizes])
+template <size_t kinds, size_t sizes> static void run(const kind (&kind)[kinds], const size (&size)[sizes], bool reports)
 {
     for (const auto &each : kind)
         for (const auto &of : size)
-            dprintf(STDOUT_FILENO, "%s %s %s\n", each.name, of.name, outcome_of(each.attack, of.bytes));
+            dprintf(STDOUT_FILENO, "%s %s %s\n", each.name, of.name, outcome_of(each.attack, of.bytes, reports));
 }

@@ -34,11 +34,15 @@ class Attack(msgspec.Struct, frozen=True):
     end: str
 
 
+def tool() -> Path:
+    """The program that runs them."""
+    return build_tool("attacks", [Path(__file__).with_name("attacks.cc")], FLAGS)
+
+
 def attacks(library: Library) -> list[Attack]:
     """Run the attacks under a malloc."""
-    tool = build_tool("attacks", [Path(__file__).with_name("attacks.cc")], FLAGS)
     environment = os.environ | {"LD_PRELOAD": preload(library, {})}
-    out = subprocess.run([tool], env=environment, capture_output=True, text=True, check=True).stdout
+    out = subprocess.run([tool()], env=environment, capture_output=True, text=True, check=True).stdout
     return [Attack(*found) for found in LINE.findall(out)]
 
 

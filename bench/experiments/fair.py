@@ -117,7 +117,7 @@ def seen(design: Design, of: Simulation) -> Seen:
 
 
 def _way(plan: Plan, row: ClassPlan) -> str:
-    """Return how malloc and free come to what serves a class (docs/dispatch.md)."""
+    """Return how malloc and free come to what serves a class (docs/lab/dispatch.md)."""
     if plan.dispatch == "table":
         return "by class" if plan.by_table else "to the store"
     return "by row" if row.stack else "by a row that never serves, then by class"

@@ -3,13 +3,13 @@
 `python -m heapsmith.bench.gates.hot_paths_elsewhere [TARGET]` writes the file of a target.
 """
 
-import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import tomlkit
+import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.gates.hot_paths import DESIGNS, GATED
@@ -78,9 +78,8 @@ def allowed(target: str) -> tuple[str, Counts]:
     return content.pop("gcc"), content
 
 
-def main() -> int:
+def main(target: Annotated[str, typer.Argument(help="what GCC calls the target")] = TARGET) -> int:
     """Count, write the file of the target, and print it."""
-    target = sys.argv[1] if len(sys.argv) > 1 else TARGET
     gcc = find_compiler(toolchain(target=target).compiler[0]).version
     content = HEAD + tomlkit.dumps({"gcc": gcc, **count(READ, target, run=True)})
     write_text(file_of(target), content)

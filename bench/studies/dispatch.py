@@ -1,6 +1,6 @@
 """Dispatch by row and by class: the instructions and mispredictions of a malloc and its free, and their bytes.
 
-python -m heapsmith.bench.studies.dispatch writes the table of docs/dispatch.md.
+python -m heapsmith.bench.studies.dispatch writes the table of docs/lab/dispatch.md.
 """
 
 import re
@@ -32,7 +32,7 @@ DESIGNS = {
 """Equal classes and slabs."""
 
 OPERATIONS = 20_000
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "dispatch.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "dispatch.md"
 TABLE = re.compile(r"(?<=<!-- by python -m heapsmith\.bench\.studies\.dispatch -->\n\n).*?(?=\n\n)", re.DOTALL)
 
 
@@ -75,7 +75,7 @@ def table() -> str:
 
 
 def main() -> int:
-    """Write the table into docs/dispatch.md, and print it."""
+    """Write the table into docs/lab/dispatch.md, and print it."""
     page, found = read_text(PAGE, str(PAGE)), table()
     if not TABLE.search(page):
         raise CheckFailed(f"{PAGE.name}: expected the table behind its comment")

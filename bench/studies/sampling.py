@@ -1,7 +1,8 @@
 """How wrong a profile of samples is: estimates and intervals against the truth of recorded traces, over seeds.
 
 python -m heapsmith.bench.studies.sampling [--out FILE] records programs with call stacks and draws samples of their
-requests by a Poisson process over the bytes, as the library does; --page writes docs/lab/sampling.md of the file.
+requests by a Poisson process over the bytes, as the library does; --page writes docs/lab/sampling.md of the file. A run
+that was interrupted goes on: it keeps the rows of the file that are of the same commit, if nothing has changed since.
 """
 
 import datetime
@@ -9,6 +10,7 @@ import math
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory
 from typing import Annotated, NamedTuple
 
@@ -35,8 +37,15 @@ I64 = npt.NDArray[np.int64]
 DATA = Path(__file__).with_suffix(".json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "sampling.md"
 MADE = "<!-- made by bench/studies/sampling.py -->"
-NAMES = ("perl", "python", "lua", "jq", "sqlite3", "gawk", "xmllint", "cc1", "php", "documents")
-MEANS = (524_288, 65_536)
+NAMES = (
+    *("perl", "python", "lua", "jq", "sqlite3", "gawk", "xmllint", "cc1", "php", "documents"),
+    *("cc1plus", "dot", "git", "node", "redis", "ripgrep", "ruby", "service", "xsltproc", "z3"),
+)
+MEANS = (524_288, 65_536, 4_096)
+MEAN_BESIDE = MEANS[-1]
+"""Gives enough samples to look at MANY; its rows are not in the table of the page."""
+MANY, NEAR = 10_000, 0.02
+"""Where this many samples are expected, 95 % of the estimates lie this near to the truth, as a share of it."""
 SEEDS, FRAMES = 20, 64
 LARGE = 0.01
 """Sites with this share of the bytes are looked at."""
@@ -59,8 +68,8 @@ class Row(msgspec.Struct, frozen=True):
     """A quantity of a program over all seeds.
 
     bias: of the mean estimate, as a share of the truth; standard_errors: the same in standard errors. inside: of the
-    totals' intervals, those that hold the true value. large_sites, large_inside: the same of the intervals of sites
-    with LARGE and more of the bytes.
+    totals' intervals, those that hold the true value; near: of the totals, those that are NEAR it. large_sites,
+    large_inside: of the intervals of sites with LARGE and more of the bytes, those that hold the true value.
     """
 
     program: str
@@ -72,6 +81,7 @@ class Row(msgspec.Struct, frozen=True):
     standard_errors: float
     seeds: int
     inside: int
+    near: int
     large_sites: int
     large_inside: int
 
@@ -104,18 +114,18 @@ def row(program: str, of: str, blocks: Blocks, mean: int, seeds: Sequence[int]) 
     values, samples, inside, large_inside = [], [], 0, 0
     for seed in seeds:
         chosen = drawn(blocks.sizes, mean, np.random.default_rng([own, seed]))
-        total = _estimate(blocks.sizes[chosen], mean)
+        sizes, sites = blocks.sizes[chosen], blocks.sites[chosen]
+        total = _estimate(sizes, mean)
         values.append(total.value)
-        samples.append(int(chosen.sum()))
+        samples.append(len(sizes))
         inside += _holds(total, true.sum())
-        large_inside += sum(
-            _holds(_estimate(blocks.sizes[chosen & (blocks.sites == site)], mean), true[site]) for site in large
-        )
+        large_inside += sum(_holds(_estimate(sizes[sites == site], mean), true[site]) for site in large)
     error = float(np.std(values, ddof=1)) / math.sqrt(len(values))
-    off = float(np.mean(values) - true.sum())
+    off = np.array(values) / float(true.sum()) - 1
     return Row(
-        *(program, of, mean, int(true.sum()), float(np.mean(samples)), off / float(true.sum())),
-        *(off / error if error else 0.0, len(seeds), inside, len(large) * len(seeds), large_inside),
+        *(program, of, mean, int(true.sum()), float(np.mean(samples)), float(off.mean())),
+        *(float(off.mean() * true.sum()) / error if error else 0.0, len(seeds), inside),
+        *(int((np.abs(off) <= NEAR).sum()), len(large) * len(seeds), large_inside),
     )
 
 
@@ -155,25 +165,55 @@ def faults(rows: Sequence[Row]) -> list[str]:
         for one in rows
         if abs(one.standard_errors) > MOST_BIAS
     ]
-    shares = {
-        "totals": (sum(one.inside for one in rows), sum(one.seeds for one in rows)),
-        "sites": (sum(one.large_inside for one in rows), sum(one.large_sites for one in rows)),
-    }
     return found + [
-        f"{inside} of {count} {name} lie within their intervals; expected {LEAST_INSIDE:.0%} at least"
-        for name, (inside, count) in shares.items()
+        f"{inside} of {count} {name}; expected {LEAST_INSIDE:.0%} at least"
+        for name, (inside, count) in shares(rows).items()
         if inside < LEAST_INSIDE * count
     ]
 
 
-def measured(names: Sequence[str]) -> Iterator[Row]:
-    """The rows of the programs that are installed."""
+def shares(rows: Sequence[Row]) -> dict[str, tuple[int, int]]:
+    """How many estimates of how many are as they are said to be."""
+    many = [one for one in rows if one.samples >= MANY]
+    return {
+        "totals lie within their intervals": (sum(one.inside for one in rows), sum(one.seeds for one in rows)),
+        "sites lie within their intervals": (
+            sum(one.large_inside for one in rows),
+            sum(one.large_sites for one in rows),
+        ),
+        f"totals of {MANY:,} samples and more lie within {NEAR:.0%} of the truth": (
+            sum(one.near for one in many),
+            sum(one.seeds for one in many),
+        ),
+    }
+
+
+def measured(names: Sequence[str], known: Sequence[Row] = ()) -> Iterator[list[Row]]:
+    """The rows of one program after the other, as far as they are installed; known: rows that need no measurement."""
     with TemporaryDirectory() as folder:
         for program in programs(Path(folder) / "inputs"):
             if program.name in names and not program.lacks():
-                for of, blocks in blocks_of(trace_of(program, Path(folder) / program.name, FRAMES)).items():
-                    for mean in MEANS:
-                        yield row(program.name, of, blocks, mean, range(SEEDS))
+                if kept := [one for one in known if one.program == program.name]:
+                    yield kept
+                    continue
+                own = Path(folder) / program.name
+                of_program = blocks_of(trace_of(program, own, FRAMES)).items()
+                yield [row(program.name, of, blocks, mean, range(SEEDS)) for of, blocks in of_program for mean in MEANS]
+                rmtree(own)
+
+
+def written(out: Path, names: Sequence[str]) -> Report:
+    """The report of programs, written after each of them."""
+    today, at = datetime.datetime.now(tz=datetime.UTC).date().isoformat(), commit()
+    earlier = msgspec.json.decode(out.read_bytes(), type=Report) if out.exists() else Report("", "", [])
+    known = earlier.rows if earlier.commit == at and not at.endswith("+") else []
+    report = Report(today, at, [])
+    for rows in measured(names, known):
+        report = Report(today, at, [*report.rows, *rows])
+        write_json(out, report)
+    if not report.rows:
+        raise Missing(f"none of these programs is installed: {', '.join(names)}")
+    return report
 
 
 def table(of: Report) -> Words:
@@ -186,6 +226,7 @@ def table(of: Report) -> Words:
             f"{one.large_inside} of {one.large_sites}",
         ]
         for one in of.rows
+        if one.mean_bytes != MEAN_BESIDE
     ]
     return Words("", columns, cells)
 
@@ -193,12 +234,10 @@ def table(of: Report) -> Words:
 def made(of: Report, page: str) -> str:
     """The page with the table of this report."""
     begin, _, end = page.split(MADE)
-    rows = of.rows
-    inside, totals = sum(one.inside for one in rows), sum(one.seeds for one in rows)
-    large_inside, large = sum(one.large_inside for one in rows), sum(one.large_sites for one in rows)
-    said = (
-        f"Made on {of.date} at commit {of.commit}: {inside:,} of {totals:,} totals ({inside / totals:.1%}) and\n"
-        f"{large_inside:,} of {large:,} sites ({large_inside / large:.1%}) lie within their intervals."
+    said = f"Made on {of.date} at commit {of.commit}, with means of {', '.join(map(amount, MEANS))}:\n\n"
+    said += "\n".join(
+        f"- {inside:,} of {count:,} {name} ({inside / max(1, count):.1%})"
+        for name, (inside, count) in shares(of.rows).items()
     )
     shown = "\n".join(list(section(table(of)))[2:]).strip()
     return f"{begin}{MADE}\n\n{said}\n\n{shown}\n\n{MADE}{end}"
@@ -210,14 +249,7 @@ def main(
     page: Annotated[bool, typer.Option("--page", help="Write the page of the report in the checkout.")] = False,
 ) -> int:
     """Measure, or write the page; fail where estimates or intervals are wrong."""
-    if out:
-        today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        report = Report(today, commit(), list(measured(only or NAMES)))
-        if not report.rows:
-            raise Missing(f"none of these programs is installed: {', '.join(only or NAMES)}")
-        write_json(out, report)
-    else:
-        report = msgspec.json.decode(DATA.read_bytes(), type=Report)
+    report = written(out, only or NAMES) if out else msgspec.json.decode(DATA.read_bytes(), type=Report)
     if page:
         write_text(PAGE, made(report, PAGE.read_text()))
     if wrong := faults(report.rows):

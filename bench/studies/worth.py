@@ -30,6 +30,7 @@ BACK: dict[str, dict[str, Any]] = {
     "stacks that open at once": {"opening": None},
     "no run cache": {"run_cache_bytes": 0},
     "no look at the peak": {"release": {"peak_percent": 0}},
+    "a transfer cache for one heap too": {"transfer_from_heaps": 1},
     "1024 bytes for 1040": {"sizes": [1 << 10 if size == 1040 else size for size in load("default").sizes]},
 }
 """What the default was before each of its choices; of a policy the numbers that differ."""

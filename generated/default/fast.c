@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free for array stacks.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash c878e1766bdc.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */
@@ -48,8 +48,8 @@ static inline void hs_stack_pushed(void ***top)
 }
 
 /* malloc pops the stack in the row of the class, and free pushes it. The processor would have to guess a jump to a
- * function of the class, and guesses wrong where sizes alternate (docs/dispatch.md). Rows of stacks that have had no
- * block yet are empty and full. */
+ * function of the class, and guesses wrong where sizes alternate (docs/lab/dispatch.md). Rows of stacks that have
+ * had no block yet are empty and full. */
 
 static __attribute__((noinline)) void *malloc_miss(size_t bytes)
 {

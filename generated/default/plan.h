@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash c878e1766bdc.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -106,6 +106,7 @@ enum {
     RUN_CACHE_AFTER = 512,
     TRANSFER_SLOTS = 17064,
     TRANSFER_IDLE = 16,
+    TRANSFER_FROM_HEAPS = 2,
     THP_SLABS_FROM_BYTES = 134217728,
     THP_RUNS_FROM_BYTES = 134217728,
     THP_BLOCK_BYTES = 4096,
@@ -137,6 +138,7 @@ enum {
 #define RUN_CACHE_ROW "7_large/run_cache/newest.h"
 #define SAMPLING_API "9_api/sampling/no_profile.h"
 #define SAMPLING_FAMILY "9_api/sampling/unrecorded.h"
+#define SAMPLING_GUARDS "7_large/sampling/unguarded.h"
 #define SAMPLING_PARKED "3_records/sampling/unparked.h"
 #define SAMPLING_RECORD "9_api/sampling/no_record.h"
 #define SAMPLING_ROW "9_api/sampling/off.h"

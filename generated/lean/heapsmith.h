@@ -1,6 +1,6 @@
-/* Calls of malloc and free by size, without a hit path inlined into the program: docs/header.md.
+/* Calls of malloc and free by size, without a hit path inlined into the program: docs/api.md.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 82e88967f32f.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 2686670d8f68.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #ifndef HEAPSMITH_H

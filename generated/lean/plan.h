@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 82e88967f32f.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash 2686670d8f68.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #pragma once
@@ -120,6 +120,7 @@ enum {
 #define RUN_CACHE_ROW "7_large/run_cache/off.h"
 #define SAMPLING_API "9_api/sampling/no_profile.h"
 #define SAMPLING_FAMILY "9_api/sampling/unrecorded.h"
+#define SAMPLING_GUARDS "7_large/sampling/unguarded.h"
 #define SAMPLING_PARKED "3_records/sampling/unparked.h"
 #define SAMPLING_RECORD "9_api/sampling/no_record.h"
 #define SAMPLING_ROW "9_api/sampling/off.h"

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash d7d383cdd1c1.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 683fff437dbb.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash d7d383cdd1c1.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 683fff437dbb.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once
@@ -128,6 +128,7 @@ enum {
 #define RUN_CACHE_ROW "7_large/run_cache/off.h"
 #define SAMPLING_API "9_api/sampling/no_profile.h"
 #define SAMPLING_FAMILY "9_api/sampling/unrecorded.h"
+#define SAMPLING_GUARDS "7_large/sampling/unguarded.h"
 #define SAMPLING_PARKED "3_records/sampling/unparked.h"
 #define SAMPLING_RECORD "9_api/sampling/no_record.h"
 #define SAMPLING_ROW "9_api/sampling/off.h"

@@ -1,6 +1,6 @@
 /* What the policies of this design keep in a heap.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash d7d383cdd1c1.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 683fff437dbb.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once

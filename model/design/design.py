@@ -118,6 +118,9 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "Only for classes whose fronts flush in batches, and only if all heaps share the store"
         ),
     ] = 0
+    transfer_from_heaps: Annotated[
+        int, _doc("heaps that must have been created before batches wait: with 2 a program of one thread has none")
+    ] = 1
     thp: Annotated[
         Thp,
         _doc(
@@ -207,7 +210,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Literal["row", "class"] | None,
         _doc(
             "row: malloc() and free() pop and push the array stacks of all classes by one text; class: they jump to an "
-            "alloc and a free of each class (docs/dispatch.md); by default row if a class has an array stack"
+            "alloc and a free of each class (docs/lab/dispatch.md); by default row if a class has an array stack"
         ),
     ] = None
     bounded: Annotated[bool | None, _doc("the audit proves bounds of malloc() and free() (docs/steady.md)")] = None

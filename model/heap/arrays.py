@@ -145,7 +145,7 @@ def fresh_state(plan: Plan, application: Application) -> State:
     state.lookup = np.concatenate([np.array(table, np.int64) for table in tables])
     state.levels = levels_of(plan)
     state.groups = np.empty(0, np.uint8)
-    state.processors = state.homes = state.samplers = state.samples_of = np.empty(0, np.int64)
+    state.processors = state.homes = state.samplers = state.samples_of = state.guards = np.empty(0, np.int64)
     state.cores = np.empty(0, np.uint32)
     state.heaps, state.nodes = np.zeros(0, records.HEAP), np.zeros(0, records.NODE)
     state.fronts, state.stores = np.zeros(0, records.FRONT), np.zeros(0, records.STORE)

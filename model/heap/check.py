@@ -9,7 +9,7 @@ from heapsmith.model.compile.kernel import Records
 from heapsmith.model.design.plan import Plan
 from heapsmith.model.heap.idle import in_slots, levels_below, stretch_blocks, stretches
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE
+from heapsmith.model.memory.layout import GUARDED_CODE, HUGE_CODE, RUN_CODE
 from heapsmith.model.memory.page_size import plain
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.age import AGES
@@ -272,5 +272,6 @@ def _check_counters(state: State, plan: Plan, unused: set[int], cached: int) -> 
     went = sum(int(counts[name].sum()) for name in ("push", "direct", "remote")) - int(counts["drained"].sum())
     went += sum(int(totals[name]) for name in ("run_free", "huge_unmap"))
     held_back = int(state.heaps["quarantined"].sum())
-    equal("allocations - frees", came - went - cached - held_back - state.kept_mappings, state.live_blocks)
+    guarded = int((state.blocks["handle"] >= GUARDED_CODE).sum())  # no counter has them
+    equal("allocations - frees", came - went - cached - held_back - state.kept_mappings + guarded, state.live_blocks)
     equal("run_spill <= run_free", bool(totals["run_spill"] <= totals["run_free"]), True)

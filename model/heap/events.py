@@ -116,13 +116,13 @@ def resized_block(state: State, heap: int, block: int, asked: int, size: int, al
     """
     if block >= RUN_CODE:
         return resized(state, heap, block, asked, size)
-    if must_move(state, size):
-        return NO_BLOCK
     cls = block & layout.CLASS_MASK
     usable = int(state.classes[cls]["usable"])
     live_lines(state, block, 0)
     class_lines(state, block)
     touch(state.listener, class_at(cls), 0)
+    if must_move(state, size):
+        return NO_BLOCK
     if size <= state.small_limit:
         size_lines(state, size)
     own = class_of_size(state, cls)

@@ -1,4 +1,4 @@
-"""The ledger of bytes: what a simulated heap's committed and resident bytes are for; docs/bytes.md."""
+"""The ledger of bytes: what a simulated heap's committed and resident bytes are for; docs/report.md."""
 
 from collections.abc import Iterable, Sequence
 from itertools import accumulate, pairwise

@@ -72,8 +72,10 @@ NUMBER_BYTES = 4
 """Bytes of a class's number of batches in the transfer cache, and of its number of idle flushes."""
 RUN_CODE = 1 << 60
 HUGE_CODE = 1 << 61
+GUARDED_CODE = 1 << 62
 """The handle of a run is RUN_CODE + its first page, the handle of a huge block HUGE_CODE + its
-ordinal; the handles are also the address codes. The handles of small blocks are less.
+ordinal, that of a guarded sample GUARDED_CODE + its slot; the handles are also the address codes.
+The handles of small blocks are less.
 """
 SLAB_BYTES = 80
 SLAB_OUT = 8
@@ -119,7 +121,7 @@ TOTAL_IN_PLACE, TOTAL_MOVED, TOTAL_COMMITTED = range(COUNTS + 120, COUNTS + 144,
 TOTAL_LEARNED_UP, TOTAL_LEARNED_DOWN = range(COUNTS + 152, COUNTS + 168, 8)
 TOTAL_HUGE_REUSE = COUNTS + 168
 TOTAL_STEPS, TOTAL_TOPPED, TOTAL_UNMAPPED, TOTAL_REUSED, TOTAL_LATE = range(COUNTS + 176, COUNTS + 216, 8)
-TOTAL_HIT2, TOTAL_HIT3 = range(COUNTS + 216, COUNTS + 232, 8)
+TOTAL_HIT2, TOTAL_HIT3, TOTAL_SAMPLED, TOTAL_SAMPLED_BYTES, TOTAL_SAMPLED_FREED = range(COUNTS + 216, COUNTS + 256, 8)
 """Addresses in hs_count, in the order of docs/machine.md, 'counters'."""
 PAGE_BYTES = 32
 """struct page; each struct lies within a line."""

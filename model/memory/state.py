@@ -11,6 +11,7 @@ class State(Columns):
     groups: empty, or the group of call sites of each event of the chunk.
     processors: empty, or the processor of each event, where heaps belong to processors.
     samplers: empty, or what each thread draws samples by. samples_of: empty, or 1 for each block that is a sample.
+    guards: empty, or the slots of guarded samples that were freed.
     homes: empty, or the shard of the node of each event, where shards belong to nodes.
     cores: empty without a listener, else the number of each event's core, before the modulus.
     meter, paths, charges, scalar_words and class_words (the words of scalars and classes) are for
@@ -42,6 +43,7 @@ class State(Columns):
     homes: Ints
     samplers: Ints
     samples_of: Ints
+    guards: Ints
     cores: Numbers
     timeline: Records
     meter: Records

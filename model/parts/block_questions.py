@@ -117,6 +117,12 @@ def stayed(state: State, block: int, size: int) -> None:
     """Count a realloc whose block did not move."""
 
 
+@question("sampling", "frees_guarded")
+def frees_guarded(state: State, block: int, asked: int) -> bool:
+    """Free a guarded sample of `asked` bytes; return whether the block is one."""
+    return False
+
+
 @question("foreign", "looks_at", hit=True)
 def looks_at(state: State, block: int) -> None:
     """Do what free() does to tell a block of ours from others, besides a look at its address."""

@@ -3,7 +3,7 @@
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.constants import LEAST_PAGE, PAGE
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE, block_at
+from heapsmith.model.memory.layout import GUARDED_CODE, HUGE_CODE, RUN_CODE, block_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.parts.large import huge_at, large_bytes
 
@@ -39,6 +39,8 @@ def block_bytes(state: State, block: int, asked: int) -> int:
 @hit_path
 def usable_of(state: State, block: int, asked: int) -> int:
     """Return the bytes that the program may use of a live block."""
+    if block >= GUARDED_CODE:
+        return asked
     if block >= RUN_CODE:
         return large_bytes(state, block, asked) - (state.tail_bytes if block < HUGE_CODE else 0)
     return int(state.classes[block & layout.CLASS_MASK]["usable"])

@@ -4,10 +4,10 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.cold_paths import LARGE_BIRTH, LARGE_DEATH
-from heapsmith.model.memory.layout import HUGE_CODE, RUN_CODE, page_at
+from heapsmith.model.memory.layout import GUARDED_CODE, HUGE_CODE, RUN_CODE, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, moved, on_huge, takes, touch
-from heapsmith.model.parts.block_questions import huge_slack_lines, large_tail_lines
+from heapsmith.model.parts.block_questions import frees_guarded, huge_slack_lines, large_tail_lines
 from heapsmith.model.parts.committed import commit, uncommit
 from heapsmith.model.parts.moments import large_came, memory_freed
 from heapsmith.model.parts.runs import NO_RUN, allocate_run, extend_run, free_run, leave_run
@@ -136,6 +136,8 @@ def allocate_large(state: State, heap: int, size: int, align: int) -> int:
 def free_large(state: State, heap: int, block: int, asked: int) -> None:
     """Free a large block of `asked` bytes by a thread of `heap` (-1: none)."""
     takes(state.listener, LARGE_DEATH)
+    if frees_guarded(state, block, asked):
+        return
     if block >= HUGE_CODE:
         pages = huge_pages(state, asked)
         huge_slack_lines(state, huge_at(block) + asked, pages * PAGE - asked, 0)
@@ -156,6 +158,8 @@ def free_large(state: State, heap: int, block: int, asked: int) -> None:
 def resize_large(state: State, block: int, asked: int, size: int) -> bool:
     """Return whether a large block of `asked` bytes could be resized in place (docs/machine.md, 'realloc')."""
     state.large_resizes += 1
+    if block >= GUARDED_CODE:
+        return False
     if block >= HUGE_CODE:
         touch(state.listener, layout.LARGE_LOCK, 1)
         old, new = huge_pages(state, asked), huge_pages(state, size)

@@ -20,9 +20,18 @@ static inline void *end_alloc(struct writer *w, enum spool_operation operation, 
     if (w == NULL)
         return block;
     if (block != NULL)
-        put_birth(w, operation, block, bytes, site_of(w, caller));
+        put_event(w, operation, block, bytes, site_of(w, caller));
     end_call(w);
     return block;
+}
+
+/* Record what concerns an alignment. */
+static void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment,
+                        size_t bytes, uint32_t site)
+{
+    uint64_t address = (uint64_t)(uintptr_t)block;
+    note_large(address, bytes);
+    put_aligned_at(w, operation, stamp_shared(w), address, alignment, bytes, site);
 }
 
 static void *end_aligned(struct writer *w, void *block, size_t alignment, size_t bytes, struct caller caller)
@@ -55,9 +64,9 @@ static void *resize(const struct real_basis *from, void *block, size_t bytes, st
     if (block == NULL)
         return end_alloc(w, SPOOL_MALLOC, from->realloc(NULL, bytes), bytes, caller);
     sample_block(w, block);
-    put_event(w, SPOOL_REALLOC_FROM, block, 0);
+    put_event(w, SPOOL_REALLOC_FROM, block, 0, 0);
     void *moved = from->realloc(block, bytes);
-    put_birth(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
+    put_event(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
     end_call(w);
     return moved;
 }
@@ -69,7 +78,7 @@ static inline void give_back(const struct real_basis *to, void *block)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE, block, 0);
+        put_event(w, SPOOL_FREE, block, 0, 0);
     }
     to->free(block);
     if (w != NULL)
@@ -141,7 +150,7 @@ void free_sized(void *block, size_t bytes)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE_SIZED, block, bytes);
+        put_event(w, SPOOL_FREE_SIZED, block, bytes, 0);
     }
     real.free_sized(block, bytes);
     if (w != NULL)

@@ -22,7 +22,7 @@ struct image {
     struct window *ended; /* LIFO list of windows to be taken over, under `lock` (see stream.c) */
 };
 
-extern struct image *image;
+extern struct image *image __attribute__((visibility("hidden"))); /* said here too: no look into the GOT */
 
 /* Begin an image: create its spool file and write its header. False if this process is not to be, or cannot be,
  * recorded. The caller holds image->lock. */

@@ -52,7 +52,7 @@ static void tell(const struct mapping *mapping, const char *path)
         return;
     memcpy(record + 1, mapping, 3 * sizeof *record);
     strcpy((char *)(record + 4), path); /* what follows it is 0 */
-    stack_written(record, words << 8 | STACK_MAPPING, words);
+    stack_written(record, words << 8 | SPOOL_MAPPING, words);
 }
 
 /* One line: start-end rwxp offset device inode path. */

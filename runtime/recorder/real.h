@@ -25,7 +25,7 @@ struct real_family {
     void (*free_aligned_sized)(void *block, size_t alignment, size_t bytes);
 };
 
-extern struct real_family real;
+extern struct real_family real __attribute__((visibility("hidden")));
 
 /* Look every function up behind this library. Called once, in the first call, while no call is recorded. */
 void real_resolve(void);

@@ -19,6 +19,8 @@ enum {
     RESIDENT_TICKS = 1 << 22 /* from one sample of the resident pages to the next: one or two milliseconds */
 };
 
+uint8_t large_places[LARGE_PLACES];
+
 static __thread uint32_t large_blocks;
 
 static uint64_t system_page(void)

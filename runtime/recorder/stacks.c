@@ -108,7 +108,7 @@ static struct stack *make_stack(const uint64_t *frames, uint32_t depth)
     stack->depth = depth;
     memcpy(stack->frames, frames, depth * sizeof *frames);
     memcpy(record + 1, frames, depth * sizeof *frames);
-    stack_written(record, (uint64_t)stack->number << 32 | depth << 8 | STACK_FRAMES, 1 + depth);
+    stack_written(record, (uint64_t)stack->number << 32 | depth << 8 | SPOOL_FRAMES, 1 + depth);
     return stack;
 }
 

@@ -17,6 +17,10 @@
 
 __thread struct writer writer;
 
+extern char __libc_single_threaded __attribute__((weak)); /* glibc 2.32 and later */
+static const char unknown;
+const char *single_thread = &unknown;
+
 static pthread_key_t end_key; /* its destructor is announce_end */
 static bool prepared;         /* the real family is resolved and the key made; set while the process has one thread */
 
@@ -31,13 +35,20 @@ static void unlock(struct image *held)
     __atomic_store_n(&held->lock, 0, __ATOMIC_RELEASE);
 }
 
+void put_stamped(struct writer *w, uint64_t operation, uint64_t address, uint64_t bytes, uint32_t site)
+{
+    uint64_t stamp = stamp_shared(w);
+    note_large(address, bytes);
+    put_stamped_at(w, operation, stamp, address, bytes, site);
+}
+
 /* Go on writing in `window` at `cursor`; from the limit on, CALL_SLOTS no longer fit. */
 static void enter_window(struct writer *w, struct window *window, uint64_t *cursor)
 {
     w->window = window;
     w->sites = sites_of_stream(window->stream);
     w->cursor = cursor;
-    w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS + 1];
+    w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS];
 }
 
 /* The window of a thread that is gone; NULL if there is none. */
@@ -85,7 +96,7 @@ static bool start_stream(struct writer *w)
         w->window = NULL; /* an ended thread's, full: it stays as it is */
         return false;
     }
-    put_record(w, SPOOL_THREAD_START, stamp_event(w), __atomic_fetch_add(&image->threads, 1, __ATOMIC_RELAXED));
+    put_record(w, SPOOL_THREAD_START, stamp_shared(w), __atomic_fetch_add(&image->threads, 1, __ATOMIC_RELAXED));
     pthread_setspecific(end_key, w);
     return true;
 }
@@ -97,7 +108,7 @@ static void announce_end(void *value)
     if (w == NULL)
         return;
     sample_process(w);
-    put_record(w, SPOOL_THREAD_EXIT, stamp_event(w), 0);
+    put_record(w, SPOOL_THREAD_EXIT, stamp_shared(w), 0);
     if (!w->ended) {
         w->ended = 1;
         w->window->ended_thread = (uint32_t)syscall(SYS_gettid);
@@ -113,6 +124,8 @@ static void announce_end(void *value)
 static void prepare(void)
 {
     prepared = true;
+    if (&__libc_single_threaded != NULL)
+        single_thread = &__libc_single_threaded;
     real_resolve();
     pthread_key_create(&end_key, announce_end);
 }

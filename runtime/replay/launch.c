@@ -3,8 +3,9 @@
  *
  * A small process of its own, because ru_maxrss of getrusage(2) survives execve(2) and begins with the RSS of the
  * process that forked: from a Python of 200 MB no program would use less. From here the floor is this process's own
- * RSS, about 1 MB. ru_maxrss is that of the largest process among CMD and the descendants it waited for; CPU times are
- * their sum. Standard output and error are CMD's, its input is /dev/null.
+ * RSS, about 1 MB. ru_maxrss is that of the largest process among CMD, the descendants that were waited for, and
+ * daemons of theirs that ended before CMD did; CPU times are their sum. Standard output and error are CMD's, its input
+ * is /dev/null.
  *
  * Every PERIOD_US it adds up the resident pages of CMD and all its descendants (proc_pid_statm(5), the kernel's own
  * counters: no page table is walked, no lock of CMD's is taken). A page that two processes share counts in both. The
@@ -13,7 +14,8 @@
  * A run without a sample (no pidfd_open(2), or it ended at once) has its peak as its average.
  *
  * Who ends a run that takes too long finds all its processes below this one: it becomes the parent of those that lose
- * theirs, and it lives on when the terminal interrupts the run. */
+ * theirs, waits for them as init(1) does, for CMD may look whether they are gone, and it lives on when the terminal
+ * interrupts the run. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <errno.h>
@@ -28,6 +30,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -86,22 +89,22 @@ static int add_children(int *processes, int count, int process)
     return count;
 }
 
-/* `root` and its descendants. */
-static int tree(int *processes, pid_t root)
+/* This process and its descendants. */
+static int tree(int *processes)
 {
     int count = 1;
-    processes[0] = root;
+    processes[0] = getpid();
     for (int i = 0; i < count; i++)
         count = add_children(processes, count, processes[i]);
     return count;
 }
 
-static uint64_t tree_rss_bytes(pid_t root)
+static uint64_t tree_rss_bytes(void)
 {
     static int processes[MOST_PROCESSES];
     uint64_t pages = 0;
-    int count = tree(processes, root);
-    for (int i = 0; i < count; i++) {
+    int count = tree(processes);
+    for (int i = 1; i < count; i++) {
         char text[128], *at = contents(text, sizeof text, "/proc/%d/statm%s", processes[i], "");
         strtoul(at, &at, 10);
         pages += strtoul(at, NULL, 10);
@@ -115,7 +118,29 @@ static int left(void)
     static int processes[MOST_PROCESSES];
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
-    return tree(processes, getpid()) - 1;
+    return tree(processes) - 1;
+}
+
+/* What ended processes used; of a daemon what its parents' does not have. */
+static void add_usage(struct rusage *sum, const struct rusage *of)
+{
+    timeradd(&sum->ru_utime, &of->ru_utime, &sum->ru_utime);
+    timeradd(&sum->ru_stime, &of->ru_stime, &sum->ru_stime);
+    sum->ru_maxrss = of->ru_maxrss > sum->ru_maxrss ? of->ru_maxrss : sum->ru_maxrss;
+    sum->ru_minflt += of->ru_minflt;
+    sum->ru_majflt += of->ru_majflt;
+}
+
+/* Wait for daemons that have ended; not for CMD. */
+static void reap(pid_t child, struct rusage *daemons)
+{
+    siginfo_t ended = {0};
+    struct rusage used;
+    while (waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid != 0 && ended.si_pid != child) {
+        if (wait4(ended.si_pid, NULL, 0, &used) > 0)
+            add_usage(daemons, &used);
+        ended.si_pid = 0;
+    }
 }
 
 static void add(struct sampled *s, uint64_t now_ns, uint64_t bytes)
@@ -129,7 +154,7 @@ static void add(struct sampled *s, uint64_t now_ns, uint64_t bytes)
 }
 
 /* Sample until the child ends; until then it has what the last sample found. */
-static void watch(pid_t child, uint64_t most_ns, struct sampled *s)
+static void watch(pid_t child, uint64_t most_ns, struct sampled *s, struct rusage *daemons)
 {
     struct pollfd ends = {.fd = (int)syscall(SYS_pidfd_open, child, 0), .events = POLLIN};
     uint64_t before = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), period_ns = most_ns / FIRST_PERIOD + 1;
@@ -137,7 +162,8 @@ static void watch(pid_t child, uint64_t most_ns, struct sampled *s)
         return;
     struct timespec wait = {0};
     while (ppoll(&ends, 1, &wait, NULL) == 0) {
-        uint64_t bytes = tree_rss_bytes(child);
+        uint64_t bytes = tree_rss_bytes();
+        reap(child, daemons);
         if (bytes > 0) /* 0: it is about to end */
             add(s, read_clock_ns(CLOCK_MONOTONIC), bytes);
         wait = (struct timespec){(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)};
@@ -154,11 +180,14 @@ static uint64_t average_bytes(const struct sampled *s, uint64_t peak)
     return s->count == 0 ? peak : (uint64_t)(s->area / (double)(s->last_ns - s->first_ns));
 }
 
-static int wait_for(pid_t child, struct rusage *used)
+/* The status of CMD's end. sum: adds what it used, and what daemons used that ended before. */
+static int wait_for(pid_t child, struct rusage *sum)
 {
+    struct rusage used;
     int status = 0;
-    while (wait4(child, &status, 0, used) < 0 && errno == EINTR)
-        ;
+    for (pid_t ended = 0; ended != child && (ended >= 0 || errno == EINTR);)
+        if ((ended = wait4(-1, &status, 0, &used)) > 0)
+            add_usage(sum, &used);
     return status;
 }
 
@@ -208,7 +237,7 @@ int main(int argc, char **argv)
     close(pipe_ends[1]);
     if (read(pipe_ends[0], &exec_error, sizeof exec_error) < 0) /* 0 bytes: CMD runs */
         exec_error = errno;
-    watch(child, period_ns, &sampled);
+    watch(child, period_ns, &sampled, &used);
     int status = wait_for(child, &used);
     uint64_t ended = read_clock_ns(CLOCK_MONOTONIC);
     return write_report(argv[1], ended - begun, exec_error, status, &used, &sampled);

@@ -37,6 +37,17 @@ static void take_sample(int number, siginfo_t *info, void *context)
         atomic_fetch_add_explicit(&inside, 1, memory_order_relaxed);
 }
 
+/* Whether a word of LD_PRELOAD names the file; the loader replaces $LIB in the word. */
+static int is_named(const char *file, const char *word, size_t length)
+{
+    const char *token = memmem(word, length, "$LIB", 4);
+    size_t before = token != NULL ? (size_t)(token - word) : length, after = token != NULL ? length - before - 4 : 0;
+    size_t whole = strlen(file);
+    if (token == NULL ? whole != length : whole < before + after)
+        return 0;
+    return strncmp(file, word, before) == 0 && strncmp(file + whole - after, word + length - after, after) == 0;
+}
+
 /* Find the executable segments of the first library in LD_PRELOAD. The address of malloc would not tell: in a program that
  * is not position-independent it may be an entry of the program's PLT. */
 static int find_text(struct dl_phdr_info *object, size_t size, void *preloaded)
@@ -44,7 +55,7 @@ static int find_text(struct dl_phdr_info *object, size_t size, void *preloaded)
     const char *names = preloaded;
     size_t length = strcspn(names, ": ");
     (void)size;
-    if (length == 0 || strlen(object->dlpi_name) != length || strncmp(object->dlpi_name, names, length) != 0)
+    if (length == 0 || !is_named(object->dlpi_name, names, length))
         return 0;
     for (int i = 0; i < object->dlpi_phnum; i++) {
         const ElfW(Phdr) *segment = &object->dlpi_phdr[i];

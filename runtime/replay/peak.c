@@ -1,7 +1,7 @@
 /* --bytes: every stream stops where the trace's live bytes peak, in the trace's order, and stream 0 counts what glibc has.
  *
  * An event waits only for earlier ones of that order, so all streams reach their stops: a stream stops with all windows before
- * that of the peak behind it, also with the end of the last one (docs/waits.md). A stream whose events are all before
+ * that of the peak behind it, also with the end of the last one (docs/lab/concurrency.md). A stream whose events are all before
  * the peak does not wait there: stream 0 may have to join it first. */
 #include "peak.h"
 

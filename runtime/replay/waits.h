@@ -3,7 +3,7 @@
 
 #include "replay.h"
 
-/* Beside each, what its number says. docs/waits.md tells why each of them ends. */
+/* Beside each, what its number says. docs/lab/concurrency.md tells why each of them ends. */
 enum wait {
     WAIT_UNBORN, /* not created yet */
     WAIT_NONE,

@@ -114,7 +114,7 @@ static uint64_t progress(void)
     return (uint64_t)event_number() + atomic_load_explicit(&steps, memory_order_relaxed);
 }
 
-/* All threads wait for the one that has the turn, and the coordinator for them (docs/waits.md). */
+/* All threads wait for the one that has the turn, and the coordinator for them (docs/lab/concurrency.md). */
 static void end_stuck(void)
 {
     char line[200];

@@ -1,11 +1,15 @@
 """How wrong samples are: the page is that of its data, and wrong weights or intervals are noticed."""
 
+from pathlib import Path
+
 import msgspec
 import numpy as np
 import pytest
 
+from heapsmith.bench.programs.programs import Program
 from heapsmith.bench.studies import sampling
 from heapsmith.bench.studies.sampling import Blocks, Report, faults, row
+from heapsmith.model.files import write_json
 from heapsmith.tools.sampled import estimates
 
 MEAN = 10_000
@@ -51,10 +55,34 @@ def test_a_request_is_drawn_by_its_bytes() -> None:
         assert abs(chosen[sizes == size].mean() - share) <= 4 * error
 
 
+def test_totals_of_many_samples_that_are_far_off_are_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    sizes = np.full(200_000, 1000)
+    many = row("drawn", "many", Blocks(sizes, np.zeros_like(sizes)), 10_000, range(20))
+    assert many.samples > sampling.MANY
+    assert not any("samples and more" in fault for fault in faults([many]))
+    monkeypatch.setattr(sampling, "NEAR", 0.004)
+    less = row("drawn", "many", Blocks(sizes, np.zeros_like(sizes)), 10_000, range(20))
+    assert any("totals of 10,000 samples and more" in fault for fault in faults([less]))
+
+
+def test_a_run_goes_on_with_the_rows_of_its_commit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The rows in the file stay as they are, unless the tree has changed since."""
+    file, kept = tmp_path / "rows.json", rows()[:1]
+    names = [kept[0].program]
+    monkeypatch.setattr(sampling, "programs", lambda folder: [Program(names[0], "true", ["true"], ())])
+    monkeypatch.setattr(sampling, "trace_of", lambda program, folder, frames: folder.mkdir(parents=True) or folder)
+    monkeypatch.setattr(sampling, "blocks_of", lambda trace: {"anew": blocks()})
+    for at, of in (("0123456789ab", kept[0].of), ("0123456789ab+", "anew"), ("another", "anew")):
+        monkeypatch.setattr(sampling, "commit", lambda at=at: at)
+        write_json(file, Report("2000-01-01", at.removesuffix("another"), kept))
+        assert {one.of for one in sampling.written(file, names).rows} == {of}
+        assert msgspec.json.decode(file.read_bytes(), type=Report).commit == at
+
+
 def test_the_page_is_that_of_its_data() -> None:
     report = msgspec.json.decode(sampling.DATA.read_bytes(), type=Report)
     assert faults(report.rows) == []
-    assert len({one.program for one in report.rows}) >= 6
+    assert len({one.program for one in report.rows}) >= 20
     page = sampling.PAGE.read_text()
     assert sampling.made(report, page) == page
     changed = msgspec.structs.replace(report, rows=report.rows[1:])

@@ -11,9 +11,11 @@
 /* Each path of `bits` calls, of two places each, is a call stack of its own. */
 __attribute__((noinline)) void sample_below(uintptr_t path, unsigned bits, void *block, size_t bytes, uint64_t mean)
 {
-    if (bits == 0)
-        hs_sample_taken(block, bytes, mean);
-    else if (path & 1)
+    struct call_stack stack;
+    if (bits == 0) {
+        hs_call_stack(&stack);
+        hs_sample_taken(block, bytes, mean, &stack);
+    } else if (path & 1)
         sample_below(path >> 1, bits - 1, block, bytes, mean);
     else
         sample_below(path >> 1, bits - 1, block, bytes, mean);

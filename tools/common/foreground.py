@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
+from heapsmith.tools.common.orphans import Orphans, adopting
 from heapsmith.tools.common.process_watch import Watch, watching
 from heapsmith.tools.common.processes import descendants
 from heapsmith.tools.common.program_start import Start, Stream, begin
@@ -36,12 +37,14 @@ def run_foreground(
     stderr: Stream = None,
     limit_s: float | None = None,
     watch: Watch | None = None,
+    wait: bool = False,
 ) -> Ended:
     """Run the program, and return how it ended. `watch` sees its processes.
 
     Streams as for subprocess.Popen. The terminal's SIGINT and SIGQUIT are left to the program;
     SIGTERM and SIGHUP are passed on to it. After `limit_s` it and its descendants get SIGTERM, and
-    SIGKILL when it goes on.
+    SIGKILL when it goes on. wait: until all its descendants have ended, or SIGINT comes; they get the passed signals
+    too.
     Raises BadInput if the system cannot execute it.
     """
     started: list[subprocess.Popen[bytes]] = []
@@ -53,19 +56,25 @@ def run_foreground(
             started[0].send_signal(number)
         else:
             early.append(number)
+        if orphans is not None and orphans.command:
+            orphans.send(number)
 
-    with _signals(pass_on, lambda number, _: seen.add(number)):
+    with adopting(wait) as orphans, _signals(pass_on, lambda number, _: seen.add(number)):
         process = begin(start, stdin=stdin, stdout=stdout, stderr=stderr)
         started.append(process)
         for number in early:
             process.send_signal(number)
-        with watching(watch, process.pid, with_root=True), _ended_after(process, limit_s):
-            status = _wait(process)
+        if orphans is not None:
+            orphans.command = process.pid
+        with watching(watch, process.pid, orphans, with_root=True), _ended_after(process, limit_s, orphans):
+            status = _wait(process, orphans)
+            if orphans is not None:
+                orphans.wait(lambda: signal.SIGINT not in seen)
     return Ended(process.pid, status if status >= 0 else 128 - status, signal.SIGINT in seen)
 
 
 @contextmanager
-def _ended_after(process: "subprocess.Popen[bytes]", limit_s: float | None) -> Iterator[None]:
+def _ended_after(process: "subprocess.Popen[bytes]", limit_s: float | None, orphans: Orphans | None) -> Iterator[None]:
     """End the process and what it started after `limit_s`, if there is a limit and it runs then."""
     if limit_s is None:
         yield
@@ -77,6 +86,8 @@ def _ended_after(process: "subprocess.Popen[bytes]", limit_s: float | None) -> I
         for pid in started:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
+        if orphans is not None:
+            orphans.send(number)
 
     timers = [
         threading.Timer(limit_s, end, (signal.SIGTERM,)),
@@ -92,8 +103,8 @@ def _ended_after(process: "subprocess.Popen[bytes]", limit_s: float | None) -> I
             timer.cancel()
 
 
-def _wait(process: subprocess.Popen[bytes]) -> int:
-    """Wait for the process, pass on SIGTERM and SIGHUP, and return the process's status.
+def _wait(process: subprocess.Popen[bytes], orphans: Orphans | None) -> int:
+    """Wait for the process, pass on SIGTERM and SIGHUP, reap orphans, and return the process's status.
 
     Popen.wait() may miss a signal: a handler runs between bytecodes, and a signal between the last
     bytecode and the system call wakes nothing. So this reads a pipe to which Python writes a byte per
@@ -108,6 +119,8 @@ def _wait(process: subprocess.Popen[bytes]) -> int:
     try:
         while (status := process.poll()) is None:
             os.read(arrived, 4096)
+            if orphans is not None:
+                orphans.alive()
     finally:
         signal.set_wakeup_fd(before)
         os.close(arriving)

@@ -1,17 +1,33 @@
-"""Gives LD_PRELOAD a path without special characters for any library, by a link if needed."""
+"""Words for LD_PRELOAD: paths without special characters, and words that only programs of one kind find."""
 
 import hashlib
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
-from heapsmith.model.errors import Missing
+from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import cache_dir, staged
+from heapsmith.tools.common.elf import image_of, is_tied_to_its_place, loader
+from heapsmith.tools.common.replay_tools import runtime_tool
 
 SPECIAL = re.compile(r"[ :$]")
 """ld.so(8): spaces and colons separate names; a dollar sign begins a token that is replaced."""
+LIB = "$LIB"
+"""glibc's loader replaces it by the folder of libraries of its own word size; musl's loader takes it as a name."""
+_SEARCHED = "/heapsmith"
+
+
+class Preload(NamedTuple):
+    """What LD_PRELOAD names: a word, and the files that the loaders of the programs that it serves find by it."""
+
+    word: str
+    files: tuple[Path, ...] = ()
 
 
 def preload(libraries: list[str], environment: Mapping[str, str]) -> str:
@@ -27,24 +43,117 @@ def preloadable(library: Path) -> str:
     target = str(library.absolute())
     if not SPECIAL.search(target):
         return target
-    name = f"{hashlib.sha256(os.fsencode(target)).hexdigest()[:16]}-{re.sub(r'[^A-Za-z0-9._-]', '_', library.name)}"
+    link = _folder_of_links(library) / f"{_hash(target)}-{safe_name(library)}"
+    if not link.is_symlink():  # several processes may make it at once
+        with staged(link, Missing) as made:
+            made.symlink_to(target)
+    return str(link)
+
+
+def for_all(*libraries: Path, folder: Path | None = None) -> Preload:
+    """A word by which the loader of each program finds the library of its kind, and of another kind none.
+
+    A program of another C library or word size then runs as without a library: it neither fails nor complains.
+    libraries: one for each C library, the first gives the name. folder: where the links for the word may be made;
+    where there is no place for them, the word is the first library's path. Raises what `preloadable` raises.
+    """
+    first = libraries[0]
+    lib = _lib_of_loader()
+    plain = Preload(preloadable(first), (first,))
+    if not lib or is_tied_to_its_place(first):
+        return plain
+    links = _links(libraries, lib)
+    try:
+        place = _folder_of_links(first, folder) / _hash("\0".join(f"{at}\0{to}" for at, to in links.items()))
+        if not place.is_dir():
+            _make(place, links, safe_name(first))
+    except Missing:
+        return plain
+    return Preload(f"{place}/{LIB}/{safe_name(first)}", libraries)
+
+
+def _make(place: Path, links: dict[str, Path], name: str) -> None:
+    """Make the folder of a word, unless another process makes it at once."""
+    try:
+        with staged(place, Missing) as made:
+            for at, to in links.items():
+                (made / at).mkdir(parents=True, exist_ok=True)
+                (made / at / name).symlink_to(to)
+    except Missing:
+        if not place.is_dir():
+            raise
+
+
+def safe_name(library: Path) -> str:
+    """The name of a library in words of LD_PRELOAD."""
+    return re.sub(r"[^A-Za-z0-9._-]", "_", library.name)
+
+
+def _links(libraries: Sequence[Path], lib: str) -> dict[str, Path]:
+    """The library that each folder of a word has: as glibc's loaders of this and other systems call it, and musl's.
+
+    Loaders of glibc complain of a file that they do not find, so there is an empty one for those that find no library.
+    """
+    of_64, of_32 = [lib, *({"lib64", "lib"} - {lib})], ["lib32", "lib/i386-linux-gnu"]
+    if lib == "lib64":  # then "lib" has 32-bit libraries
+        of_64.remove("lib")
+        of_32.append("lib")
+    found: dict[str, Path] = {}
+    for library in libraries:
+        image = image_of(library)
+        at = [LIB] if image is not None and image.libc == "musl" else of_64
+        found |= dict.fromkeys(at, library.absolute())
+    if lib not in found and (nothing := _nothing()):
+        found |= dict.fromkeys(of_64, nothing)
+    if os.uname().machine == "x86_64" and (nothing := _nothing("-m32")):
+        found |= dict.fromkeys(of_32, nothing)
+    return dict(sorted(found.items()))
+
+
+@cache
+def _nothing(*flags: str) -> Path | None:
+    """A library that defines nothing; None where no compiler makes it."""
+    try:
+        return runtime_tool("nothing.so", "nothing.c", flags=(*flags, "-shared", "-nostdlib")).ready()
+    except (Missing, CheckFailed):
+        return None
+
+
+@cache
+def _lib_of_loader() -> str:
+    """What LIB stands for with this process's loader; empty if the loader does not say: it is not glibc's."""
+    words = [loader(Path(sys.executable)) or "", sys.executable]
+    asked = {"LD_LIBRARY_PATH": f"{_SEARCHED}/{LIB}", "LD_DEBUG": "libs", "LD_TRACE_LOADED_OBJECTS": "1"}
+    try:
+        said = subprocess.run(words, env=asked, capture_output=True, text=True, errors="replace", check=False).stderr
+    except OSError:
+        return ""
+    found = re.search(rf"{_SEARCHED}/([^:\s]+)\s*\(LD_LIBRARY_PATH\)", said)
+    return found[1] if found and LIB not in found[1] else ""
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(os.fsencode(text)).hexdigest()[:16]
+
+
+def _folder_of_links(library: Path, wanted: Path | None = None) -> Path:
+    """The best folder for links to a library. Raises Missing if there is none."""
     tried = []
-    for folder in _folders():
+    for folder in _folders(wanted):
         if SPECIAL.search(str(folder)):
             tried.append(f"{folder} has such characters too")
         elif reason := _why_not_ours(folder):
             tried.append(f"{folder}: {reason}")
         else:
-            link = folder / name
-            if not link.is_symlink():  # several processes may make it at once
-                with staged(link, Missing) as made:
-                    made.symlink_to(target)
-            return str(link)
-    raise Missing(f"{target}: LD_PRELOAD takes no path with ' ', ':' or '$' in it; for a link: {'; '.join(tried)}")
+            return folder
+    why = "; ".join(tried)
+    raise Missing(f"{library.absolute()}: LD_PRELOAD takes no path with ' ', ':' or '$' in it; for a link: {why}")
 
 
-def _folders() -> Iterator[Path]:
+def _folders(wanted: Path | None = None) -> Iterator[Path]:
     """The folders for links, best first."""
+    if wanted is not None:
+        yield wanted
     yield cache_dir() / "links"
     if runtime := os.environ.get("XDG_RUNTIME_DIR"):
         yield Path(runtime) / "heapsmith"

@@ -9,7 +9,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
 from heapsmith.model.errors import Missing
-from heapsmith.tools.common.preload import SPECIAL, preload
+from heapsmith.tools.common.preload import SPECIAL, Preload, for_all, preload
 from heapsmith.tools.common.program_start import Start
 
 FILE = Path("/etc/ld.so.preload")
@@ -17,25 +17,27 @@ FILE = Path("/etc/ld.so.preload")
 
 
 @contextmanager
-def preloading(start: Start, names: list[str], comment: str = "") -> Iterator[tuple[Start, str]]:
-    """Give the start with these names preloaded, and the first of them as its programs see it.
+def preloading(start: Start, names: list[Preload], comment: str = "") -> Iterator[tuple[Start, tuple[Path, ...]]]:
+    """Give the start with these names preloaded, and the files of the first of them as its programs see them.
 
     For a start `everywhere`, a file with the names, and with `comment` behind a #, stands in place of FILE; only the
     command and its children see that. They get a copy of a library that all users can read. Raises Missing without
     the right to do so.
     """
     if not names:
-        yield start, ""
+        yield start, ()
     elif not start.everywhere:
-        yield start._replace(added={**start.added, "LD_PRELOAD": preload(names, start.variables())}), names[0]
+        words = [one.word for one in names]
+        yield start._replace(added={**start.added, "LD_PRELOAD": preload(words, start.variables())}), names[0].files
     else:
         with _target(), TemporaryDirectory(prefix="heapsmith-", dir=_folder()) as folder:
-            seen = [_copy(Path(name), Path(folder)) if "/" in name else name for name in names]
+            seen = [_copied(name, Path(folder)) for name in names]
             own = Path(folder) / FILE.name
-            own.write_bytes(os.fsencode("".join(f"{line}\n" for line in [f"#{comment}", *seen])) + FILE.read_bytes())
+            lines = [f"#{comment}", *(one.word for one in seen)]
+            own.write_bytes(os.fsencode("".join(f"{line}\n" for line in lines)) + FILE.read_bytes())
             for path, mode in ((folder, 0o755), (own, 0o644)):
                 os.chmod(path, mode)
-            yield start._replace(preload_file=str(own)), seen[0]
+            yield start._replace(preload_file=str(own)), seen[0].files
 
 
 def _folder() -> str:
@@ -43,10 +45,25 @@ def _folder() -> str:
     return "/tmp" if SPECIAL.search(gettempdir()) else gettempdir()
 
 
-def _copy(library: Path, folder: Path) -> str:
-    copied = shutil.copy(library, folder / SPECIAL.sub("_", library.name))
-    os.chmod(copied, 0o755)
-    return str(copied)
+def _copied(name: Preload, folder: Path) -> Preload:
+    """The same of copies of its files that all users can read."""
+    if not name.files:
+        return name
+    found = for_all(*(_copy(file, folder / SPECIAL.sub("_", file.name)) for file in name.files), folder=folder)
+    for path in folder.rglob("*"):
+        if path.is_dir():
+            path.chmod(0o755)
+        elif folder not in path.resolve().parents:  # a library that defines nothing
+            target = path.resolve()
+            path.unlink()
+            _copy(target, path)
+    return found
+
+
+def _copy(library: Path, copied: Path) -> Path:
+    shutil.copy(library, copied)
+    copied.chmod(0o755)
+    return copied
 
 
 @contextmanager

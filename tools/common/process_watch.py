@@ -4,16 +4,19 @@ import os
 import threading
 import time
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
 from heapsmith.tools.common import elf
 from heapsmith.tools.common.obstacles import why_image, why_libc
+from heapsmith.tools.common.orphans import Orphans
 from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes
-from heapsmith.tools.common.processes import descendants
-from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OWN_MALLOC, Image
+from heapsmith.tools.common.preload import safe_name
+from heapsmith.tools.common.processes import Running, descendants
+from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OVERWRITTEN, OWN_MALLOC, Image
 
 FIRST_S, GROWTH, LONGEST_S = 0.0002, 1.3, 0.02
 """The time from one look to the next: short at first, because many commands are."""
@@ -45,7 +48,7 @@ class _Seen:
     """A program in a process: a new one begins with each exec."""
 
     def __init__(self, pid: int, facts: _Facts, exe: str, by: str, cpu_before_s: float) -> None:
-        self.pid, self.own_pid = pid, _own_pid(pid)
+        self.pid, self.own_pid, self.parent = pid, _own_pid(pid), facts.parent
         self.stack, self.by, self.before_s = facts.stack, by, cpu_before_s
         self.exe, self.name = exe, facts.name
         self.cpu_s, self.rss, self.anonymous = 0.0, 0, 0
@@ -58,19 +61,20 @@ class _Seen:
 class Watch:
     """The processes of a command, as far as looks have seen them.
 
-    library: the file that they ought to have mapped, by the path that LD_PRELOAD names.
+    library: the file that they ought to have mapped, and that gives the word in LD_PRELOAD its name. others: the
+    same for programs of other C libraries.
     """
 
-    def __init__(self, library: Path, command: str) -> None:
-        self._number = b" %d " % library.stat().st_ino
-        self._path = os.fsencode(library.resolve()).replace(b"\n", rb"\012")  # proc_pid_maps(5)
-        self._preloaded, self._command = os.fsencode(library.name), Path(command).name
+    def __init__(self, library: Path, command: str, *others: Path) -> None:
+        self._library = library
+        self._files = [_mapped(file) for file in (library, *others)]
+        self._preloaded, self._command = os.fsencode(safe_name(library)), Path(command).name
         self._seen: dict[tuple[int, int], list[_Seen]] = {}
         self._alive: set[int] = set()
         self._own, self._programs = "", 0
 
-    def look(self, root: int, *, with_root: bool) -> bool:
-        """Look once at all processes below `root`, and at those seen earlier that have another parent now.
+    def look(self, root: int, orphans: Orphans | None = None, *, with_root: bool) -> bool:
+        """Look once at all processes below `root`, at orphans, and at those seen earlier that have another parent now.
 
         Whether there is a new program.
         """
@@ -78,6 +82,8 @@ class Watch:
             self._own = _link(root, "exe")
         before = self._programs
         pids = dict.fromkeys([*([root] if with_root else []), *descendants(root), *self._alive])
+        for orphan in orphans.alive() if orphans is not None else []:
+            pids |= dict.fromkeys([orphan, *descendants(orphan)])
         self._alive = {pid for pid in pids if self._lives(pid)}
         return self._programs > before
 
@@ -94,6 +100,18 @@ class Watch:
             for programs in self._seen.values()
             for one in programs
         ]
+
+    def going_on(self) -> list[Running]:
+        """The processes with the library that began after this one and that no process of this program is above."""
+        began, ours, found = _facts(os.getpid()).started, _link(os.getpid(), "exe"), []
+        for process in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError, ValueError, IndexError):  # it ended, or is another user's
+                facts = _facts(pid := int(process.name))
+                if facts.ended or facts.started < began or not self._is_in((process / "maps").read_bytes()):
+                    continue
+                if not any(_link(above, "exe") == ours for above in _above(facts.parent)):
+                    found.append(Running(pid, facts.name))
+        return sorted(found, key=lambda one: one.pid)
 
     def _look_at(self, pid: int) -> bool:
         facts = _facts(pid)
@@ -140,26 +158,46 @@ class Watch:
                 one.has, one.why = not image.malloc, OWN_MALLOC if image.malloc else ""
         elif b"/libc.so.6" in maps or b"/libc-2" in maps or one.cpu_s - one.first_s > SURE_S:
             one.has, one.why = False, self._why(one)
-        elif reason := _why_file(one.pid, Path(os.fsdecode(self._path))):
+        elif reason := _why_file(one.pid, self._library):
             one.has, one.why = False, reason
 
     def _is_in(self, maps: bytes) -> bool:
         """Whether the library is mapped; seen from another root its folder is another."""
-        name = self._path.rpartition(b"/")[2]
-        return any(self._number in line or line.endswith(self._path) for line in maps.splitlines() if name in line)
+        return any(
+            number in line or line.endswith(path)
+            for number, path in self._files
+            for line in maps.splitlines()
+            if path.rpartition(b"/")[2] in line
+        )
 
     def _why(self, one: _Seen) -> str:
         """Why a program that runs now was started without the library."""
-        if reason := _why_file(one.pid, Path(os.fsdecode(self._path))):
+        if reason := _why_file(one.pid, self._library):
             return reason
         if _is_secure(one.pid):
             return OTHER_RIGHTS
+        if reason := self._why_its_origin(one):
+            return reason
         entries = Path(f"/proc/{one.pid}/environ").read_bytes().split(b"\0")
+        if len(entries) > 1 and b"=" not in entries[0]:
+            return OVERWRITTEN
         value = next((entry for entry in entries if entry.startswith(b"LD_PRELOAD=")), None)
         if value is None or self._preloaded not in value:
             return f"{CHANGED} {'without LD_PRELOAD' if value is None else 'with another LD_PRELOAD'} by {one.by}"
         user = Path(f"/proc/{one.pid}").stat().st_uid
         return f"{NOT_LOADED}, {f'as user {user}' if user != os.geteuid() else 'perhaps from another root'}"
+
+    def _why_its_origin(self, one: _Seen) -> str:
+        """Why the program of which this is a fork has no library; a server's worker may overwrite its environment."""
+        of_parent = [
+            other for (pid, _), programs in self._seen.items() if pid == one.parent for other in programs if other.why
+        ]
+        return next((other.why for other in of_parent if (other.stack, other.exe) == (one.stack, one.exe)), "")
+
+
+def _mapped(file: Path) -> tuple[bytes, bytes]:
+    """How /proc/PID/maps shows a file: its number and its path (proc_pid_maps(5))."""
+    return b" %d " % file.stat().st_ino, os.fsencode(file.resolve()).replace(b"\n", rb"\012")
 
 
 def _is_begun_by(one: _Seen, exe: str) -> bool:
@@ -184,6 +222,13 @@ def _facts(pid: int) -> _Facts:
     with suppress(OSError):  # not in every kernel; of the first thread alone
         finer = int(Path(f"/proc/{pid}/schedstat").read_bytes().split()[0]) / 1e9
     return _Facts(words[0] in (b"Z", b"X"), int(words[1]), int(words[19]), int(words[25]), max(ticks, finer), name)
+
+
+def _above(pid: int) -> Iterator[int]:
+    """A process, its parent, and so on."""
+    while pid > 0:
+        yield pid
+        pid = _facts(pid).parent
 
 
 def _own_pid(pid: int) -> int:
@@ -228,14 +273,15 @@ def _unreadable(pid: int) -> tuple[bool | None, str]:
 
 
 @contextmanager
-def watching(watch: Watch | None, root: int, *, with_root: bool) -> Iterator[None]:
+def watching(watch: Watch | None, root: int, orphans: Orphans | None = None, *, with_root: bool) -> Iterator[None]:
     """Look at the processes below `root`, and at `root` too if that is the program, until the block ends."""
     if watch is None:
         yield
         return
-    watch.look(root, with_root=with_root)
+    looks = partial(watch.look, root, *([orphans] if orphans is not None else []), with_root=with_root)
+    looks()
     ends = threading.Event()
-    thread = threading.Thread(target=_looks, args=(watch, root, with_root, ends), daemon=True)
+    thread = threading.Thread(target=_looks, args=(looks, ends), daemon=True)
     thread.start()
     try:
         yield
@@ -244,11 +290,11 @@ def watching(watch: Watch | None, root: int, *, with_root: bool) -> Iterator[Non
         thread.join()
 
 
-def _looks(watch: Watch, root: int, with_root: bool, ends: threading.Event) -> None:
+def _looks(look: Callable[[], bool], ends: threading.Event) -> None:
     """Look often after each new program, as long as the looks have taken little time."""
     begun, wait_s = time.monotonic(), FIRST_S
     while not ends.wait(wait_s):
-        is_new = watch.look(root, with_root=with_root)
+        is_new = look()
         allowed_s = FREE_S + SHARE_OF_TIME * (time.monotonic() - begun)
         wait_s = FIRST_S if is_new else min(LONGEST_S, wait_s * GROWTH)
         if time.thread_time() > allowed_s:

@@ -5,7 +5,16 @@ import signal
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 _MOST_TRIES = 1000
+
+
+class Running(msgspec.Struct, frozen=True):
+    """A process that is still running."""
+
+    pid: int
+    name: str  # as ps(1) shows it
 
 
 def children(pid: int) -> list[int]:

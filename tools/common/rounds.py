@@ -10,6 +10,7 @@ import msgspec
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.host_memory import fetch
+from heapsmith.tools.common.units import span
 
 Run = TypeVar("Run")
 
@@ -20,6 +21,17 @@ Progress = Callable[[str, int, int], None]
 def quiet(_what: str, _done: int, _total: int) -> None:
     """Report no progress."""
 
+
+Say = Callable[[str], None]
+"""Called as say(sentence) with what the user ought to know before the work ends."""
+
+
+def silent(_sentence: str) -> None:
+    """Say nothing."""
+
+
+LONG_S = 60.0
+"""An estimate of rounds that take longer is said, also where their number was asked for."""
 
 UNRELIABLE = 0.05
 """A spread above which a row gets a note."""
@@ -81,6 +93,17 @@ class Stop(NamedTuple):
     run_limit_s: float | None = None
     """The limit of one run, for those who make runs; a run may know a better one."""
     clock: Callable[[], float] = time.monotonic
+    say: Say = silent
+    """Hears how long the rounds will take (`estimate`), after the first run and after the first round."""
+
+    def estimate(self, round_s: float) -> str:
+        """How long the rounds take if each takes `round_s`, where that is more than was asked for; else empty."""
+        counted = self.least if self.rounds is None else self.rounds
+        whole_s, asked_s = (1 + counted) * round_s, LONG_S if self.limit_s is None else self.limit_s
+        if whole_s <= asked_s:
+            return ""
+        rest = "" if self.limit_s is None else f", more than the {span(self.limit_s)} for them"
+        return f"{counted} rounds and one to warm up take about {span(whole_s)}{rest}"
 
     def check(self) -> None:
         """Raise BadInput for rounds that cannot begin, or do not end."""
@@ -132,6 +155,8 @@ def interleaved(
             fetch(max(had))
             taken[entry] = run(entry)
             had[entry] = resident(taken[entry])
+            if number == 0 and place in (0, len(order) - 1):
+                _tell(stop, what, (stop.clock() - round_begun) * len(order) / (place + 1))
         ended = _ended(stop, number, round_begun - begun, stop.clock() - round_begun)
         for entry, result in taken.items() if number > 0 or ended else ():
             found[entry].append(result)
@@ -141,6 +166,11 @@ def interleaved(
             progress(what, 1, 1)
             return Taken(found, ended)
     raise AssertionError("orders has no end")
+
+
+def _tell(stop: Stop, what: str, round_s: float) -> None:
+    if estimate := stop.estimate(round_s):
+        stop.say(f"{what}: {estimate}")
 
 
 def _ended(stop: Stop, number: int, before_s: float, took_s: float) -> Ended | None:

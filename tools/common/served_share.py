@@ -11,6 +11,7 @@ from heapsmith.tools.common.other_memory import OtherMemory, is_other, largest
 CHANGED = "it was started"
 NOT_LOADED = "its loader could not read the library"
 OTHER_RIGHTS = "it runs with other rights than its user's, so the loader ignores LD_PRELOAD"
+OVERWRITTEN = "it has overwritten its environment, so it is not known why it started without the library"
 NO_EVENT = "no event of it was written: it allocated nothing, or may not write beside the trace"
 OWN_MALLOC = "its executable has a malloc of its own, which no preloaded library replaces"
 MATTERS = 0.1
@@ -93,7 +94,7 @@ def did_the_work(found: Sequence[Apart]) -> bool:
 
 def helps(found: Sequence[Apart]) -> bool:
     """Whether HELP would reach one of them."""
-    return any(one.why.startswith((CHANGED, NOT_LOADED, OTHER_RIGHTS)) for one in found)
+    return any(one.why.startswith((CHANGED, NOT_LOADED, OTHER_RIGHTS, OVERWRITTEN)) for one in found)
 
 
 def sentences(found: Sequence[Apart]) -> str:

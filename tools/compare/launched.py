@@ -20,9 +20,9 @@ PERIOD_US = 5000
 class Launched(msgspec.Struct, frozen=True):
     """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
 
-    `peak_rss_bytes`: of the largest process among the command and the descendants it waited for.
-    `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples`
-    every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
+    `peak_rss_bytes`: of the largest process among the command, the descendants that were waited for, and daemons that
+    ended before the command. `average_rss_bytes`: over time, of the sum over the command and its descendants, from
+    `samples` every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
     `left`: processes that went on after the command's end.
     """
 

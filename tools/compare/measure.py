@@ -152,11 +152,11 @@ def run_once(
     start = start._replace(added={**start.added, **BENCHFAST, **library.settings})
     with (
         placed_anew(library, folder) as placed,
-        preloading(start, names(placed)) as (whole, seen),
+        preloading(start, names(placed, folder)) as (whole, files),
         output.open("wb") as stdout,
         errors.open("wb") as stderr,
     ):
-        watch = Watch(Path(seen), start.command[0]) if images is not None and library.path is not None else None
+        watch = Watch(files[0], start.command[0], *files[1:]) if images is not None and files else None
         used = launch(whole, folder / "report", limit_s, stdout=stdout, stderr=stderr, watch=watch)
         if images is not None and watch is not None:
             images += watch.images()

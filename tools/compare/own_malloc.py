@@ -10,7 +10,7 @@ import msgspec
 
 from heapsmith.codegen.toolchain import Tool
 from heapsmith.model.errors import BadInput
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import for_all
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.replay_tools import runtime_tool
 from heapsmith.tools.compare.launched import launch
@@ -61,7 +61,7 @@ def own_malloc(start: Start, folder: Path, *, limit_s: float | None = None) -> O
     """
     listing = folder / "whose-malloc"
     listing.write_bytes(b"")
-    probe = preloadable(probe_tool().ready())
+    probe = for_all(probe_tool().ready()).word
     preloads = [path for path in (start.variables().get("LD_PRELOAD", ""), probe) if path]
     probed = start._replace(added={**start.added, "LD_PRELOAD": ":".join(preloads), VARIABLE: str(listing)})
     void = subprocess.DEVNULL

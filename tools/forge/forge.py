@@ -23,7 +23,6 @@ from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.common.rounds import Progress, Stop
 from heapsmith.tools.common.served_share import did_the_work, sentences
-from heapsmith.tools.common.units import duration
 from heapsmith.tools.compare.measure import limit_of, measure
 from heapsmith.tools.compare.worth import Price
 from heapsmith.tools.forge.page import forged
@@ -84,7 +83,8 @@ def forge(
     begun: list[str] = []
 
     def begin(step: int, what: str) -> None:
-        begun.append(f"{step} of {STEPS}, {what}")
+        if step > len(begun):  # else it says more of the step that it is at
+            begun.append(f"{step} of {STEPS}, {what}")
         say(step, what)
 
     try:
@@ -127,7 +127,9 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.exit_status = recorded.exit_status
     found.other_memory = [one for one in recorded.other_memory if one.pid == recorded.traces[0].pid]
     files += [str(path) for path, _ in traces]
-    say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings()]))
+    about = _part(stop, RUNS).estimate(3 * recorded.wall_ns / 1e9)
+    later = [f"step 8 will take long: {about}"] if about else []
+    say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings(), *later]))
     found.trace = info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
     found.tuned = tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
@@ -145,10 +147,10 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.verified = verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
-    about = _about(_part(stop, RUNS), recorded.wall_ns * len(libraries))
-    say(8, f"run the command under glibc, {base.name} and {name}{about}")
+    say(8, f"run the command under glibc, {base.name} and {name}")
     stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
-    found.measured = measured = measure(command, libraries, stop=_part(stop, RUNS), pivot=-1, progress=progress)
+    told = _part(stop, RUNS)._replace(say=lambda text: say(8, text))
+    found.measured = measured = measure(command, libraries, stop=told, pivot=-1, progress=progress)
     found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
     found.verdict = decided = verdict(measured, kept_base=tuned.kept_base)
     say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")
@@ -175,14 +177,6 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
 def _part(stop: Stop, part: float) -> Stop:
     """The same rounds in a part of the time, and enough for a verdict."""
     return stop if stop.limit_s is None else stop._replace(limit_s=part * stop.limit_s, least=LEAST_ROUNDS)
-
-
-def _about(stop: Stop, round_ns: float) -> str:
-    """What the least number of rounds will take, one to warm up among them, where that is more than their time."""
-    least_s = (1 + stop.least) * round_ns / 1e9
-    if stop.limit_s is None or least_s <= stop.limit_s:
-        return ""
-    return f": {stop.least} rounds take about {duration(1e9 * least_s)}, more than the {stop.limit_s:.0f} s for them"
 
 
 def _record(command: list[str], trace: Path, progress: Progress) -> tuple[RecordResult, Shares]:

@@ -9,7 +9,7 @@ import msgspec
 from heapsmith.codegen.toolchain import Tool
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.obstacles import find_program
-from heapsmith.tools.common.preload import preload, preloadable
+from heapsmith.tools.common.preload import for_all, preload
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.replay_tools import runtime_tool
@@ -76,7 +76,7 @@ def malloc_share(command: list[str], library: Path, to_glibc: Ratio, stop: Stop,
     A run that exceeds `stop.run_limit_s` raises CheckFailed.
     Processes that end without their destructors (_exit, a signal) are not among the samples.
     """
-    sampler = preloadable(sampler_tool().ready())
+    sampler = for_all(sampler_tool().ready()).word
     start, preloaded = Start(command, find_program(command)), Library(library.name, library)
     with scratch() as folder:
         listing = folder / "samples"

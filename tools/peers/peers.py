@@ -23,7 +23,7 @@ from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import cache_dir
 from heapsmith.tools.common.elf import image_of, is_tied_to_its_place
 from heapsmith.tools.common.limited import run_limited
-from heapsmith.tools.common.preload import SPECIAL, preloadable
+from heapsmith.tools.common.preload import SPECIAL, Preload, for_all, preloadable
 from heapsmith.tools.common.preload import preload as preload_names
 from heapsmith.tools.common.replay_tools import runtime_tool
 
@@ -173,12 +173,15 @@ def find_libraries(specs: "Sequence[str | Design]") -> list[Library]:
 
 def preload(library: Library, environment: Mapping[str, str]) -> str:
     """The LD_PRELOAD for `library`, in front of the environment's LD_PRELOAD."""
-    return preload_names(names(library), environment)
+    own = [preloadable(library.path)] if library.path is not None else list(library.standard)
+    return preload_names(own, environment)
 
 
-def names(library: Library) -> list[str]:
-    """What to preload for `library`, as LD_PRELOAD takes it; empty for glibc."""
-    return [preloadable(library.path)] if library.path is not None else list(library.standard)
+def names(library: Library, folder: Path | None = None) -> list[Preload]:
+    """What to preload for `library` and programs of all kinds; empty for glibc. folder: as for `for_all`."""
+    if library.path is not None:
+        return [for_all(library.path, folder=folder)]
+    return [Preload(name) for name in library.standard]
 
 
 @contextmanager

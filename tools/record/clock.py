@@ -1,4 +1,4 @@
-"""The clock of the recorder's stamps, and whether the recorder tells processors."""
+"""What the recorder says of itself: the clock of its stamps, their cost, and whether it tells processors."""
 
 import ctypes
 import os
@@ -17,6 +17,12 @@ def now_of(recorder: ctypes.CDLL) -> Moment:
     pair = (ctypes.c_uint64 * 2)()
     recorder.heapsmith_clock(pair)
     return Moment(*pair)
+
+
+def record_ticks(recorder: ctypes.CDLL) -> float:
+    """What the hot path costs per record with a stamp."""
+    recorder.heapsmith_record_ticks.restype = ctypes.c_double
+    return float(recorder.heapsmith_record_ticks())
 
 
 def tells_processors(recorder: ctypes.CDLL) -> bool:

@@ -19,18 +19,19 @@ from heapsmith.codegen.layers import ABOUT_PROCESSORS, HEAP, RUNTIME
 from heapsmith.codegen.target import toolchain
 from heapsmith.codegen.toolchain import TOOL_FLAGS, Tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.trace.reader import TraceReader, TraceWriter
+from heapsmith.model.trace.reader import CHUNK_EVENTS, TraceReader, TraceWriter
 from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program, libc_of
 from heapsmith.tools.common.other_memory import OtherMemory, largest
 from heapsmith.tools.common.perf_map import generated_code
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import for_all, preloadable
 from heapsmith.tools.common.preload_everywhere import preloading
 from heapsmith.tools.common.process_watch import Watch
+from heapsmith.tools.common.processes import Running
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Progress, quiet
 from heapsmith.tools.common.served_share import HELP, Apart, apart, helps, sentences
-from heapsmith.tools.record.clock import now_of, tells_processors
+from heapsmith.tools.record.clock import now_of, record_ticks, tells_processors
 from heapsmith.tools.record.spool import FIRST_BYTES, Spool
 from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
 
@@ -45,13 +46,7 @@ _LIBRARY_FLAGS = (
 )
 _OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
-
-
-class Running(msgspec.Struct, frozen=True):
-    """A process that is still running."""
-
-    pid: int
-    name: str  # as ps(1) shows it
+_CHUNK_EVENTS = 4 * CHUNK_EVENTS  # what a program repeats is seldom near, and is told once for each chunk
 
 
 class RecordResult(msgspec.Struct, frozen=True):
@@ -74,7 +69,7 @@ class RecordResult(msgspec.Struct, frozen=True):
         if self.inlines:
             found.append(
                 "the program has a part of a heapsmith library in it (heapsmith.h, an archive): "
-                "what that serves is not in the trace (docs/header.md)"
+                "what that serves is not in the trace (docs/api.md)"
             )
         if self.exit_status == 128 + signal.SIGSYS:
             found.append(
@@ -86,7 +81,7 @@ class RecordResult(msgspec.Struct, frozen=True):
         found += [one.sentence() for one in largest(self.other_memory)]
         found += [
             f"process {process.pid} ({process.name}) went on after the command's end: "
-            "what it did from then on is in no trace"
+            "what it did from then on is in no trace; --wait waits for such processes"
             for process in self.running
         ]
         return found + [f"process {pid} is in no trace: there was no room for its events" for pid in self.unwritten]
@@ -96,12 +91,13 @@ class Processes(NamedTuple):
     """Which processes of a command become traces, and how long it may run.
 
     all: not only the busiest. everywhere: also those of programs that it starts with another environment. limit_s:
-    then the command gets SIGTERM, and SIGKILL if it goes on.
+    then the command gets SIGTERM, and SIGKILL if it goes on. wait: until all processes that it starts have ended.
     """
 
     all: bool = True
     everywhere: bool = False
     limit_s: float | None = None
+    wait: bool = False
 
 
 ALL = Processes()
@@ -117,13 +113,17 @@ def build_recorder(stacks: int = 0) -> Path:
     return recorder_tool(stacks).ready()
 
 
-def _preloaded(command: list[str], stacks: int) -> Path:
-    """The recorder for the C library of the command's program. Raises Missing where there is none."""
+def _preloaded(command: list[str], stacks: int) -> list[Path]:
+    """The recorder for the C library of the command's program, and then those for other programs that it starts.
+
+    Raises Missing where there is none for the first.
+    """
     if libc_of(command) != "musl":
-        return build_recorder(stacks)
+        return [build_recorder(stacks)]
     if stacks:
         raise Missing(f"{command[0]}: linked with musl, of whose programs no call stacks are recorded")
-    return recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+    of_musl = recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+    return [of_musl, build_recorder(0)]
 
 
 def recorder_tool(stacks: int) -> Tool:
@@ -160,34 +160,37 @@ def record(
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
     has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
     default this process's own. Signals go to the command, and SIGTERM after `processes.limit_s`. Background children
-    are not waited for. Raises BadInput (no such command, or one that cannot be recorded; `out` cannot be written),
-    Missing (stacks of a program of musl; see build_recorder; a disk full before the first event) or CheckFailed (the
-    command never loaded the recorder).
+    are waited for with `processes.wait` alone. Raises BadInput (no such command, or one that cannot be recorded; `out`
+    cannot be written), Missing (stacks of a program of musl; see build_recorder; a disk full before the first event) or
+    CheckFailed (the command never loaded the recorder).
     """
-    library = _preloaded(command, stacks)
-    program = find_program(command, everywhere=processes.everywhere, libraries=[library])
-    if out.is_dir():
-        raise BadInput(f"{out}: cannot write the trace: it is a directory")
+    libraries = _preloaded(command, stacks)
+    program = find_program(command, everywhere=processes.everywhere, libraries=libraries[:1])
     spool = make_spool(out)
     if processes.everywhere:
         spool.chmod(0o1777)  # also for programs of other users
     started = spool.stat().st_mtime
     try:
         loaded = ctypes.CDLL(preloadable(build_recorder(stacks)))
-        loaded.heapsmith_record_ticks.restype = ctypes.c_double
-        record_ticks: float = loaded.heapsmith_record_ticks()
+        ticks = record_ticks(loaded)
         processors = tells_processors(loaded)
         start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
-        with preloading(start, [preloadable(library)], f"{SPOOL_VARIABLE}={spool}") as (whole, seen):
-            watch = Watch(Path(seen), command[0])
+        with preloading(start, [for_all(*libraries)], f"{SPOOL_VARIABLE}={spool}") as (whole, files):
+            watch = Watch(files[0], command[0], *files[1:])
             began = now_of(loaded)
             pid, status, interrupted = run_foreground(
-                whole, stdin=stdin, stdout=stdout, stderr=stderr, limit_s=processes.limit_s, watch=watch
+                whole,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+                limit_s=processes.limit_s,
+                watch=watch,
+                wait=processes.wait,
             )
             ended = now_of(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
-        record_ns = round(record_ticks * ns_per_tick, 2)
+        record_ns = round(ticks * ns_per_tick, 2)
         run = Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
@@ -195,14 +198,18 @@ def record(
         traces = _convert_all(records, out, run, processes.all, progress)
     finally:
         shutil.rmtree(spool, ignore_errors=True)
-    if unwritten and not traces:
-        raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
-        reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
-        raise CheckFailed(f"nothing was recorded: {program}: {reason}")
+        raise _nothing_recorded(out, program, unwritten, apart(images))
     _remove_older(out, {trace.path for trace in traces})
     lacks = (inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
     return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
+
+
+def _nothing_recorded(out: Path, program: str, unwritten: list[int], unseen: list[Apart]) -> Missing | CheckFailed:
+    if unwritten:
+        return Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
+    reason = sentences(unseen) or "ended, or gave up LD_PRELOAD, before its first event"
+    return CheckFailed(f"nothing was recorded: {program}: {reason}")
 
 
 def inlines(program: Path) -> bool:
@@ -233,6 +240,8 @@ class Run(NamedTuple):
 
 def make_spool(out: Path) -> Path:
     """Make a directory beside `out`: spools are large, and their file system is the trace's."""
+    if out.is_dir():
+        raise BadInput(f"{out}: cannot write the trace: it is a directory")
     folder = out.absolute().parent
     try:
         with tempfile.TemporaryFile(dir=folder) as room:
@@ -325,6 +334,7 @@ def convert(path: Path, to: Path, run: Run, exit_status: int | None, advance: Ca
     with Spool(path) as spool:
         sites = spool.tree is not None
         about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
+        about["chunk_events"] = _CHUNK_EVENTS
         with TraceWriter(to, source=SOURCE, **about) as writer:
             for chunk, site in spool.chunks(run.ns_per_tick):
                 writer.append(chunk, site)

@@ -20,7 +20,7 @@ from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 from heapsmith.tools.record import spool_merge as m
 from heapsmith.tools.record.spool_stacks import forest
 
-VERSION = 4
+VERSION = 5
 SPOOL_MAGIC = 0x314C4F4F50535348
 WINDOW_MAGIC = 0x574F444E49575348
 _HEADER = struct.Struct("<Q6I6Q")
@@ -199,7 +199,7 @@ def _order_windows(places: Ints, trailers: Ints) -> tuple[Ints, Records, Ints]:
 
 
 def new_spool(path: Path, pid: int, parent: int, argv: list[str]) -> Path:
-    """Make the spool of a process that already runs; `set_field` says the rest."""
+    """Make the spool of a process that already runs; `set_start` and `set_drops` say the rest."""
     words = b"".join(os.fsencode(word) + b"\0" for word in argv)[: _HEADER_BYTES - _HEADER.size]
     head = _HEADER.pack(SPOOL_MAGIC, VERSION, pid, parent, 0, 0, len(words), *[0] * 6)
     path.write_bytes((head + words).ljust(_UNIT_BYTES, b"\0"))
@@ -238,7 +238,7 @@ def add_births(path: Path, stream: int, stamp: int, addresses: Ints, sizes: Ints
     with path.open("r+b") as file:
         file.seek(-(-file.seek(0, os.SEEK_END) // _UNIT_BYTES) * _UNIT_BYTES)
         for records in (short, long):
-            most = m.WINDOW_WORDS // records.shape[1]
+            most = m.WINDOW_WORDS // records.shape[1] - 1  # no window is quite full
             for first in range(0, len(records), most):
                 content = records[first : first + most].tobytes().ljust(8 * m.WINDOW_WORDS, b"\0")
                 file.write(content + _TRAILER.pack(ordinal, stream, 0, 0, 0, 0, WINDOW_MAGIC))

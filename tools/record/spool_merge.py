@@ -16,8 +16,9 @@ WINDOW_WORDS = UNIT_WORDS - 6  # per unit, for records
 MALLOC, CALLOC, ALIGNED, FREE, FREE_SIZED, REALLOC_FROM, REALLOC_TO, THREAD_START, THREAD_EXIT = range(1, 10)
 TOUCHED, RESIDENT, PROCESSOR = range(10, 13)  # samples, no events
 MOVED = 13  # no event either
-OPERATION_MASK, LONG = 15, 16
-STAMP_SHIFT, STAMP_MASK = 5, (1 << 59) - 1
+OPERATION_MASK, LONG, BRIEF = 15, 16, 32
+STAMP_SHIFT, STAMP_MASK = 6, (1 << 58) - 1
+BRIEF_SIZE_SHIFT, BRIEF_SIZE_MASK, BRIEF_ADDRESS_MASK = 50, (1 << 14) - 1, (1 << 44) - 1
 ADDRESS_BITS, ADDRESS_MASK, SIZE_MASK = 48, (1 << 48) - 1, (1 << 16) - 1
 ALIGN_BITS, ALIGN_MASK = 8, (1 << 8) - 1
 HIGH_MASK, SITE_SHIFT, SITE_MASK = (1 << 16) - 1, 32, (1 << 32) - 1
@@ -26,7 +27,8 @@ TRACE_OP = np.array([0, Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.FREE, Op.FREE_SIZED
 T_MALLOC, T_REALLOC, T_FREE = int(Op.MALLOC), int(Op.REALLOC), int(Op.FREE)
 T_START, T_EXIT = int(Op.THREAD_START), int(Op.THREAD_EXIT)
 
-
+SHARED_NS = 1024
+"""A time that several records share is a multiple: it is not known better, and takes fewer bytes in the trace."""
 TOUCHED_SIZES = 40
 """Rows of touched pages: blocks of at least 2 ** row pages."""
 RESIDENT_SAMPLES = 1024
@@ -90,6 +92,12 @@ class Merge(Numbered):
     processor: Ints
 
 
+@hit_path
+def words_of(head: int) -> int:
+    """The length of the record with this first word."""
+    return (1 if head & BRIEF else 2) << (1 if head & LONG else 0)
+
+
 @kernel
 def count_records(words: Ints, windows: Ints) -> int:
     """The number of records of events in `windows`; the two halves of a realloc count once."""
@@ -100,7 +108,7 @@ def count_records(words: Ints, windows: Ints) -> int:
             operation = words[at] & OPERATION_MASK
             if operation != REALLOC_FROM and operation < TOUCHED:
                 count += 1
-            at += 4 if words[at] & LONG else 2
+            at += words_of(int(words[at]))
     return count
 
 
@@ -213,6 +221,8 @@ def keep_resident(state: Merge, pages: int) -> None:
 @hit_path
 def address_of(state: Merge, at: int) -> int:
     """The address in the record at this word."""
+    if state.words[at] & BRIEF:
+        return (int(state.words[at]) >> STAMP_SHIFT & BRIEF_ADDRESS_MASK) << 4
     address = int(state.words[at + 1]) & ADDRESS_MASK
     if state.words[at] & LONG:
         address |= (int(state.words[at + 3]) >> ALIGN_BITS & HIGH_MASK) << ADDRESS_BITS
@@ -223,13 +233,15 @@ def address_of(state: Merge, at: int) -> int:
 def apply(state: Merge, i: int) -> None:
     """Apply the next record of stream `i`: at most EVENTS_PER_RECORD events."""
     at, thread = int(state.streams[i]["word"]), int(state.streams[i]["thread"])
-    operation, word = int(state.words[at]) & OPERATION_MASK, int(state.words[at + 1])
-    address, size, align = address_of(state, at), (word >> ADDRESS_BITS) & SIZE_MASK, 0
-    state.site, state.place = 0, state.streams[i]["place"]
-    if state.words[at] & LONG:
+    head, word, number = int(state.words[at]), int(state.words[at + 1]), 0
+    operation, address = head & OPERATION_MASK, address_of(state, at)
+    size, align = (word >> ADDRESS_BITS) & SIZE_MASK, 0
+    if head & BRIEF:
+        size, number = (head >> BRIEF_SIZE_SHIFT) & BRIEF_SIZE_MASK, word if head & LONG else 0
+    elif head & LONG:
         size, align = int(state.words[at + 2]), int(state.words[at + 3]) & ALIGN_MASK
         number = int(state.words[at + 3]) >> SITE_SHIFT & SITE_MASK
-        state.site = state.sites[number if number < state.sites.size else 0]
+    state.site, state.place = state.sites[number if number < state.sites.size else 0], state.streams[i]["place"]
     if operation <= ALIGNED:
         bear(state, int(TRACE_OP[operation]), thread, address, size, align)
     elif operation <= FREE_SIZED:
@@ -266,8 +278,21 @@ def find_record(state: Merge, i: int) -> int:
 
 @hit_path
 def stamp_of(state: Merge, i: int) -> int:
-    """The stamp of the next record of stream `i`, in ticks since `base`."""
+    """The stamp of the next record of stream `i`, in ticks since `base`; a brief record has the last one's."""
+    if state.words[state.streams[i]["word"]] & BRIEF:
+        return int(state.streams[i]["stamp"])
     return ((int(state.words[state.streams[i]["word"]]) >> STAMP_SHIFT) - state.base) & STAMP_MASK
+
+
+@hit_path
+def set_time(state: Merge, i: int, ns_per_tick: float) -> None:
+    """The time of the next record of stream `i`; that of a brief record is the time of the record before it."""
+    at = int(state.streams[i]["word"])
+    if state.words[at] & BRIEF:
+        return
+    now = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
+    is_shared = state.words[at + words_of(int(state.words[at]))] & BRIEF  # no window is quite full
+    state.now_ns = max(int(state.now_ns), now // SHARED_NS * SHARED_NS) if is_shared else now
 
 
 @hit_path
@@ -306,7 +331,7 @@ def start_heap(state: Merge) -> None:
 def advance(state: Merge) -> None:
     """Move the heap's first stream to its next record, or remove the stream."""
     i = int(state.heap[0])
-    state.streams[i]["word"] += 4 if state.words[state.streams[i]["word"]] & LONG else 2
+    state.streams[i]["word"] += words_of(int(state.words[state.streams[i]["word"]]))
     if find_record(state, i):
         stamp = stamp_of(state, i)
         if stamp < state.streams[i]["stamp"]:
@@ -361,7 +386,7 @@ def merge(state: Merge, ns_per_tick: float) -> int:
         if is_tied(state, 1) or is_tied(state, 2):
             settle(state)
         i = int(state.heap[0])
-        state.now_ns = int((state.streams[i]["stamp"] - state.first_stamp) * ns_per_tick)
+        set_time(state, i, ns_per_tick)
         state.records += int(state.words[state.streams[i]["word"]]) & OPERATION_MASK < TOUCHED
         apply(state, i)
         advance(state)

@@ -13,7 +13,7 @@ from heapsmith.model.files import write_text
 FILE = Path(__file__).with_name("hardening.toml")
 HEAD = """\
 # What the levels of hardening stop, in the design `default`, and what they cost: written by
-# `python -m heapsmith.bench.studies.single_checks --keep` (docs/hardening.md).
+# `python -m heapsmith.bench.studies.single_checks --keep` (docs/lab/hardening.md).
 # stopped: of the small attacks, those that a signal ends. instructions: more than at level off, per
 # pair of malloc and free of 32 bytes.
 """

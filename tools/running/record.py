@@ -179,8 +179,6 @@ def record_running(pid: int, out: Path, *, seconds: float | None = None, progres
     """
     if platform.machine() != "x86_64":
         raise Missing(f"{platform.machine()}: only processes of x86-64 can be recorded while they run")
-    if out.is_dir():
-        raise BadInput(f"{out}: cannot write the trace: it is a directory")
     recorder = ctypes.CDLL(preloadable(build_recorder()))
     try:
         with ProcessMemory(pid) as memory:

@@ -16,10 +16,11 @@ from rich.live import Live
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import STANDARD, json_text, write_text
 from heapsmith.tools.common.obstacles import find_program
+from heapsmith.tools.common.preload import preload
 from heapsmith.tools.common.process_memory import Gone
 from heapsmith.tools.common.program_start import Start, begin
 from heapsmith.tools.common.tables import PIPED
-from heapsmith.tools.peers.peers import find_library, preload
+from heapsmith.tools.peers.peers import find_library, names
 from heapsmith.tools.top.openmetrics import openmetrics, prometheus
 from heapsmith.tools.top.process import facts
 from heapsmith.tools.top.screen import WIDE, Screen, picture
@@ -78,7 +79,8 @@ def of_command(command: list[str], library: str | None, how: Shown) -> int:
     if library is not None:
         found = find_library(library)
         start = Start(command, find_program(command, libraries=[found.path] if found.path else []))
-        start = start._replace(added={"LD_PRELOAD": preload(found, start.variables())})
+        words = [one.word for one in names(found)]
+        start = start._replace(added={"LD_PRELOAD": preload(words, start.variables())})
     elif path := shutil.which(command[0]):
         start = Start(command, path)
     else:

@@ -16,6 +16,7 @@ from heapsmith.model.policy.classifier.common import header_lines
 from heapsmith.model.policy.emitted import NOTHING, Hit, Question
 
 NAME = "magic_header"
+BY_PAGE = True
 RARE = True
 RAISES = ("header_bytes", "bias")
 HEADER_BYTES = 1

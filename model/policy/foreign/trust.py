@@ -12,6 +12,7 @@ from heapsmith.model.parts.blocks import place_of
 from heapsmith.model.policy.emitted import NOTHING, Question
 
 NAME = "trust"
+BY_PAGE = True
 RARE = True
 COSTS: dict[str, float] = {}  # of kinds that other rows have too
 PROBES = False

@@ -263,7 +263,9 @@ def place_lines(state: State, front: int, cls: int, depth: int, at: int, block: 
                 list_lines(state, front, layout.FRONT_LISTED)
             else:
                 touch_bytes(state.listener, slot_at(state, front, cls, depth, -2), 2 * layout.WORD, 1)
-            if number(state, cls, depth, KIND) != BUMP:
+            if number(state, cls, depth, KIND) == BUMP:
+                touch(state.listener, class_at(cls) + layout.CLASS_STRIDE, 0)
+            else:
                 touch(state.listener, block_at(state, block), 1)
 
 

@@ -38,14 +38,19 @@ COSTS: dict[str, float] = {}  # machines have those of runs
 RUN_CACHE_SLOTS = 16
 FLOOR_BYTES, LEAST_BYTES = 1 << 20, 1 << 16
 """What all caches may have together whatever their share is, and each whatever its part of that is."""
-HEAD_BYTES, RUN_BYTES = 24, 8
+MOST, HITS, HEAD_BYTES, RUN_BYTES = 8, 16, 24, 8
+"""Where a cache has the most bytes of its last look and its hits; where its runs begin, and the bytes of each."""
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the most bytes and runs that a heap keeps, and how much longer than asked a run may be."""
+    """Return the most bytes and runs that a heap keeps, and how much longer than asked a run may be.
+
+    A cache that may never be larger than the least part asks for no share.
+    """
+    shares = design.run_cache_bytes > LEAST_BYTES
     return {
         "run_cache_bytes": design.run_cache_bytes,
-        "run_cache_share_percent": design.run_cache_share_percent,
+        "run_cache_share_percent": design.run_cache_share_percent if shares else 0,
         "run_cache_slack_percent": design.run_cache_slack_percent,
         "run_cache_slots": RUN_CACHE_SLOTS,
         "run_cache_floor_bytes": FLOOR_BYTES,
@@ -85,7 +90,7 @@ def run_at(state: State, heap: int, place: int) -> int:
 def look_at_share(state: State, heap: int) -> None:
     """Note the most bytes that the heap's cache may have now."""
     most = state.run_cache_bytes
-    touch(state.listener, cache_at(state, heap), 1)
+    touch(state.listener, cache_at(state, heap) + MOST, 1)
     if state.heaps[heap]["share_looks"] < state.run_cache_after:
         state.heaps[heap]["share_looks"] += 1
         most = 0
@@ -126,6 +131,7 @@ def cached_run(state: State, heap: int, pages: int) -> int:
     if first >= 0:
         touch(state.listener, page_at(first), 1)
         uncache(state, heap, first, place)
+        touch(state.listener, cache_at(state, heap) + HITS, 1)
         state.run_hit += 1
         return first
     look_at_share(state, heap)
@@ -146,6 +152,7 @@ def keeps_run(state: State, heap: int, first: int) -> bool:
     """Put a freed run that fits into the heap's cache; the oldest runs make room for it."""
     size = int(state.pages[first]["run"]) * PAGE
     touch(state.listener, cache_at(state, heap), 1)
+    touch(state.listener, cache_at(state, heap) + MOST, 0)
     if lacks_room(state, heap, size):
         look_at_share(state, heap)
         if size > state.heaps[heap]["cached_most"]:

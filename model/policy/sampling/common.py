@@ -5,17 +5,29 @@ from typing import Any
 import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
+from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import Refusal
-from heapsmith.model.memory.layout import NO_BLOCK, RUN_CODE
+from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import GUARDED_CODE, NO_BLOCK, RUN_CODE
 from heapsmith.model.memory.state import State
-from heapsmith.model.parts.large import large_block
+from heapsmith.model.memory.touches import gone, touch
+from heapsmith.model.parts.committed import uncommit
+from heapsmith.model.parts.large import commit_huge, huge_at, huge_pages, large_block
 from heapsmith.model.policy import front
 from heapsmith.model.trace.events import Op
 
-NUMBERS = ("sample_mean", "sample_seed", "sample_on", "sample_watched", "sample_look_bytes", "sample_most_bytes")
-STATE = {"scalars": {"sampler": 0, "sample_new": 0, "sampling_threads": 0}}
+NUMBERS = (
+    *("sample_mean", "sample_seed", "sample_on", "sample_watched", "sample_look_bytes", "sample_most_bytes"),
+    *("sample_guards", "sample_guard_bytes"),
+)
+STATE = {
+    "scalars": {
+        **{"sampler": 0, "sample_new": 0, "sampling_threads": 0},
+        **{"guards_begun": 0, "guards_freed": 0, "guards_reused": 0},
+    }
+}
 """Where `samplers` has what the thread of the event draws by; 1: the block that was just made is a sample; threads
-that drew.
+that drew; slots of guarded samples that had a block, how often one was freed, and how often a freed one was taken.
 """
 TAKEN = 363.0
 """Instructions of a sample besides its run, by hand: callgrind, pairs of 40,000 bytes, each a sample or none."""
@@ -24,12 +36,17 @@ LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL")
 LOOK_BYTES = 1 << 20
 """What a thread asks for before it looks again whether samples are taken, where none were."""
 MOST_BYTES, MOST_SEED = 1 << 36, (1 << 32) - 1
+MOST_GUARDS = 1 << 12
+GUARD_BYTES = 1 << 22
+"""The longest block that is guarded."""
 UNTIL, LOW, HIGH, SEEDED, DRAWS, WORDS = range(6)
 """Of each thread: bytes of requests before its next sample, its generator, whether both are there yet."""
 DRAWN_BITS, LOG_BITS, ONE_BITS, LN2_BITS, LN2 = 26, 20, 30, 24, 11_629_080
 """Bits of a draw; fraction bits of its logarithm, of the number under that, and of ln 2; then ln 2 itself, rounded."""
 WORD_MASK = (1 << 32) - 1
 THREAD_EXIT = int(Op.THREAD_EXIT)
+UNRECORDED = {"record": "no_record", "family": "unrecorded"}
+"""The headers of a library that cannot be recorded while it runs."""
 
 
 def why_not_valid(params: Any) -> str | None:
@@ -38,6 +55,8 @@ def why_not_valid(params: Any) -> str | None:
         return f"mean_bytes: {params.mean_bytes}; expected 1 to {MOST_BYTES}"
     if not 0 <= params.seed <= MOST_SEED:
         return f"seed: {params.seed}; expected 0 to {MOST_SEED}"
+    if not 0 <= params.guards <= MOST_GUARDS:
+        return f"guards: {params.guards}; expected 0 to {MOST_GUARDS}"
     return None
 
 
@@ -56,6 +75,13 @@ def why_not_with(design: Any) -> Refusal | None:
     if front.is_guarded(design):
         words = f"sampling: '{name}' cannot go with fronts whose blocks were all taken before"
         return Refusal(words, ("sampling", "front"))
+    for field in ("foreign", "classifier"):
+        if design.sampling.guards > 0 and getattr(design.row(field), "BY_PAGE", False):
+            words = (
+                f"sampling: guards cannot go with {field} '{design.row(field).NAME}', which takes each block that "
+                "begins no page for a small one"
+            )
+            return Refusal(words, ("sampling", field))
     return None
 
 
@@ -68,7 +94,20 @@ def numbers(design: Any, *, is_on: bool) -> dict[str, int]:
         "sample_watched": int(design.row("sampling").WATCHES),
         "sample_look_bytes": LOOK_BYTES,
         "sample_most_bytes": MOST_BYTES,
+        "sample_guards": design.sampling.guards,
+        "sample_guard_bytes": GUARD_BYTES,
     }
+
+
+def files(design: Any, parked: str) -> dict[str, str]:
+    """Return the headers of a row by what they are for; `parked`: that of stacks."""
+    guards = "guarded" if design.sampling.guards > 0 else "unguarded"
+    return {"parked": parked, "api": "profile", "guards": guards, **UNRECORDED}
+
+
+def locks(design: Any) -> int:
+    """Return how many locks the tables of samples and of guarded ones have."""
+    return 1 + int(design.sampling.guards > 0)
 
 
 def requests(simulation: Any) -> int:
@@ -84,6 +123,7 @@ def follow(simulator: Any, chunk: Any) -> None:
     if len(chunk.op):
         state.samplers = _with_room(state.samplers, WORDS * (1 + int(chunk.thread.max())))
         state.samples_of = _with_room(state.samples_of, 1 + int(chunk.block.max()))
+        state.guards = _with_room(state.guards, max(1, state.sample_guards))
 
 
 def _with_room(ints: Ints, length: int) -> Ints:
@@ -194,9 +234,48 @@ def takes(state: State, size: int) -> bool:
 @kernel
 def count(state: State, size: int) -> None:
     """Count the sample whose block was just made."""
+    touch(state.listener, layout.TOTAL_SAMPLED, 1)
+    touch(state.listener, layout.TOTAL_SAMPLED_BYTES, 1)
     state.sample_new = 1
     state.sampled += 1
     state.sampled_bytes += size
+
+
+@kernel
+def guarded_block(state: State, size: int, align: int) -> int:
+    """Return the handle of a guarded sample in the next slot, or in the one that was freed first; else NO_BLOCK.
+
+    `guards` has the slots that were freed, as a ring: each is in it once at most.
+    """
+    if size > state.sample_guard_bytes or align > PAGE:
+        return NO_BLOCK
+    if state.guards_begun < state.sample_guards:
+        slot = state.guards_begun
+        state.guards_begun += 1
+    elif state.guards_reused < state.guards_freed:
+        slot = int(state.guards[state.guards_reused % state.sample_guards])
+        state.guards_reused += 1
+    else:
+        return NO_BLOCK
+    state.clean = 1
+    state.memory_calls += 1
+    commit_huge(state, huge_pages(state, size))
+    return GUARDED_CODE + slot
+
+
+@kernel
+def frees_guarded(state: State, block: int, asked: int) -> bool:
+    """Free a guarded sample of `asked` bytes; return whether the block is one."""
+    if block < GUARDED_CODE:
+        return False
+    pages = huge_pages(state, asked)
+    state.guards[state.guards_freed % state.sample_guards] = block - GUARDED_CODE
+    state.guards_freed += 1
+    gone(state.listener, huge_at(block), pages * PAGE)
+    state.memory_calls += 1
+    state.huge_committed -= pages * PAGE
+    uncommit(state, pages * PAGE)
+    return True
 
 
 @kernel
@@ -207,7 +286,9 @@ def sampled_block(state: State, heap: int, size: int, align: int) -> int:
     """
     if not takes(state, size):
         return NO_BLOCK
-    block = large_block(state, heap, size, align)
+    block = guarded_block(state, size, align)
+    if block < 0:
+        block = large_block(state, heap, size, align)
     if block >= 0:
         count(state, size)
     else:
@@ -227,6 +308,7 @@ def block_made(state: State, name: int) -> None:
 def block_goes(state: State, name: int) -> None:
     """The block of this name is freed, or realloc begins: it is a sample no more."""
     if state.samples_of[name] > 0:
+        touch(state.listener, layout.TOTAL_SAMPLED_FREED, 1)
         state.samples_of[name] = 0
         state.sampled_freed += 1
 

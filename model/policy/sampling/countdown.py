@@ -23,15 +23,17 @@ COSTS = {"sampling.request": 3.0, f"sampling.taken.{NAME}": common.TAKEN}
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
-    """A Poisson process over the bytes that threads ask for chooses the samples.
+    """A Poisson process over the bytes that threads ask for chooses the samples. Each malloc takes three
+    instructions more, and a sample takes whole pages.
 
     mean_bytes: of requests from one sample to the next. seed: of the draws; the same seed draws the
-    same samples of the same requests. Each malloc takes three instructions more, and a sample takes
-    whole pages.
+    same samples of the same requests. guards: how many samples can end at a page without access at
+    a time, and stay without access after their free (docs/hardening.md).
     """
 
     mean_bytes: int = 524_288
     seed: int = 1
+    guards: int = 0
 
 
 why_not_valid, why_not_with = common.why_not_valid, common.why_not_with
@@ -44,12 +46,7 @@ def numbers(design: Any) -> dict[str, int]:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"parked": "unparked", "api": "profile", "record": "no_record", "family": "unrecorded"}
-
-
-def locks(design: Any) -> int:
-    """Return how many locks the table of samples has."""
-    return 1
+    return common.files(design, "unparked")
 
 
 def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:
@@ -58,5 +55,6 @@ def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:
     yield f"sampling.taken.{NAME}", simulation.counters.totals["sampled"]
 
 
-follow, event_begins, sampled_block = common.follow, common.event_begins, common.sampled_block
+locks, follow, event_begins = common.locks, common.follow, common.event_begins
+sampled_block, frees_guarded = common.sampled_block, common.frees_guarded
 block_made, block_goes, must_move, stayed = common.block_made, common.block_goes, common.must_move, common.stayed

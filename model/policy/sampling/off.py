@@ -3,6 +3,7 @@
 from typing import Any
 
 from heapsmith.model.policy.emitted import NOTHING, Function
+from heapsmith.model.policy.sampling.common import UNRECORDED
 
 NAME = "off"
 DEFAULT = True
@@ -14,4 +15,4 @@ WATCHES = False
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"parked": "unparked", "api": "no_profile", "record": "no_record", "family": "unrecorded"}
+    return {"parked": "unparked", "api": "no_profile", "guards": "unguarded", **UNRECORDED}

@@ -28,12 +28,13 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
     Until then malloc and free are those of a design without samples. While samples are taken, each
     malloc takes its slow path, and so does the free of a large class. on: from the start; mean_bytes,
-    seed: as of countdown.
+    seed, guards: as of countdown.
     """
 
     on: bool = False
     mean_bytes: int = 524_288
     seed: int = 1
+    guards: int = 0
 
 
 why_not_valid = common.why_not_valid
@@ -68,12 +69,7 @@ def numbers(design: Any) -> dict[str, int]:
 
 def files(design: Any) -> dict[str, str]:
     """Return the headers of the row by what they are for."""
-    return {"parked": "parked", "api": "profile", "record": "record", "family": "recorded"}
-
-
-def locks(design: Any) -> int:
-    """Return how many locks the table of samples has."""
-    return 1
+    return common.files(design, "parked") | {"record": "record", "family": "recorded"}
 
 
 def heap_fields(design: Any) -> list[Field]:
@@ -92,5 +88,6 @@ def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:
     yield f"sampling.taken.{NAME}", simulation.counters.totals["sampled"]
 
 
-follow, event_begins, sampled_block = common.follow, common.event_begins, common.sampled_block
+locks, follow, event_begins = common.locks, common.follow, common.event_begins
+sampled_block, frees_guarded = common.sampled_block, common.frees_guarded
 block_made, block_goes, must_move, stayed = common.block_made, common.block_goes, common.must_move, common.stayed

@@ -25,10 +25,10 @@ from heapsmith.model.policy import front
 from heapsmith.model.policy.front.common import frees_alone_fill
 
 NAME = "batches"
-FIELD_STEPS = {"transfer_bytes": (1, 1 << 30)}
+FIELD_STEPS = {"transfer_bytes": (1, 1 << 30), "transfer_from_heaps": (1, 1 << 10)}
 STATE = {"stores": {"batches": 0, "idle": 0}}
 """Batches in the transfer cache; flushes since the last refill."""
-NUMBERS = ("transfer_slots", "transfer_idle")
+NUMBERS = ("transfer_slots", "transfer_idle", "transfer_from_heaps")
 CLASS_FIELDS = ("transfer", "transfer_slot")
 COSTS: dict[str, float] = {}  # machines have those of transfers
 TRANSFER_BATCHES = 8
@@ -50,9 +50,10 @@ def batches(design: Any, size: int) -> int:
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the slots of all classes, and the flushes without a refill after which batches go."""
+    """Return the slots of all classes, the flushes without a refill after which batches go, and the heaps for any."""
     most = sum(batches(design, size) * design.front_plan(size).flush for size, _ in design.classes())
-    return {"transfer_slots": most, "transfer_idle": TRANSFER_IDLE}
+    heaps = design.transfer_from_heaps
+    return {"transfer_slots": most, "transfer_idle": TRANSFER_IDLE, "transfer_from_heaps": heaps}
 
 
 def class_fields(design: Any) -> list[dict[str, int]]:
@@ -113,8 +114,19 @@ def kept_batches(state: State, cls: int) -> int:
 
 
 @kernel
+def has_few_heaps(state: State) -> bool:
+    """Return whether there are too few heaps for batches: no other could take them."""
+    if state.transfer_from_heaps <= 1:
+        return False
+    touch(state.listener, layout.TOTAL_HEAPS, 0)
+    return bool(state.heaps_made < state.transfer_from_heaps)
+
+
+@kernel
 def is_idle(state: State, cls: int) -> bool:
-    """Return whether no refill has looked at the class's batches for long."""
+    """Return whether no refill has looked at the class's batches for long, or no other heap could take one."""
+    if has_few_heaps(state):
+        return True
     touch(state.listener, layout.IDLE + cls * layout.NUMBER_BYTES, 0)
     return bool(state.stores[cls]["idle"] > TRANSFER_IDLE)
 
@@ -143,7 +155,7 @@ def keep_batch(state: State, heap: int, cls: int, count: int) -> bool:
 
     A cache that no refill has looked at for long is emptied instead.
     """
-    if state.classes[cls]["transfer"] == 0:
+    if state.classes[cls]["transfer"] == 0 or has_few_heaps(state):
         return False
     store = batch_store(state, heap, cls, count)
     if store < 0:
@@ -185,7 +197,7 @@ def empty_batches(state: State, heap: int, store: int, cls: int) -> None:
 @kernel
 def take_batch(state: State, heap: int, cls: int) -> int:
     """Take the newest batch into `moved`, the block flushed last first; return its length or 0."""
-    if state.classes[cls]["transfer"] == 0:
+    if state.classes[cls]["transfer"] == 0 or has_few_heaps(state):
         return 0
     store = store_of(state, heap, cls)
     heaps_shard_lines(state, heap, 0)

@@ -1,4 +1,4 @@
-"""A fit as a file in JSON or TOML, read with all that can be wrong in it (docs/synth.md 3 and 4)."""
+"""A fit as a file in JSON or TOML, read with all that can be wrong in it (docs/trace-tools.md 3 and 4)."""
 
 from pathlib import Path
 from typing import Any, Literal

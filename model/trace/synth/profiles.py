@@ -1,4 +1,4 @@
-"""Heap profiles of other tools as sizes and lifetimes (docs/synth.md 5)."""
+"""Heap profiles of other tools as sizes and lifetimes (docs/trace-tools.md 5)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable

@@ -19,6 +19,8 @@
 #include "8_threads/thread.h"
 #include "6_slabs/transfer/transfer.h"
 
+#include SAMPLING_GUARDS
+
 #include <errno.h>
 
 /* Of a run. bytes <= PTRDIFF_MAX */
@@ -83,11 +85,12 @@ static void *try_alloc(size_t bytes, size_t alignment, bool *zero)
  * program is about to lock what is mapped. */
 static void vacate(bool locking)
 {
+    guarded_enter();
     hs_lock_pool();
     hs_lock_large();
     count_locks(LOCKS_OTHER);
     if (os_reserving && (locking || os_limited())) {
-        size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate() + hardening_vacate();
+        size_t bytes = os_unreserve() + slabs_vacate() + pages_vacate() + guarded_vacate() + hardening_vacate();
         if (!locking)
             os_hold(bytes);
     }
@@ -98,6 +101,7 @@ static void vacate(bool locking)
     }
     hs_unlock_large();
     hs_unlock_pool();
+    guarded_leave();
 }
 
 void hs_large_prepare_locking(void)
@@ -204,7 +208,7 @@ static APART bool run_give(void *block, size_t pages)
 
 static APART bool free_no_run(void *block)
 {
-    return !runs_span_holds(block) && huge_free(block);
+    return !runs_span_holds(block) && (guarded_free(block) || huge_free(block));
 }
 
 bool hs_large_free(void *block)
@@ -221,16 +225,20 @@ bool hs_large_free(void *block)
 
 bool hs_large_owns(const void *block)
 {
-    return runs_span_holds(block) || huge_holds(block);
+    return runs_span_holds(block) || guarded_holds(block) || huge_holds(block);
 }
 
 GATE size_t hs_large_usable(const void *block)
 {
+    if (guarded_holds(block))
+        return guarded_bytes(block);
     return runs_span_holds(block) ? usable_of(runs_pages(block)) : huge_pages(block) * PAGE_BYTES;
 }
 
 GATE size_t hs_large_bytes(const void *block)
 {
+    if (guarded_holds(block))
+        return guarded_bytes(block);
     if (!runs_span_holds(block))
         return huge_bytes(block);
     size_t usable = usable_of(runs_pages(block));
@@ -289,7 +297,7 @@ GATE void *hs_large_resize(void *block, size_t bytes)
     size_t pages = runs_pages(block);
     if (pages > 0)
         resized = run_resize(block, pages, bytes) ? block : run_remap(block, pages, bytes);
-    else if (bytes > HUGE_BYTES || bytes >= REMAP_BYTES)
+    else if (!guarded_holds(block) && (bytes > HUGE_BYTES || bytes >= REMAP_BYTES))
         resized = huge_resize(block, bytes);
     if (resized != NULL)
         look_after_large();
@@ -311,6 +319,9 @@ int64_t hs_large_locate(const void *block)
 {
     if (runs_pages(block) > 0)
         return (INT64_C(1) << 60) + runs_number(block);
+    int64_t guarded = guarded_number(block);
+    if (guarded >= 0)
+        return (INT64_C(1) << 62) + guarded;
     int64_t ordinal = huge_ordinal(block);
     return ordinal >= 0 ? (INT64_C(1) << 61) + ordinal : -1;
 }
@@ -324,6 +335,7 @@ void hs_large_census(size_t *run_bytes, size_t *used_bytes, size_t *huge_bytes, 
     *run_bytes = census.committed_pages * PAGE_BYTES;
     *used_bytes = census.used_pages * PAGE_BYTES;
     huge_census(huge_bytes, huge_blocks);
+    guarded_census(huge_bytes, huge_blocks);
 }
 
 void hs_large_check(void)
@@ -345,6 +357,7 @@ void hs_large_check(void)
 
 void hs_large_reset(size_t span_bytes)
 {
+    guarded_reset();
     huge_reset();
     runs_reset(span_bytes);
 }

@@ -9,6 +9,8 @@
 #include "8_threads/rows.h"
 #include "moments.h"
 
+#include SAMPLING_GUARDS
+
 #include <errno.h>
 
 static bool heaps_usable; /* written under the pool lock */
@@ -28,10 +30,11 @@ void hs_drain_fronts(struct heap *heap)
 static void start(void)
 {
     on_begin();
-    if (!os_arena(slabs_space() + pages_space()))
+    if (!os_arena(slabs_space() + pages_space() + guarded_space()))
         return;
     slabs_init();
     pages_init();
+    guarded_init();
     on_start();
     __atomic_store_n(&heaps_usable, true, __ATOMIC_RELEASE);
 }

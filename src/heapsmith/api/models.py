@@ -99,7 +99,7 @@ class Simulated:
 
 
 class Ledgers(Result):
-    """What the bytes of each design are for: at the peak, on average, at the end (docs/bytes.md)."""
+    """What the bytes of each design are for: at the peak, on average, at the end (docs/report.md)."""
 
     details: LedgerTable
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from heapsmith.api.designs import Design, DesignLike, model_of, models_of, paths_of
 from heapsmith.api.models import MACHINE, MachineLike
-from heapsmith.api.results import Progress, Result
+from heapsmith.api.results import Progress, Result, Say
 from heapsmith.api.stated import Argument, Option, Unfit
 from heapsmith.api.traces import COMMAND, OUT, TraceLike, words_of
 from heapsmith.api.typed import typed
@@ -137,11 +137,13 @@ def compare(
     env: Mapping[str, str] | None = None,
     everywhere: Annotated[bool, EVERYWHERE] = False,
     progress: Progress | None = None,
+    say: Say | None = None,
 ) -> Compared:
     """Run a command under several mallocs in turn, and compare CPU and wall time, RSS, and output.
 
     Without `rounds` the rounds go on for `seconds` at most (60), but there are at least 5. The command
-    reads /dev/null, and its output is compared, not shown. env: its environment. Raises BadInput for an
+    reads /dev/null, and its output is compared, not shown. env: its environment. say: hears how long the
+    rounds will take, once that is known and if it is more than `seconds`. Raises BadInput for an
     unknown command or library, a command that LD_PRELOAD does not reach, and both rounds and seconds;
     CheckFailed for a run that takes far longer than the first, and for a library that does not serve the
     processes that do the work.
@@ -151,14 +153,13 @@ def compare(
     (['glibc', 'default'], True)
     """
     from heapsmith.tools.common.ratios import LEAST_ROUNDS
-    from heapsmith.tools.common.rounds import quiet
+    from heapsmith.tools.common.rounds import quiet, silent
     from heapsmith.tools.compare.measure import Given, measure
 
-    stop = stop_of(rounds, seconds, SECONDS, least=LEAST_ROUNDS)
+    stop = stop_of(rounds, seconds, SECONDS, least=LEAST_ROUNDS)._replace(say=say or silent)
     specs = [model_of(one) if isinstance(one, Design) else os.fspath(one) for one in libraries]
-    return Compared(
-        measure(words_of(command), specs, stop=stop, given=Given(env, everywhere), progress=progress or quiet)
-    )
+    given, report = Given(env, everywhere), progress or quiet
+    return Compared(measure(words_of(command), specs, stop=stop, given=given, progress=report))
 
 
 def stop_of(rounds: int | None, seconds: float | None, usual: float, least: int = 0) -> Stop:

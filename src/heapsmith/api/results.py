@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
 
+Say = Callable[[str], None]
 Progress = Callable[[str, int, int], None]
 """Called as progress(what, done, total) during long work."""
 

@@ -281,10 +281,14 @@ def recorded(
     only: bool,
     stacks: int,
     everywhere: bool = False,
+    wait: bool = False,
     progress: Progress | None = None,
     **streams: Any,
 ) -> RecordResult:
-    """Return the traces of a run, as `record`; everywhere: also of programs with another environment or user."""
+    """Return the traces of a run, as `record`; everywhere: also of programs with another environment or user.
+
+    wait: until all processes that the command starts have ended, and not only the command.
+    """
     from heapsmith.model.files import writable_file
     from heapsmith.tools.common.rounds import quiet
     from heapsmith.tools.record.record import Processes
@@ -292,5 +296,5 @@ def recorded(
 
     check_frames(stacks)
     words, file = words_of(command), writable_file(Path(out))
-    processes = Processes(not only, everywhere)
+    processes = Processes(not only, everywhere, wait=wait)
     return run_recorded(words, file, processes=processes, stacks=stacks, progress=progress or quiet, **streams)

@@ -14,6 +14,7 @@ from heapsmith.model.files import writable_file as writable_file
 from heapsmith.model.files import writable_folder as writable_folder
 
 Json = Annotated[bool, Option("Print the result as JSON.")]
+Wait = Annotated[bool, Option("Wait for all processes that CMD starts, daemons too; Ctrl-C ends the wait.")]
 Trace = Annotated[Path, TRACE]
 ManyTraces = Annotated[list[Path], Argument(TRACE.help, "TRACE...", piped=True)]
 OutTrace = Annotated[Path, Option("The trace to write; - is standard output.", "OUT", "-o --out")]

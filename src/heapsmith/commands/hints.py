@@ -40,7 +40,9 @@ MEANT = {
     "ps": "top",
     "search": "tune TRACE -o design.toml",
     "show": "design show DESIGN",
+    "stat": "trace info TRACE",
     "start": f"forge -o out {PROGRAMS}",
+    "synth": "trace synth TRACE -o synth.hst",
     "test": "verify DESIGN TRACE",
     "version": "--version",
     "view": "report TRACE -o report.html",
@@ -59,9 +61,17 @@ def right(arguments: Sequence[str], commands: Sequence[str]) -> str | None:
     commands: the names of the program's commands.
     """
     words = list(arguments)
-    if not words or words[0].startswith("-"):
+    while words[:1] in (["heapsmith"], ["--"]):
+        words = words[1:]
+    if not words:
         return None
     first, rest = words[0], words[1:]
+    if first in ("-v", "-V", "-version"):
+        return "heapsmith --version"
+    if first.startswith("-"):
+        return None
+    if words != list(arguments) and first in commands:
+        return right(words, commands) or f"heapsmith {shlex.join(words)}"
     if first == "help":
         return " ".join(["heapsmith", *(rest[:1] if rest[:1] and rest[0] in commands else []), "--help"])
     if first not in commands:
@@ -75,6 +85,11 @@ def _meant(first: str, rest: Words) -> str | None:
     """For a word that is no command: another name of one, or a program."""
     if first in MEANT:
         return f"heapsmith {_filled(MEANT[first], rest)}"
+    if first in MALLOCS or Path(first).suffix in (".toml", ".so"):
+        program = _program(rest)
+        return f"heapsmith run {shlex.quote(first)} -- {shlex.join(program) if program else 'CMD'}"
+    if Path(first).suffix == ".hst":
+        return f"heapsmith trace info {shlex.quote(first)}"
     if is_program(first):
         return f"heapsmith inspect -- {shlex.join([first, *rest])}"
     return None
@@ -121,10 +136,19 @@ def _recorded(_: str, rest: Words) -> str | None:
     """record without -o, or without a program."""
     program = _program(rest)
     if _has(rest, "-o", "--out"):
+        if program and "--" not in rest and (misplaced := _behind(program, "-o", "--out")):
+            out, program = misplaced
+            return f"record -o {shlex.quote(out)} -- {shlex.join(program)}"
         return None if program else f"record {shlex.join(word for word in rest if word != '--')} -- CMD"
     if not program:
         return RECORD_FIRST
     return f"record -o {shlex.quote(Path(program[0]).name)}.hst -- {shlex.join(program)}"
+
+
+def _behind(program: Words, *options: str) -> tuple[str, Words] | None:
+    """The value of an option that stands behind a program, and the program without it."""
+    at = next((number for number, word in enumerate(program[:-1]) if word in options), None)
+    return None if at is None else (program[at + 1], program[:at] + program[at + 2 :])
 
 
 def _forged(command: str, rest: Words) -> str | None:
@@ -149,11 +173,13 @@ def _run(_: str, rest: Words) -> str | None:
 def _compared(_: str, rest: Words) -> str | None:
     """compare without --lib: mallocs stand before the program, or nowhere."""
     if _has(rest, "--lib"):
-        return None
+        return None if _program(rest) else f"compare {shlex.join(word for word in rest if word != '--')} -- CMD"
     before = rest[: rest.index("--")] if "--" in rest else rest
     libraries = [word for word in before if word in MALLOCS or Path(word).suffix in (".toml", ".so")]
     program = [word for word in _program(rest) if word not in libraries]
-    options = " ".join(f"--lib {shlex.quote(word)}" for word in libraries or MALLOCS[:2])
+    libraries = libraries or [*MALLOCS[:2]]
+    libraries = libraries if len(libraries) > 1 or libraries == ["glibc"] else ["glibc", *libraries]
+    options = " ".join(f"--lib {shlex.quote(word)}" for word in libraries)
     return f"compare {options} -- {shlex.join(program) if program else 'CMD'}"
 
 
@@ -167,6 +193,9 @@ def _of_a_trace(command: str, rest: Words) -> str | None:
         return f"record -o {shlex.quote(file.name)}.hst -- {shlex.join(_program(rest))}"
     if file.is_file() and not _is_trace(file):
         return f"record -o {shlex.quote(file.stem)}.hst -- CMD {shlex.quote(given[0])}"
+    if command in ("simulate", "replay") and len(given) == 2 and given == rest:
+        option = {"simulate": "--design", "replay": "--lib"}[command]
+        return f"{command} {shlex.quote(given[0])} {option} {shlex.quote(given[1])}"
     wanted = {"tune": f"-o {file.stem}.toml", "report": "-o report.html", "replay": "--lib default"}.get(command)
     if wanted and not _has(rest, *wanted.split()[:1], "--out"):
         return f"{command} {shlex.join(rest)} {wanted}"
@@ -188,8 +217,63 @@ def _of_a_design(command: str, rest: Words) -> str | None:
 
 
 def _trace(_: str, rest: Words) -> str | None:
-    """`trace` with a file in place of what to do with it."""
+    """`trace` with a file in place of what to do with it, or an export to nowhere."""
+    if rest[:1] == ["export"] and len(rest) == 2:
+        return f"trace export {shlex.quote(rest[1])} -o {shlex.quote(Path(rest[1]).stem)}.csv"
     return f"trace info {shlex.quote(rest[0])}" if rest and os.path.exists(rest[0]) else None
+
+
+def _designs(command: str, rest: Words) -> str | None:
+    """A design behind `designs`, or behind `design` without what to do with it."""
+    if not rest:
+        return "designs"
+    if command == "designs" or rest[0] not in ("show", "check"):
+        return f"design show {shlex.quote(rest[0])}"
+    return f"design {rest[0]} default" if len(rest) == 1 else None
+
+
+def _profiled(_: str, rest: Words) -> str | None:
+    """profile of nothing, or of a trace, which has all events."""
+    if not rest:
+        return "profile -- CMD"
+    return f"sites {shlex.quote(rest[0])}" if Path(rest[0]).suffix == ".hst" else None
+
+
+def _changed(_: str, rest: Words) -> str | None:
+    """diff of one trace."""
+    given = [word for word in rest if not word.startswith("-")]
+    return f"diff {shlex.quote(given[0]) if given else 'OLD.hst'} NEW.hst" if len(given) < 2 else None
+
+
+def _guarded(_: str, rest: Words) -> str | None:
+    """guard without a design."""
+    given = [word for word in rest if not word.startswith("-")]
+    return f"guard default {shlex.join(given) if given else 'TRACE'}" if len(given) < 2 else None
+
+
+def _checked(_: str, rest: Words) -> str | None:
+    """check without a baseline."""
+    if _has(rest, "--baseline"):
+        return None
+    program = _program(rest)
+    name = shlex.quote(Path(program[0]).name) if program else "job"
+    return f"check --baseline {name}.check.json -- {shlex.join(program) if program else 'CMD'}"
+
+
+def _tried(command: str, rest: Words) -> str | None:
+    """ab or bisect with a program that no -- precedes, or with none."""
+    if "--" in rest or _has(rest, "--trace"):
+        return None
+    program = _program(rest)
+    designs = rest[: len(rest) - len(program)] or ["default", "lean"]
+    return f"{command} {shlex.join(designs)} -- {shlex.join(program) if program else 'CMD'}"
+
+
+def _pinned(_: str, rest: Words) -> str | None:
+    """pins without a process, or of a trace."""
+    if rest and Path(rest[0]).suffix == ".hst":
+        return f"mesh {shlex.quote(rest[0])}"
+    return None if rest else "pins PID"
 
 
 def _top(_: str, rest: Words) -> str | None:
@@ -206,5 +290,14 @@ RULES: dict[str, Callable[[str, Words], str | None]] = {
     "generate": _of_a_design,
     "verify": _of_a_design,
     "trace": _trace,
+    "design": _designs,
+    "designs": _designs,
+    "profile": _profiled,
+    "diff": _changed,
+    "guard": _guarded,
+    "check": _checked,
+    "ab": _tried,
+    "bisect": _tried,
+    "pins": _pinned,
     "top": _top,
 }

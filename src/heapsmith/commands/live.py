@@ -7,10 +7,12 @@ from heapsmith.api import show
 from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
 from heapsmith.commands.options import Commands, example
+from heapsmith.commands.sites import By, Depth, Skip, frames
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # the modules need numpy, which a command imports only when it runs
+    from heapsmith.tools.sampled.pins import Pins
     from heapsmith.tools.top.core import Asked
 
 app = Commands()
@@ -78,19 +80,23 @@ def _sentence(one: "Asked") -> str:
     return ", ".join([*parts, *(f"{side}: {kind}" for side, kind in near if kind)])
 
 
-@app.command(epilog=example("pins 4711", "pins 4711 --json"))
+@app.command(epilog=example("pins 4711", "pins 4711 --by function", "pins 4711 --json"))
 def pins(
     pid: Annotated[int, Argument("A process under a heapsmith library.", "PID", least=1)],
-    top: Annotated[int, Option("Size classes to print; --json has all.", least=1)] = 20,
+    by: By = "site",
+    depth: Depth = None,
+    skip: Skip = None,
+    top: Annotated[int, Option("Size classes, and sites, to print; --json has all.", least=1)] = 20,
     json: take.Json = False,
 ) -> None:
     """Show how full the slabs of a running process are: what live blocks keep resident, and what compaction would win.
 
-    The process is read from outside and does not stop, so that what moves meanwhile may be off by some blocks.
+    The process is read from outside and does not stop, so that what moves meanwhile may be off by some blocks. Under a
+    design that takes samples it shows whose blocks these are: estimates with 95 % intervals (docs/core.md).
     """
-    from heapsmith.tools.top.pins import look_at_pins
+    from heapsmith.tools.sampled.pins import look_at_pins
 
-    found = look_at_pins(pid)
+    found = look_at_pins(pid, by, frames(by, depth), skip or [])
     if json:
         show.emit_json(found)
         return
@@ -116,3 +122,25 @@ def pins(
         for one in found.classes[:top]
     ]
     show.table("", columns, rows)
+    if found.samples is not None:
+        _sites(found, top)
+
+
+def _sites(found: "Pins", top: int) -> None:
+    """Whose blocks keep slabs, as far as samples tell."""
+    show.line()
+    columns = ("<class", "<site", "samples", "live blocks", "keep about", "at least", "at most")
+    rows = [
+        (
+            *(f"{one.size:,}", one.site, f"{one.samples:,} of {one.class_samples:,}", f"{one.live_blocks.value:,.0f}"),
+            *map(amount, (one.kept_bytes.value, one.kept_bytes.low, one.kept_bytes.high)),
+        )
+        for one in found.sites[:top]
+    ]
+    show.table("Whose blocks keep slabs that they do not fill", columns, rows)
+    if not rows:
+        show.line("No block of a slab is like a sample: too few samples are live.")
+    if found.dropped:
+        show.note(f"heapsmith: {found.dropped:,} samples of live blocks had no room: the shares of sites are not right")
+    for reason in found.reasons:
+        show.note(f"heapsmith: {reason}")

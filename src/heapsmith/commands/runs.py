@@ -35,6 +35,7 @@ def run(
     stats: Annotated[
         str | None, Option("Write the heap's counters at exit; %p becomes the process id.", "FILE")
     ] = None,
+    wait: take.Wait = False,
 ) -> int:
     """Run CMD with a library preloaded. A design is first built into the cache. The exit status is that of CMD."""
     from heapsmith.codegen.known import known
@@ -44,7 +45,7 @@ def run(
     added = {} if stats is None else {"HEAPSMITH": take.with_stats(os.environ.get("HEAPSMITH", ""), stats)}
     began = clock.time_ns()
     status = run_under(
-        path, given["command"], added, everywhere=given["everywhere"], of_memory=stats is not None, say=_warn
+        path, given["command"], added, everywhere=given["everywhere"], wait=wait, of_memory=stats is not None, say=_warn
     )
     if stats is not None and not _is_written(stats, began):
         show.note(f"heapsmith: {stats}: not written: no process under the library ended in order")
@@ -183,7 +184,7 @@ def compare(given: Given, json: take.Json = False) -> int:
     """
     price = _price(given)
     with show.progress() as progress:
-        found = heapsmith.compare(**given, progress=progress)
+        found = heapsmith.compare(**given, progress=progress, say=show.note)
     worth = found.worth(**price) if price else None
     if json:
         show.emit_json(found.to_dict() | ({"worth": worth.details} if worth else {}))

@@ -31,6 +31,7 @@ def record(
     depth: Annotated[int, Option("The most frames of a stack, the innermost; up to 256.", "FRAMES", least=1)] = 64,
     pid: Annotated[int | None, Option("Record a process that runs, from now on.", "PID", least=1)] = None,
     seconds: Annotated[str | None, Option("End the recording of PID then: 10s, 5m.", "TIME")] = None,
+    wait: take.Wait = False,
     json: take.Json = False,
 ) -> int:
     """Run CMD and write a trace of its allocations.
@@ -44,6 +45,7 @@ def record(
     check_frames(depth)
     if pid is not None:
         others = {"CMD": command, "--stacks": stacks, "--only": given["only"], "--everywhere": given["everywhere"]}
+        others["--wait"] = wait
         return _record_running(pid, given["out"], seconds, [name for name, value in others.items() if value], json)
     if seconds is not None:
         raise BadInput("--seconds: is of a process that runs; expected --pid PID too")
@@ -52,6 +54,7 @@ def record(
         found = recorded(
             **given,
             stacks=depth if stacks else 0,
+            wait=wait,
             stdout=sys.stderr.fileno() if json else None,
             progress=progress,
         )

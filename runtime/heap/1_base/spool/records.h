@@ -25,6 +25,10 @@ struct writer {
     uint32_t ended;    /* this thread has announced its end */
     uint32_t patience; /* events to drop before the spool is tried again */
     uint32_t place;    /* the processor of the last record, as arch_stamp tells it; NOWHERE: there was none */
+    /* The recorder's own, whose events may share a stamp (runtime/recorder/writer.h). */
+    int32_t brief;     /* events until the next one with a stamp of its own */
+    uint32_t pace;     /* log2 of the events for which a stamp is meant to do */
+    uint64_t stamp;    /* the last one of an event */
 };
 
 /* No processor: a processor's number is in the low 12 bits of what arch_stamp tells, its node above. */
@@ -73,24 +77,14 @@ static inline void put_long_record(struct writer *w, uint64_t operation, uint64_
     w->cursor += SPOOL_SLOT_WORDS;
 }
 
-/* One event about a block, in one slot if address and size allow it. */
-static inline void put_event(struct writer *w, uint64_t operation, const void *block, uint64_t bytes)
+/* One event about a block with a stamp of its own, at a known site unless that is 0. */
+static inline void put_stamped_at(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t address, uint64_t bytes,
+                                  uint32_t site)
 {
-    uint64_t address = (uint64_t)(uintptr_t)block;
-    uint64_t stamp = stamp_event(w);
-    if (__builtin_expect((address >> SPOOL_ADDRESS_BITS | bytes >> 16) == 0, 1))
+    if ((site | address >> SPOOL_ADDRESS_BITS | bytes >> 16) == 0)
         put_record(w, operation, stamp, bytes << SPOOL_ADDRESS_BITS | address);
     else
-        put_long_record(w, operation, stamp, address, bytes, 0);
-}
-
-/* One event that gives the program a block, at a known site in two slots. */
-static inline void put_birth(struct writer *w, uint64_t operation, const void *block, uint64_t bytes, uint32_t site)
-{
-    if (site == 0)
-        put_event(w, operation, block, bytes);
-    else
-        put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, (uint64_t)site << SPOOL_SITE_SHIFT);
+        put_long_record(w, operation, stamp, address, bytes, (uint64_t)site << SPOOL_SITE_SHIFT);
 }
 
 static inline unsigned log2_of(size_t alignment)
@@ -98,10 +92,9 @@ static inline unsigned log2_of(size_t alignment)
     return alignment > 1 ? 64 - (unsigned)__builtin_clzl(alignment - 1) : 0;
 }
 
-/* Record what concerns an alignment. */
-static inline void put_aligned(struct writer *w, enum spool_operation operation, const void *block, size_t alignment,
-                               size_t bytes, uint32_t site)
+/* The same of an event that tells an alignment. */
+static inline void put_aligned_at(struct writer *w, uint64_t operation, uint64_t stamp, uint64_t address, size_t alignment,
+                                  uint64_t bytes, uint32_t site)
 {
-    uint64_t more = (uint64_t)site << SPOOL_SITE_SHIFT | log2_of(alignment);
-    put_long_record(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, more);
+    put_long_record(w, operation, stamp, address, bytes, (uint64_t)site << SPOOL_SITE_SHIFT | log2_of(alignment));
 }

@@ -8,18 +8,21 @@
  * by ascending ordinal, then the live window - unless a copy has the same ordinal (the process was killed between
  * copying and clearing). Stamps ascend within a stream. Units without the magic (killed while copying) hold nothing.
  *
- * A record is one slot of 16 bytes, or two if SPOOL_LONG is set:
- *   slot 0, word 0   stamp << 5 | long flag | operation; never 0, and stored last: what follows the last record is 0
- *   slot 0, word 1   size (low 16 bits) << 48 | address (low 48 bits); for THREAD_START the thread's number; of a sample:
- *                    TOUCHED pages << 32 | touched pages, RESIDENT the process's pages, PROCESSOR the thread's ns; of
- *                    MOVED the processor of the stream's records from the next one on
- *   slot 1, word 0   size, all of it (replaces that of slot 0)
- *   slot 1, word 1   site << 32 | address >> 48, << 8 | log2 of the alignment
+ * A record is two words, or four if SPOOL_LONG is set:
+ *   word 0   stamp << 6 | flags | operation; never 0, and stored last: what follows the last record is 0
+ *   word 1   size (low 16 bits) << 48 | address (low 48 bits); for THREAD_START the thread's number; of a sample:
+ *            TOUCHED pages << 32 | touched pages, RESIDENT the process's pages, PROCESSOR the thread's ns; of
+ *            MOVED the processor of the stream's records from the next one on
+ *   word 2   size, all of it (replaces that of word 1)
+ *   word 3   site << 32 | address >> 48, << 8 | log2 of the alignment
+ * A record with SPOOL_BRIEF has the stamp of the record before it, and one word, or two with SPOOL_LONG:
+ *   word 0   size << 50 | address / 16 << 6 | flags | operation
+ *   word 1   site
  * The site is the number of a stack, 0 if there is none. The stream STACK_STREAM holds no such records but stacks and the
  * executable mappings that their addresses lie in, as they were when the stack was new:
- *   STACK_FRAMES     word 0: number << 32 | frames << 8 | 1; then a word per frame, innermost first: its return address,
+ *   SPOOL_FRAMES     word 0: number << 32 | frames << 8 | 1; then a word per frame, innermost first: its return address,
  *                    or 1 more than the address of an instruction that a signal interrupted
- *   STACK_MAPPING    word 0: words << 8 | 2; then start, end, offset in the file, and the path, ended by a 0 byte
+ *   SPOOL_MAPPING    word 0: words << 8 | 2; then start, end, offset in the file, and the path, ended by a 0 byte
  * All words are little-endian. A record never crosses from one unit into the next. */
 #pragma once
 
@@ -44,18 +47,21 @@ enum spool_operation {
 
 enum {
     SPOOL_LONG = 16,
-    SPOOL_STAMP_SHIFT = 5,
+    SPOOL_BRIEF = 32,
+    SPOOL_STAMP_SHIFT = 6,
+    SPOOL_BRIEF_SIZE_BITS = 14,
+    SPOOL_BRIEF_ADDRESS_BITS = 44,
     SPOOL_ADDRESS_BITS = 48,
     SPOOL_SITE_SHIFT = 32,
     SPOOL_SLOT_WORDS = 2,
-    SPOOL_VERSION = 4,
+    SPOOL_VERSION = 5,
     SPOOL_UNIT_BYTES = 64 * 1024,
     SPOOL_HEADER_BYTES = 4096,
     SPOOL_ARGV_BYTES = SPOOL_HEADER_BYTES - 80,
     WINDOW_SLOTS = SPOOL_UNIT_BYTES / 16 - 3,
 };
 
-enum stack_record { STACK_FRAMES = 1, STACK_MAPPING = 2 };
+enum stack_record { SPOOL_FRAMES = 1, SPOOL_MAPPING = 2 };
 static const uint32_t STACK_STREAM = UINT32_MAX;
 
 static const uint64_t spool_magic = UINT64_C(0x314c4f4f50535348);  /* "HSSPOOL1" */
@@ -93,6 +99,11 @@ struct window {
     uint64_t magic;
 };
 _Static_assert(sizeof(struct window) == SPOOL_UNIT_BYTES, "a window is one unit");
+
+static inline uint32_t record_words(uint64_t word)
+{
+    return (word & SPOOL_BRIEF ? 1u : 2u) << ((word & SPOOL_LONG) != 0);
+}
 
 static inline uint64_t *window_end(struct window *window)
 {

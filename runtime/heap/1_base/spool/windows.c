@@ -72,7 +72,7 @@ uint64_t *hs_window_cursor(struct window *window)
 {
     uint64_t *slot = window->ended_cursor;
     while (slot < window_end(window) && *slot != 0)
-        slot += *slot & SPOOL_LONG ? 2 * SPOOL_SLOT_WORDS : SPOOL_SLOT_WORDS;
+        slot += record_words(*slot);
     return slot;
 }
 

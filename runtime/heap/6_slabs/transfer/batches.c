@@ -44,7 +44,7 @@ void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 {
     const struct class_plan *plan = &hs_class[class];
     unsigned shard;
-    if (!transfer_caches(class) || !shard_keeps(heap, class, blocks, plan->flush, &shard)) {
+    if (!transfer_caches(class) || transfer_lacks_heaps() || !shard_keeps(heap, class, blocks, plan->flush, &shard)) {
         hs_give_all(heap, class, blocks, plan->flush);
         return;
     }
@@ -60,7 +60,7 @@ void hs_transfer_flush(struct heap *heap, unsigned class, void *const *blocks)
 
 uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
 {
-    if (!transfer_caches(class))
+    if (!transfer_caches(class) || transfer_lacks_heaps())
         return 0;
     on_take_begins(heap);
     const unsigned shard = shard_of(heap, class);

@@ -22,6 +22,12 @@ static inline bool transfer_caches(unsigned class)
     return TRANSFER_SLOTS > 0 && hs_class[class].transfer > 0;
 }
 
+/* Could no other heap take a batch? */
+static inline bool transfer_lacks_heaps(void)
+{
+    return TRANSFER_FROM_HEAPS > 1 && __atomic_load_n(&hs_count.heaps, __ATOMIC_RELAXED) < TRANSFER_FROM_HEAPS;
+}
+
 static inline void **transfer_batch(unsigned shard, unsigned class, uint32_t number)
 {
     return hs_transferred[shard % SHARD_TRANSFERS] + hs_class[class].transfer_slot + (size_t)number * hs_class[class].flush;
@@ -33,10 +39,10 @@ static inline uint32_t transfer_kept(unsigned class)
     return word_look(&hs_batches[0][class]);
 }
 
-/* Has no refill looked at it for long? */
+/* Has no refill looked at it for long, or could no other heap take a batch? */
 static inline bool transfer_idles(unsigned class)
 {
-    return word_look(&hs_idle[0][class]) > TRANSFER_IDLE;
+    return transfer_lacks_heaps() || word_look(&hs_idle[0][class]) > TRANSFER_IDLE;
 }
 
 /* Where the next batch goes. */

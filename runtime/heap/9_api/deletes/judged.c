@@ -10,6 +10,7 @@
 #include "7_large/huge.h"
 #include "3_records/segregation/segregation.h"
 #include ROUNDING_ROW
+#include SAMPLING_GUARDS
 
 /* Marks of live blocks: LIVE is a bit of each. Runs have none. */
 enum { OF_NEW = LIVE | 4, OF_ARRAY_NEW = LIVE | 8 };
@@ -19,13 +20,15 @@ static uint8_t mark_of(const void *block)
     uintptr_t offset = (uintptr_t)block - hs_span;
     if (offset < hs_span_bytes)
         return hs_is_live(offset) ? hs_live[offset / GRAIN] : 0;
-    return huge_mark(block);
+    return guarded_holds(block) ? guarded_mark(block) : huge_mark(block);
 }
 
 static void set_mark(const void *block, uint8_t as)
 {
     uintptr_t offset = (uintptr_t)block - hs_span;
-    if (offset >= hs_span_bytes)
+    if (guarded_holds(block))
+        guarded_set_mark(block, as);
+    else if (offset >= hs_span_bytes)
         huge_set_mark(block, as);
     else if (hs_is_live(offset))
         hs_live[offset / GRAIN] = as;
@@ -74,6 +77,8 @@ static void delete_now(void *block)
  * be one that the front of a larger class lent. */
 static bool may_hold(const void *block, size_t bytes)
 {
+    if (guarded_holds(block))
+        return bytes == guarded_bytes(block);
     bool small = in_slab_span(block);
     size_t usable = small ? hs_class[slab_of(block)->class].usable : huge_bytes(block);
     if (TAIL_BYTES > 0)

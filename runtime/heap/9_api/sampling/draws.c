@@ -6,6 +6,7 @@
 #include "7_large/huge.h"
 #include "7_large/runs.h"
 #include "8_threads/large.h"
+#include "8_threads/life.h"
 
 #include <errno.h>
 
@@ -120,18 +121,20 @@ static uint64_t sample_counted(size_t bytes)
     return mean;
 }
 
-static void sample_take(void *block, size_t bytes, uint64_t mean)
+static void sample_take(void *block, size_t bytes, uint64_t mean, const struct call_stack *stack)
 {
     uint32_t page = run_first_page(block);
     if (page != UINT32_MAX) {
         hs_runs.page[page].age = AGE_SAMPLED;
+    } else if (guarded_holds(block)) {
+        guarded_set_sample(block, true);
     } else {
         huge_set_sample(block, true);
         count_shared(&hs_huge_samples, 1);
     }
     count_shared(&hs_count.sampled, 1);
     count_shared(&hs_count.sampled_bytes, bytes);
-    hs_sample_taken(block, bytes, mean);
+    hs_sample_taken(block, bytes, mean, stack);
 }
 
 void sampling_ends(void *block)
@@ -139,6 +142,9 @@ void sampling_ends(void *block)
     uint32_t page = run_first_page(block);
     if (page != UINT32_MAX) {
         hs_runs.page[page].age = AGE_CLEAN;
+    } else if (guarded_holds(block)) {
+        if (!guarded_set_sample(block, false))
+            return;
     } else {
         if (!huge_set_sample(block, false))
             return;
@@ -150,9 +156,14 @@ void sampling_ends(void *block)
 
 static void *sample_alloc(size_t bytes, size_t alignment, uint64_t mean, bool *zero)
 {
-    void *block = hs_large_alloc(bytes, alignment, zero);
+    struct call_stack stack;
+    hs_call_stack(&stack);
+    void *block = SAMPLE_GUARDS > 0 && hs_started() ? guarded_alloc(bytes, alignment, &stack) : NULL;
+    *zero = block != NULL;
+    if (block == NULL)
+        block = hs_large_alloc(bytes, alignment, zero);
     if (block != NULL)
-        sample_take(block, bytes, mean);
+        sample_take(block, bytes, mean, &stack);
     return block;
 }
 
@@ -203,8 +214,11 @@ void *draws_aligned(size_t bytes, size_t alignment, size_t size)
 void sampling_resized(void *block, size_t bytes)
 {
     uint64_t mean = sample_counted(bytes);
-    if (mean > 0)
-        sample_take(block, bytes, mean);
+    if (mean > 0) {
+        struct call_stack stack;
+        hs_call_stack(&stack);
+        sample_take(block, bytes, mean, &stack);
+    }
 }
 
 void sampling_reset(void)

@@ -6,6 +6,8 @@
 #include "7_large/run_span.h"
 #include "9_api/sampling/samples.h"
 
+#include SAMPLING_GUARDS
+
 /* Bytes of requests before the thread's next sample; a request of more is due. A new thread's first request is: it draws. */
 extern __thread uint64_t hs_until_sample;
 extern uint64_t hs_huge_samples; /* huge blocks that are samples */
@@ -39,7 +41,7 @@ static inline void sampling_frees(void *block)
 {
     uint32_t page = run_first_page(block);
     bool may_be = page != UINT32_MAX ? hs_runs.page[page].age == AGE_SAMPLED
-                                     : __atomic_load_n(&hs_huge_samples, __ATOMIC_RELAXED) > 0;
+                                     : __atomic_load_n(&hs_huge_samples, __ATOMIC_RELAXED) > 0 || guarded_holds(block);
     if (may_be)
         sampling_ends(block);
 }

@@ -64,7 +64,7 @@ static bool open_stream(struct writer *w)
         return false;
     w->window = window;
     w->cursor = is_new ? window->slots[0] : hs_window_cursor(window);
-    w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS + 1];
+    w->limit = window->slots[WINDOW_SLOTS - CALL_SLOTS];
     return true;
 }
 

@@ -23,6 +23,12 @@ CALLED void *pvalloc(size_t bytes);
 
 #pragma GCC visibility pop
 
+/* Each event has a stamp of its own: other threads may have events. */
+static void put_event(struct writer *w, enum spool_operation operation, const void *block, size_t bytes)
+{
+    put_stamped_at(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, 0);
+}
+
 static void *born(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
 {
     if (w == NULL)
@@ -38,7 +44,7 @@ static void *born_aligned(struct writer *w, void *block, size_t alignment, size_
     if (w == NULL)
         return block;
     if (block != NULL)
-        put_aligned(w, SPOOL_ALIGNED, block, alignment, bytes, 0);
+        put_aligned_at(w, SPOOL_ALIGNED, stamp_event(w), (uint64_t)(uintptr_t)block, alignment, bytes, 0);
     record_ends(w);
     return block;
 }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "9_api/sampling/samples.h"
 
-#include "1_base/unwind.h"
+#include "1_base/call_stack.h"
 #include "2_system/held_over_fork.h"
 #include "9_api/sampling/probes.h"
 
@@ -60,36 +60,6 @@ static struct estimate estimate_of(const struct sample *sample)
     return (struct estimate){ 1 / share, bytes / share, variance, bytes * bytes * variance };
 }
 
-struct call_stack {
-    uint64_t depth;
-    uintptr_t frame[SAMPLE_FRAMES];
-};
-
-#ifdef HEAPSMITH_ARCHIVE
-/* The library's code is in the program's file. */
-static bool is_own(uintptr_t place)
-{
-    return false;
-}
-#else
-extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
-
-static bool is_own(uintptr_t place)
-{
-    return place >= (uintptr_t)__ehdr_start && place < (uintptr_t)_end;
-}
-#endif
-
-/* Without the library's own frames in front. */
-static bool add_frame(void *to, const struct frame *frame)
-{
-    struct call_stack *stack = to;
-    if (stack->depth == 0 && is_own(frame->place))
-        return true;
-    stack->frame[stack->depth++] = frame->place + frame->is_interrupted;
-    return stack->depth < SAMPLE_FRAMES;
-}
-
 static uint32_t site_place(const struct call_stack *stack)
 {
     uint64_t hash = stack->depth;
@@ -117,10 +87,12 @@ static uint32_t site_number(struct sample_tables *tables, const struct call_stac
     return number;
 }
 
-/* Fibonacci hashing of an address. */
+/* Each sample has a page of its own, mostly next to that of another: 64 pages lie together in the table, or each sample would make
+ * a page of it resident. Fibonacci hashing of these groups. */
 static uint32_t home_of(uintptr_t block)
 {
-    return (uint32_t)((uint64_t)block * 0x9e3779b97f4a7c15 >> 32) & (SAMPLE_PLACES - 1);
+    const uint64_t page = (uint64_t)block >> 12;
+    return ((uint32_t)((page >> 6) * 0x9e3779b97f4a7c15 >> 32) << 6 | (uint32_t)(page & 63)) & (SAMPLE_PLACES - 1);
 }
 
 /* Where a block's sample is, or where it may go. At most half of the places are taken. */
@@ -203,12 +175,10 @@ static struct sample_tables *tables_mapped(void)
     return hs_samples.tables;
 }
 
-APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean)
+APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean, const struct call_stack *stack)
 {
     const int saved = errno;
-    struct call_stack stack = { 0 };
     struct timespec now;
-    hs_walk_stack(add_frame, &stack);
     clock_gettime(CLOCK_MONOTONIC, &now);
     struct sample sample = { .block = (uintptr_t)block, .bytes = bytes, .mean = mean };
     sample.time_ns = (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
@@ -219,7 +189,7 @@ APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean)
     hs_samples.mean = mean;
     struct sample_tables *tables = tables_mapped();
     if (tables != NULL) {
-        sample.site = site_number(tables, &stack);
+        sample.site = site_number(tables, stack);
         hs_samples.unsited += sample.site == 0;
         add_sample(tables, sample, &of);
     } else {

@@ -5,6 +5,7 @@
  * no room is counted. `heapsmith profile` reads them from outside: `changes` is odd while they change. */
 #pragma once
 
+#include "1_base/call_stack.h"
 #include "1_base/cold.h"
 
 #include <stdbool.h>
@@ -12,7 +13,7 @@
 #include <stdint.h>
 
 enum {
-    SAMPLE_FRAMES = 32,
+    SAMPLE_FRAMES = STACK_FRAMES,
     MOST_SAMPLES = 1 << 14, /* live at one time */
     SAMPLE_PLACES = 2 * MOST_SAMPLES, /* a power of two */
     MOST_SITES = 1 << 13, /* call stacks; number 0 is for those that have no room */
@@ -63,9 +64,9 @@ struct samples {
 
 extern struct samples hs_samples;
 
-/* A block of `bytes` was made for a request that is a sample, by the calling thread. The program does not have it yet. Both keep
- * errno, and call no malloc. */
-COLD void hs_sample_taken(void *block, size_t bytes, uint64_t mean);
+/* A block of `bytes` was made for a request that is a sample, by the calling thread with this stack. The program does not have it
+ * yet. Both keep errno, and call no malloc. */
+COLD void hs_sample_taken(void *block, size_t bytes, uint64_t mean, const struct call_stack *stack);
 /* It is about to be freed, or realloc resizes or moves it: then it is a sample no more. */
 COLD void hs_sample_freed(void *block);
 

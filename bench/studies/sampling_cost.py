@@ -1,0 +1,156 @@
+"""What samples cost: instructions, CPU time and peak RSS of programs under a design that takes them, to one without.
+
+python -m heapsmith.bench.studies.sampling_cost [--out FILE] measures, and writes the file after each program; rows of
+other programs in it stay. --page writes the table of the file into docs/lab/sampling.md.
+"""
+
+import datetime
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from statistics import geometric_mean
+from tempfile import TemporaryDirectory
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.commit import commit
+from heapsmith.bench.programs.instructions import events
+from heapsmith.bench.programs.programs import Program, programs
+from heapsmith.bench.studies.sampling import PAGE
+from heapsmith.codegen.built import library_of
+from heapsmith.model.design.design import Design, changed, load
+from heapsmith.model.errors import Missing
+from heapsmith.model.files import write_json, write_text
+from heapsmith.tools.common.elf import loader
+from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.common.tables import Words, section
+from heapsmith.tools.compare.measure import measure
+
+DATA = Path(__file__).with_suffix(".json")
+MADE = "<!-- made by bench/studies/sampling_cost.py -->"
+NAMES = ("perl", "python", "lua", "jq", "gawk", "php", "xmllint", "sqlite3")
+BASE = "default"
+ARMS: dict[str, dict[str, Any]] = {
+    "off": {"kind": "ready"},
+    "countdown": {"kind": "countdown"},
+    "ready": {"kind": "ready", "on": True},
+}
+"""Off shows what chance does: the library has samples, which are off, and its hot paths are those of the base."""
+ROUNDS = 15
+SCALE = 0.25
+"""The inputs of the runs whose instructions are counted, in parts of those whose time is."""
+
+
+class Row(msgspec.Struct, frozen=True):
+    """A program under the design with samples, to the design without: medians of rounds, with 95 % intervals."""
+
+    program: str
+    arm: str
+    instructions: float
+    cpu: Ratio
+    peak: Ratio
+    rounds: int
+    commit: str
+    date: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """All rows."""
+
+    rows: list[Row]
+
+
+def arms() -> list[Design]:
+    """The design without samples, and that of each arm."""
+    base = load(BASE)
+    return [base, *(changed(base, f"{BASE}-{arm}", {"sampling": fields}) for arm, fields in ARMS.items())]
+
+
+def instructions(program: Program, library: Path) -> int:
+    """Those of a run of the program, whose command is a program or env(1) with variables and a program."""
+    words = list(program.command)
+    if words[0] == "env":
+        first = next(at for at, word in enumerate(words[1:], 1) if "=" not in word)
+        os.environ |= dict(word.split("=", 1) for word in words[1:first])
+        words = words[first:]
+    found = Path(shutil.which(words[0]) or words[0]).resolve()
+    if not loader(found):
+        raise Missing(f"{found}: no program that a loader starts; expected one first on PATH")
+    return int(events(library, found, *words[1:])[0])
+
+
+def rows(program: Program, smaller: Program) -> Iterator[Row]:
+    """The rows of a program; smaller: the same with inputs for counting instructions."""
+    designs = arms()
+    libraries = [library_of(design) for design in designs]
+    table = measure(program.command, [str(library) for library in libraries], stop=Stop(ROUNDS), must_succeed=True)
+    base, *counts = (instructions(smaller, library) for library in libraries)
+    at, today = commit(), datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    for arm, count, row in zip(ARMS, counts, table.rows[1:], strict=True):
+        yield Row(program.name, arm, count / base, row.ratios.cpu, row.ratios.peak_rss, table.rounds, at, today)
+
+
+def written(out: Path, names: Sequence[str]) -> Report:
+    """The report with these programs anew, written after each."""
+    report = msgspec.json.decode(out.read_bytes(), type=Report) if out.exists() else Report([])
+    with TemporaryDirectory() as folder:
+        small = {one.name: one for one in programs(Path(folder) / "small", scale=SCALE)}
+        for program in programs(Path(folder) / "whole"):
+            if program.name in names and not program.lacks():
+                others = [one for one in report.rows if one.program != program.name]
+                report = Report([*others, *rows(program, small[program.name])])
+                write_json(out, report)
+    return report
+
+
+def made(of: Report, page: str) -> str:
+    """The page with the table of this report."""
+    begin, _, end = page.split(MADE)
+    cells = [
+        [
+            *(one.program, one.arm, f"{one.instructions - 1:+.2%}"),
+            *(words for of_rounds in (one.cpu, one.peak) for words in _cells(of_rounds)),
+        ]
+        for one in of.rows
+    ]
+    for arm in ARMS:
+        own = [one for one in of.rows if one.arm == arm]
+        means = [geometric_mean(values) for values in zip(*map(_figures, own), strict=True)]
+        count, cpu, peak = (mean - 1 for mean in means)
+        cells.append(["geometric mean", arm, f"{count:+.2%}", f"{cpu:+.1%}", "", f"{peak:+.1%}", ""])
+    columns = ["program", "<samples", "instructions", "CPU time", "", "peak RSS", ""]
+    shown = "\n".join(list(section(Words("", columns, cells)))[2:]).strip()
+    first = of.rows[0]
+    said = f"Measured on {first.date} at commit {first.commit}, {first.rounds} interleaved rounds."
+    return f"{begin}{MADE}\n\n{said}\n\n{shown}\n\n{MADE}{end}"
+
+
+def _cells(of: Ratio) -> tuple[str, str]:
+    """The median, and its interval."""
+    low, high = of.bounds() or (of.median, of.median)
+    return f"{of.median - 1:+.1%}", f"{low - 1:+.1%} to {high - 1:+.1%}"
+
+
+def _figures(one: Row) -> tuple[float, float, float]:
+    return one.instructions, one.cpu.median, one.peak.median
+
+
+def main(
+    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
+    only: Annotated[list[str] | None, typer.Option(metavar="PROGRAM", help="Default: all.")] = None,
+    page: Annotated[bool, typer.Option("--page", help="Write the page of the report in the checkout.")] = False,
+) -> int:
+    """Measure, or write the page."""
+    report = written(out, only or NAMES) if out else msgspec.json.decode(DATA.read_bytes(), type=Report)
+    if page:
+        write_text(PAGE, made(report, PAGE.read_text()))
+    return 0
+
+
+if __name__ == "__main__":
+    exit_with(main)

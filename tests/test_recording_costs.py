@@ -1,0 +1,30 @@
+"""What recording costs: the page has the figures of the study's file, and the study says which aims they miss."""
+
+from pathlib import Path
+
+import msgspec
+
+from heapsmith.bench.studies.recording import DATA, Report, misses, table
+from heapsmith.tools.common.tables import section
+
+PAGE = Path(__file__).parents[1] / "docs/recorder.md"
+
+
+def report() -> Report:
+    return msgspec.json.decode(DATA.read_bytes(), type=Report)
+
+
+def test_the_page_has_the_figures() -> None:
+    rows = [line for line in section(table(report())) if line.startswith("|")]
+    assert len(rows) == 2 + len(report().rows)
+    assert "\n".join(rows) in PAGE.read_text()
+
+
+def test_aims_that_are_missed_are_named() -> None:
+    (first, *_) = report().rows
+    slow = msgspec.structs.replace(first, program="lua", recorded=1.26)
+    assert misses([slow, msgspec.structs.replace(first, program="jq", recorded=1.05)]) == [
+        "lua: 1.26x",
+        "the median program: 1.16x",
+    ]
+    assert misses([msgspec.structs.replace(slow, recorded=1.04)]) == []
