@@ -55,7 +55,11 @@ static inline void put_record(struct writer *w, uint64_t operation, uint64_t sta
 }
 
 /* Says that the writer's thread runs at another place than before. */
-void hs_put_move(struct writer *w, uint32_t place, uint64_t stamp);
+static inline void put_move(struct writer *w, uint32_t place, uint64_t stamp)
+{
+    w->place = place;
+    put_record(w, SPOOL_MOVED, stamp, place & PLACE_PROCESSOR);
+}
 
 /* The stamp of an event, behind the processor's number where that is another than the last event's. */
 static inline uint64_t stamp_event(struct writer *w)
@@ -63,7 +67,7 @@ static inline uint64_t stamp_event(struct writer *w)
     unsigned int place;
     uint64_t stamp = arch_stamp(&place);
     if (__builtin_expect(place != w->place, 0))
-        hs_put_move(w, place, stamp);
+        put_move(w, place, stamp);
     return stamp;
 }
 
