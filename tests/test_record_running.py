@@ -13,10 +13,14 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import Any, NamedTuple
 
+import msgspec
 import pytest
 from conftest import Answer
 from preloaded import library, program
 
+from heapsmith.codegen.built import library_of
+from heapsmith.model.design.design import Design, load
+from heapsmith.model.policy.sampling import ready
 from heapsmith.model.trace.reader import Op, TraceReader, TraceWriter
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.preload import preloadable
@@ -33,6 +37,7 @@ pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="only pro
 
 DESIGN = "sampling-ready"
 STEPS = 5000
+GUARDS = 200
 BIRTHS = (Op.MALLOC, Op.CALLOC, Op.ALIGNED)
 
 
@@ -54,11 +59,16 @@ class Running(NamedTuple):
 
 @contextmanager
 def running(
-    folder: Path, threads: int, *before: Path, design: str | None = DESIGN, environment: dict[str, str] | None = None
+    folder: Path,
+    threads: int,
+    *before: Path,
+    design: str | Design | None = DESIGN,
+    environment: dict[str, str] | None = None,
 ) -> Iterator[Running]:
     """before: libraries in front of that of the design."""
     file = folder / "live set.txt"
-    libraries = [*before, *([library(design, checked=False)] if design else [])]
+    of_design = library_of(design) if isinstance(design, Design) else design and library(design, checked=False)
+    libraries = [*before, *([of_design] if of_design else [])]
     added = {"LD_PRELOAD": ":".join(map(preloadable, libraries))} | (environment or {})
     words = [str(program("live_set")), str(threads), str(STEPS), str(file)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
@@ -239,6 +249,26 @@ def test_a_cut_in_the_middle_of_calls_loses_nothing(tmp_path: Path) -> None:
     at_end = trace_info(tmp_path / "first.hst")
     assert at_end.live_blocks_at_end == second.census_blocks
     assert at_end.threads == 1 + 4 + 1
+
+
+@pytest.mark.thorough
+def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
+    """Each request is a sample, so that all slots have blocks; their sizes are those that the program asked for."""
+    sampling = ready.Params(on=True, mean_bytes=1, guards=GUARDS)
+    design = msgspec.structs.replace(load(DESIGN), name=f"{DESIGN}-guards", sampling=sampling)
+    with running(tmp_path, 1, design=design) as at:
+        at.say("step")
+        before = at.live()
+
+        def act() -> None:
+            for _ in range(4):
+                at.say("step")
+
+        found = recorded_while(at.process.pid, tmp_path / "t.hst", act)
+    assert (found.drops, found.foreign_frees, found.lost_frees) == (0, 0, 0)
+    census = events(tmp_path / "t.hst")[: found.census_blocks]
+    assert not Counter(before.values()) - Counter(event[3] for event in census)
+    assert found.events > found.census_blocks + STEPS
 
 
 @pytest.mark.thorough

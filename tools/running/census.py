@@ -118,6 +118,11 @@ def census(view: View, memory: Copied) -> Census:
     huge, pages = (column(rows, at[f"huge.{name}"], "<u8").astype(np.int64) for name in ("start", "pages"))
     starts.append(huge[huge != 0])
     sizes.append(pages[huge != 0] * page)
+    if "guarded" in at:
+        rows = view.records(memory.read(at["guarded"], at["SAMPLE_GUARDS"] * at["guarded_slot"]), "guarded_slot")
+        rows = rows[column(rows, at["guarded_slot.state"], "u1") == at["GUARDED_LIVE"]]
+        for of, name in ((starts, "block"), (sizes, "bytes")):
+            of.append(column(rows, at[f"guarded_slot.{name}"], "<u8").astype(np.int64))
     every, size = np.concatenate(starts), np.concatenate(sizes)
     order = np.argsort(every)
     return Census(every[order], size[order], view.picture(memory).counters["committed"])

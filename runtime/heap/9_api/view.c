@@ -15,6 +15,7 @@
 #include "7_large/run_pages.h"
 #include "8_threads/thread.h"
 #include SAMPLING_API
+#include SAMPLING_GUARDS
 #include SAMPLING_RECORD
 
 enum { NAME_BYTES = 24 };
@@ -114,6 +115,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(page, state),
     PAGE_VIEW,
     SAMPLES_VIEW
+    GUARDED_VIEW
     RECORD_VIEW
     NUMBER("RUN_FREE", RUN_FREE),
     NUMBER("RUN_USED", RUN_USED),
