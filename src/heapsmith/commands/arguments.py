@@ -72,7 +72,7 @@ def command_words(_: str, words: list[str]) -> list[str]:
     """CMD without the `--` before it; BadInput if CMD is empty, or if there is no such program."""
     command = words[1:] if words[:1] == ["--"] else words
     if not command:
-        raise BadInput("no command: expected -- CMD [ARG]...")
+        raise WrongKind("no command: expected -- CMD [ARG]...")
     if shutil.which(command[0]) is None:
         raise WrongKind(f"{command[0]}: no such command, or it is not executable")
     return command
