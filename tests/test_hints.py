@@ -26,6 +26,7 @@ WRONG = [
     ("record perl x.pl", "heapsmith record -o perl.hst -- perl x.pl"),
     ("record -o a.hst", "heapsmith record -o a.hst -- CMD"),
     ("record", "heapsmith record -o t.hst -- CMD"),
+    ("record --pid 12", "heapsmith record -o t.hst --pid 12"),
     ("forge perl x.pl", "heapsmith forge -o out -- perl x.pl"),
     ("forge", "heapsmith forge -o out -- CMD"),
     ("inspect", "heapsmith inspect -o out -- CMD"),

@@ -133,7 +133,9 @@ def _has(rest: Words, *options: str) -> bool:
 
 
 def _recorded(_: str, rest: Words) -> str | None:
-    """record without -o, or without a program."""
+    """record without -o, or without a program or a process."""
+    if _has(rest, "--pid"):
+        return None if _has(rest, "-o", "--out") else f"record -o t.hst {shlex.join(rest)}"
     program = _program(rest)
     if _has(rest, "-o", "--out"):
         if program and "--" not in rest and (misplaced := _behind(program, "-o", "--out")):
