@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -30,7 +30,7 @@ from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.processes import Running
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Progress, quiet
-from heapsmith.tools.common.served_share import HELP, Apart, apart, helps, sentences
+from heapsmith.tools.common.served_share import HELP, Apart, Image, apart, helps, sentences
 from heapsmith.tools.record.spool import FIRST_BYTES, Spool
 from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
 
@@ -208,15 +208,9 @@ def record(
         with preloading(start, [for_all(*libraries)], f"{SPOOL_VARIABLE}={spool}") as (whole, files):
             watch = Watch(files[0], command[0], *files[1:])
             began = _now(loaded)
-            pid, status, interrupted = run_foreground(
-                whole,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                limit_s=processes.limit_s,
-                watch=watch,
-                wait=processes.wait,
-            )
+            streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+            ends: dict[str, Any] = {"limit_s": processes.limit_s, "wait": processes.wait}
+            pid, status, interrupted = run_foreground(whole, **streams, **ends, watch=watch)
             ended = _now(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
@@ -228,14 +222,19 @@ def record(
         traces = _convert_all(records, out, run, processes.all, progress)
     finally:
         shutil.rmtree(spool, ignore_errors=True)
-    if unwritten and not traces:
-        raise Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
     if not traces:
-        reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
-        raise CheckFailed(f"nothing was recorded: {program}: {reason}")
+        raise _nothing(out, program, unwritten, images)
     _remove_older(out, {trace.path for trace in traces})
     lacks = (_inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
     return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
+
+
+def _nothing(out: Path, program: str, unwritten: Sequence[int], images: Sequence[Image]) -> Missing | CheckFailed:
+    """Why there is no trace."""
+    if unwritten:
+        return Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
+    reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
+    return CheckFailed(f"nothing was recorded: {program}: {reason}")
 
 
 def _inlines(program: Path) -> bool:
