@@ -309,7 +309,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if index % 2 and not policy.row("hardening", chosen["hardening"]).LIVE_MAP:
         chosen["remap_bytes"] = 2 * PAGE
     numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": PAGE, "share_run_bytes": 4 * PAGE}
-    numbers["share_wait_bytes"] = numbers["share_percent"] and (0, 40 * PAGE)[index // 3 % 2]
+    numbers["share_wait_bytes"] = numbers["share_percent"] and (0, 8 * PAGE)[index // 3 % 2]
     numbers["peak_percent"] = (0, 100, 50)[index // 2 % 3]
     if index % 2 and not chosen["classifier"].endswith("header") and chosen["hardening"] != "full":
         chosen |= {"grain": 8, "sizes": TINY_SIZES}

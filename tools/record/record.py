@@ -6,7 +6,7 @@ import re
 import shutil
 import signal
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
@@ -30,7 +30,7 @@ from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.processes import Running
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Progress, quiet
-from heapsmith.tools.common.served_share import HELP, Apart, apart, helps, sentences
+from heapsmith.tools.common.served_share import HELP, Apart, Image, apart, helps, sentences
 from heapsmith.tools.record.clock import now_of, record_ticks, tells_processors
 from heapsmith.tools.record.spool import FIRST_BYTES, Spool
 from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
@@ -178,15 +178,9 @@ def record(
         with preloading(start, [for_all(*libraries)], f"{SPOOL_VARIABLE}={spool}") as (whole, files):
             watch = Watch(files[0], command[0], *files[1:])
             began = now_of(loaded)
-            pid, status, interrupted = run_foreground(
-                whole,
-                stdin=stdin,
-                stdout=stdout,
-                stderr=stderr,
-                limit_s=processes.limit_s,
-                watch=watch,
-                wait=processes.wait,
-            )
+            streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
+            ends: dict[str, Any] = {"limit_s": processes.limit_s, "wait": processes.wait}
+            pid, status, interrupted = run_foreground(whole, **streams, **ends, watch=watch)
             ended = now_of(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
@@ -199,16 +193,17 @@ def record(
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     if not traces:
-        raise _nothing_recorded(out, program, unwritten, apart(images))
+        raise _nothing(out, program, unwritten, images)
     _remove_older(out, {trace.path for trace in traces})
     lacks = (inlines(Path(program)), running, unwritten, interrupted, apart(images), other_memory(traces, images))
     return RecordResult(status, wall_ns, run.record_ns, traces, *lacks)
 
 
-def _nothing_recorded(out: Path, program: str, unwritten: list[int], unseen: list[Apart]) -> Missing | CheckFailed:
+def _nothing(out: Path, program: str, unwritten: Sequence[int], images: Sequence[Image]) -> Missing | CheckFailed:
+    """Why there is no trace."""
     if unwritten:
         return Missing(f"{out}: nothing was recorded: no room for events (a full disk, a limit on the size of files)")
-    reason = sentences(unseen) or "ended, or gave up LD_PRELOAD, before its first event"
+    reason = sentences(apart(images)) or "ended, or gave up LD_PRELOAD, before its first event"
     return CheckFailed(f"nothing was recorded: {program}: {reason}")
 
 

@@ -46,7 +46,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     neither empty slabs nor free runs keep more than this share of the committed bytes in use, however
     large their budget has grown; 0: no such bound. share_slab_bytes,
     share_run_bytes: so much they keep whatever the share is. share_wait_bytes: the bound holds once this
-    many bytes were freed since the heap has shrunk, where misses count too; 0: at once.
+    many bytes, and half of the most that were in use, were freed since the heap has shrunk, where misses
+    count too; 0: at once.
     peak_percent: where committed bytes exceed this share of the most that they have been, these pages
     go back as needed, so that what waits serves what is new; 0: never.
     """
@@ -123,12 +124,19 @@ def bytes_in_use(state: State) -> int:
 
 
 @kernel
+def patience(state: State) -> int:
+    """Return how many bytes a heap waits: more than what its fall from a part of its peak frees."""
+    wait = int(state.share_wait_bytes)
+    return wait + int(state.share_peak) // SHRUNK if wait > 0 else 0
+
+
+@kernel
 def shrunk_for_long(state: State) -> bool:
     """Return whether the heap has shrunk, and was patient since."""
     used = bytes_in_use(state)
     state.share_peak = max(int(state.share_peak), used)
     if SHRUNK * used < state.share_peak:
-        return bool(state.share_waited >= state.share_wait_bytes)
+        return bool(state.share_waited >= patience(state))
     state.share_waited = 0
     return False
 
@@ -154,8 +162,8 @@ def exceeds_share(state: State, aged_bytes: int, least_bytes: int) -> bool:
         return False
     if over_share(state, aged_bytes, least_bytes):
         return True
-    wait = state.share_wait_bytes
-    if wait > 0 and state.share_waited >= SHRUNK * wait and not any_over_share(state):
+    patient = state.share_wait_bytes > 0 and state.share_waited >= SHRUNK * patience(state)
+    if patient and not any_over_share(state):
         state.share_peak, state.share_waited = bytes_in_use(state), 0
     return False
 

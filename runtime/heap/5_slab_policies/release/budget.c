@@ -46,6 +46,13 @@ static uint64_t bytes_that_serve(void)
     return committed > others ? committed - others : 0;
 }
 
+/* How many bytes a heap waits. What its fall from a part of its peak frees is no sign that it stays small: a heap that rises
+ * and falls again and again needs the memory of its peak each time. */
+static uint64_t patience(void)
+{
+    return SHARE_WAIT_BYTES > 0 ? SHARE_WAIT_BYTES + __atomic_load_n(&share_peak, __ATOMIC_RELAXED) / SHRUNK : 0;
+}
+
 /* Has the heap shrunk, and was it patient since? */
 static bool shrunk_for_long(uint64_t used)
 {
@@ -53,7 +60,7 @@ static bool shrunk_for_long(uint64_t used)
     if (used > peak)
         __atomic_store_n(&share_peak, peak = used, __ATOMIC_RELAXED);
     if (SHRUNK * used < peak)
-        return __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED) >= SHARE_WAIT_BYTES;
+        return __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED) >= patience();
     __atomic_store_n(&hs_share_waited, 0, __ATOMIC_RELAXED);
     return false;
 }
@@ -79,7 +86,7 @@ static bool exceeds_share(size_t bytes, size_t least)
     if (over_share(bytes, least, used))
         return true;
     uint64_t waited = __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED);
-    if (SHARE_WAIT_BYTES > 0 && waited >= SHRUNK * (uint64_t)SHARE_WAIT_BYTES && !any_over_share(used)) {
+    if (SHARE_WAIT_BYTES > 0 && waited >= SHRUNK * patience() && !any_over_share(used)) {
         __atomic_store_n(&share_peak, used, __ATOMIC_RELAXED);
         __atomic_store_n(&hs_share_waited, 0, __ATOMIC_RELAXED);
     }
