@@ -16,7 +16,7 @@ from conftest import PROGRAM, Answer
 
 from heapsmith.commands import cli
 from heapsmith.model.design.design import load
-from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.preload import for_all
 from heapsmith.tools.report import hardening
 
 pytestmark = pytest.mark.usefixtures("own_outcomes")
@@ -147,7 +147,7 @@ def test_from_trace_to_proved_library(call: Call, trace: Path, tmp_path: Path) -
     assert [run["difference"] for run in report["runs"]] == [None, None]
     replayed = answer_json(call("replay", trace, "--lib", "glibc", "--lib", library, "--rounds", "2", "--json"))
     assert [row["library"] for row in replayed["rows"]] == ["glibc", "libtuned.so"]
-    assert call("run", library, "--", "sh", "-c", "echo $LD_PRELOAD").out == f"{preloadable(library)}\n"
+    assert call("run", library, "--", "sh", "-c", "echo $LD_PRELOAD").out == f"{for_all(library).word}\n"
 
 
 def test_a_difference_fails_the_check(call: Call, trace: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,42 +85,23 @@ def test_a_share_leaves_its_least(compiled: bool) -> None:
 
 
 def patient(compiled: bool, wait: int, least: int = 0) -> Program:
-    """A program whose heap waits for `wait` pages and half of its peak to be freed, and then keeps `least` pages."""
+    """A program whose heap waits until `wait` pages were freed since it shrank, and then keeps `least` pages."""
     return shared(compiled, share_percent=10, share_wait_bytes=wait * PAGE, share_run_bytes=least * PAGE)
-
-
-@plain_and_compiled
-def test_a_heap_that_rises_and_falls_keeps_its_memory(compiled: bool) -> None:
-    """What a fall frees is less than the patience: of 8 pages, and of half of the 22 that were in use."""
-    program = patient(compiled, wait=8)
-    for _ in range(5):
-        program.malloc("a b c d e f g h i j k l", 2 * PAGE)
-        program.free("a b c d e f g h i j k l")
-    assert program.totals("releases") == (0,)
 
 
 @plain_and_compiled
 def test_a_heap_that_shrank_is_patient(compiled: bool) -> None:
     program = patient(compiled, wait=8)
     program.malloc("a b c d e f g h i j k l", 2 * PAGE)
-    program.free("a b c d e f g h i j")  # the last four of these were freed with less than half of 22 in use
-    assert program.simulator.state.share_waited == 8 * PAGE
-    for _ in range(10):
-        program.malloc("m", PAGE)
-        program.free("m")
-    assert program.totals("releases") == (0,)
+    program.free("a b c d e f")  # 12 pages in use, of 22 at the first question: not less than half
+    program.free("g h i")  # 10, 8, 6 in use; the first of them counts as what was freed before it
+    assert program.totals("releases", "released_bytes") == (0, 0)
     program.malloc("a b c d e f g h i", 2 * PAGE)
-    program.free("a")  # 20 in use: patience begins anew
-    assert program.simulator.state.share_waited == 0
+    program.free("a")  # 22 in use: patience begins anew
     program.malloc("a", 2 * PAGE)
     program.free("a b c d e f g h i")
-    waits = program.simulator.state.share_waited // PAGE
-    for _ in range(19 - waits - 1):
-        program.malloc("m", PAGE)
-        program.free("m")
-    assert program.totals("releases") == (0,)
-    program.malloc("m", PAGE)
-    program.free("m")  # 8 pages and 11 were freed since less than half is in use
+    assert program.totals("releases", "released_bytes") == (0, 0)
+    program.free("j")  # 8 pages were freed since less than half is in use
     assert program.totals("released_bytes")[0] > 0
 
 
@@ -129,11 +110,8 @@ def test_the_next_peak_is_measured_by_itself(compiled: bool) -> None:
     program = patient(compiled, wait=4, least=2)
     program.malloc("a b c d e f g h i j k l", 2 * PAGE)
     program.free("a b c d e f g h i j")
-    for _ in range(4):
-        program.malloc("m", PAGE)
-        program.free("m")
     assert program.simulator.state.share_peak == 22 * PAGE
-    for _ in range(2 * (4 + 11)):
+    for _ in range(4):
         program.malloc("m", PAGE)
         program.free("m")
     assert program.simulator.state.share_peak < 22 * PAGE
@@ -144,14 +122,28 @@ def test_a_program_that_goes_on_with_little_gives_back(compiled: bool) -> None:
     program = patient(compiled, wait=250)
     program.malloc("a b c d e f g h i j k l", 32 * PAGE)
     program.free("a b c d e f g h i j k")
-    state = program.simulator.state
-    patience = 250 * PAGE + state.share_peak // 2
+    waits = program.simulator.state.share_waited
     assert program.totals("releases") == (0,)
-    expected = -(-(patience - state.share_waited) // program.simulator.plan.share_miss_bytes)
+    expected = -(-(250 * PAGE - waits) // program.simulator.plan.share_miss_bytes)
     for miss in range(expected):  # without a front each is a miss
         assert program.totals("releases") == (0,)
         program.malloc(f"s{miss}", 16)
     assert program.totals("releases")[0] > 0
+
+
+@plain_and_compiled
+def test_a_heap_that_rises_and_falls_learns_patience(compiled: bool) -> None:
+    """A fall frees 12 pages with less than half of 22 in use: no more than 8 and half a page of patience 8 times."""
+    program = patient(compiled, wait=8)
+    went = []
+    for _ in range(20):
+        before = program.totals("releases")[0]
+        program.malloc("a b c d e f g h i j k l", 2 * PAGE)
+        program.free("a b c d e f g h i j k l")
+        went.append(program.totals("releases")[0] > before)
+    state = program.simulator.state
+    assert went == [True] * 9 + [False] * 11
+    assert state.share_learned == 9 * program.simulator.plan.share_lesson_bytes
 
 
 def test_patience_needs_a_bound() -> None:

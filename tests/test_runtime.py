@@ -28,15 +28,16 @@ def threads(design: str, mode: str, count: int, first: int, *, checked: bool = F
     return early, late, heaps
 
 
-def flat(early_kib: int, late_kib: int) -> bool:
-    """No growth beyond 2 % and 256 KiB: what a page more here and there may cost."""
-    return late_kib <= early_kib * 1.02 + 256
+def flat(design: str, early_kib: int, late_kib: int) -> bool:
+    """No growth beyond 2 % and 256 KiB, what a page more here and there may cost, and slabs that wait with patience."""
+    waits_kib = getattr(load(design).release, "share_slab_bytes", 0) // 1024
+    return late_kib <= early_kib * 1.02 + 256 + waits_kib
 
 
 @few_designs
 def test_memory_is_flat_over_many_threads(design: str) -> None:
     early, late, heaps = threads(design, "sequential", 4000, 1000)
-    assert flat(early, late)
+    assert flat(design, early, late)
     assert heaps == 2  # the main thread's and the one that every thread adopts
 
 
@@ -46,7 +47,7 @@ def test_memory_is_flat_over_many_threads(design: str) -> None:
 def test_memory_is_flat_over_twenty_thousand_threads(design: str, checked: bool) -> None:
     """From ten thousand on: until then the last superslab may come. Empty slabs of `once` never serve again."""
     early, late, heaps = threads(design, "sequential", 20_000, 10_000, checked=checked)
-    assert flat(early, late)
+    assert flat(design, early, late)
     assert heaps == 2
 
 
@@ -54,7 +55,7 @@ def test_memory_is_flat_over_twenty_thousand_threads(design: str, checked: bool)
 @live_designs
 def test_destructors_that_allocate_in_every_round_leave_nothing(design: str, mode: str) -> None:
     early, late, heaps = threads(design, mode, 1000, 200)
-    assert flat(early, late)
+    assert flat(design, early, late)
     assert heaps <= 3  # and perhaps one for those after the last round
 
 
@@ -70,7 +71,8 @@ def test_a_new_thread_takes_a_fault_a_page(design: str) -> None:
     """A page that is read before it is written takes two, and where threads run an interrupt of their cores."""
     plain = msgspec.structs.replace(load(design), populate=None)  # the system's counts of populated pages differ
     faults, pages = map(int, run([program("run_first_touches")], library_of(plain)).split())
-    assert 10 < faults <= pages + 1  # a page of slab records: whether a slab is sealed is read first
+    shares = getattr(plain, "transfer_from_heaps", 1) > 1  # then its page is read first where a second heap begins
+    assert 10 < faults <= pages + 1 + shares  # a page of slab records: whether a slab is sealed is read first
 
 
 def test_threads_free_huge_blocks_at_once() -> None:

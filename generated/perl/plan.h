@@ -49,6 +49,7 @@ enum {
     SHARE_WAIT_BYTES = 0, /* are freed in a heap that has shrunk before the bound holds */
     SHARE_MISS_BYTES = 65536, /* for which a miss counts */
     SHARE_DRAWN_BYTES = 1048576, /* that a miss takes away if some of what waited was taken */
+    SHARE_LESSON_BYTES = 0, /* more patience each time that a heap rises after it gave back */
     PEAK_PERCENT = 0, /* of the heap's peak, beyond which nothing waits; 0: never */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,

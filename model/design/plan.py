@@ -78,6 +78,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     share_wait_bytes: int
     share_miss_bytes: int
     share_drawn_bytes: int
+    share_lesson_bytes: int
     peak_percent: int
     remap_bytes: int
     room_share: int = constants.ROOM_SHARE
@@ -303,6 +304,7 @@ def _options(design: Design) -> dict[str, Any]:
     return {name: getattr(design.release, name, 0) for name in budgets} | {
         "share_miss_bytes": constants.SHARE_MISS_SLABS * design.slab_bytes,
         "share_drawn_bytes": constants.SHARE_DRAWN_SLABS * design.slab_bytes,
+        "share_lesson_bytes": getattr(design.release, "share_wait_bytes", 0) // constants.SHARE_LESSONS,
         "remap_bytes": NEVER if design.remap_bytes is None or hardening.LIVE_MAP else design.remap_bytes,
         "release_lazily": int(getattr(design.release, "advice", "dontneed") == "free"),
         "guard_slabs": int(has_guards),

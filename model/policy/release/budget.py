@@ -17,10 +17,12 @@ from heapsmith.model.parts.slab_questions import cache_lines, release_kept, spil
 from heapsmith.model.policy.release.common import Advice, look_at_ages
 
 NAME = "budget"
-STATE = {"scalars": {"share_peak": 0, "share_waited": 0, "share_seen": 0, "peak_left": 0}}
+SCALARS = ("share_peak", "share_waited", "share_seen", "share_gave", "share_learned", "peak_left")
+STATE = {"scalars": dict.fromkeys(SCALARS, 0)}
 """share_peak: the most committed bytes in use that were seen; share_waited: bytes freed since the heap has shrunk;
-share_seen: what waited in both queues at the last miss that counted; peak_left: the most committed bytes while nothing
-waited, with what was needed again."""
+share_seen: what waited in both queues at the last miss that counted; share_gave: whether the heap gave back by its
+share since it rose last; share_learned: the patience that it learned from that; peak_left: the most committed bytes
+while nothing waited, with what was needed again."""
 DEFAULT = True
 AGES = True
 BUDGETED = True
@@ -46,8 +48,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     neither empty slabs nor free runs keep more than this share of the committed bytes in use, however
     large their budget has grown; 0: no such bound. share_slab_bytes,
     share_run_bytes: so much they keep whatever the share is. share_wait_bytes: the bound holds once this
-    many bytes, and half of the most that were in use, were freed since the heap has shrunk, where misses
-    count too; 0: at once.
+    many bytes were freed since the heap has shrunk, where misses count too, and more where it often
+    needs again what it gave back; 0: at once.
     peak_percent: where committed bytes exceed this share of the most that they have been, these pages
     go back as needed, so that what waits serves what is new; 0: never.
     """
@@ -125,9 +127,8 @@ def bytes_in_use(state: State) -> int:
 
 @kernel
 def patience(state: State) -> int:
-    """Return how many bytes a heap waits: more than what its fall from a part of its peak frees."""
-    wait = int(state.share_wait_bytes)
-    return wait + int(state.share_peak) // SHRUNK if wait > 0 else 0
+    """Return how many bytes a heap waits; at most what its fall from half of its peak frees and the least."""
+    return int(state.share_wait_bytes) + min(int(state.share_learned), int(state.share_peak) // SHRUNK)
 
 
 @kernel
@@ -137,7 +138,8 @@ def shrunk_for_long(state: State) -> bool:
     state.share_peak = max(int(state.share_peak), used)
     if SHRUNK * used < state.share_peak:
         return bool(state.share_waited >= patience(state))
-    state.share_waited = 0
+    state.share_learned += state.share_gave * state.share_lesson_bytes
+    state.share_waited = state.share_gave = 0
     return False
 
 
@@ -161,6 +163,7 @@ def exceeds_share(state: State, aged_bytes: int, least_bytes: int) -> bool:
     if state.share_percent == 0 or not shrunk_for_long(state):
         return False
     if over_share(state, aged_bytes, least_bytes):
+        state.share_gave = 1
         return True
     patient = state.share_wait_bytes > 0 and state.share_waited >= SHRUNK * patience(state)
     if patient and not any_over_share(state):
@@ -181,7 +184,9 @@ def share_is_due(state: State) -> bool:
     else:
         state.share_waited += state.share_miss_bytes
     state.share_seen = aged
-    return shrunk_for_long(state) and any_over_share(state)
+    due = shrunk_for_long(state) and any_over_share(state)
+    state.share_gave = max(int(state.share_gave), int(due))
+    return due
 
 
 @kernel

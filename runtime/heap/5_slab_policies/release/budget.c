@@ -27,6 +27,8 @@ static void grow(size_t *budget, size_t needed_again)
 static uint64_t share_peak; /* the most committed bytes in use that were seen; one of two at once may be lost */
 uint64_t hs_share_waited;
 static size_t share_seen; /* what waited in both queues at the last miss that counted */
+static bool share_gave; /* it gave back by its share since it rose last */
+static uint64_t share_learned; /* the patience that it learned from that */
 
 static size_t aging_run_bytes(void)
 {
@@ -46,11 +48,23 @@ static uint64_t bytes_that_serve(void)
     return committed > others ? committed - others : 0;
 }
 
-/* How many bytes a heap waits. What its fall from a part of its peak frees is no sign that it stays small: a heap that rises
- * and falls again and again needs the memory of its peak each time. */
+/* How many bytes a heap waits. A heap that rises and falls again and again needs the memory of its peak each
+ * time, so it learns to wait for more than what a fall from half of its peak frees. */
 static uint64_t patience(void)
 {
-    return SHARE_WAIT_BYTES > 0 ? SHARE_WAIT_BYTES + __atomic_load_n(&share_peak, __ATOMIC_RELAXED) / SHRUNK : 0;
+    uint64_t most = __atomic_load_n(&share_peak, __ATOMIC_RELAXED) / SHRUNK;
+    uint64_t learned = __atomic_load_n(&share_learned, __ATOMIC_RELAXED);
+    return SHARE_WAIT_BYTES + (learned < most ? learned : most);
+}
+
+static void rises(void)
+{
+    __atomic_store_n(&hs_share_waited, 0, __ATOMIC_RELAXED);
+    if (!__atomic_load_n(&share_gave, __ATOMIC_RELAXED))
+        return;
+    __atomic_store_n(&share_gave, false, __ATOMIC_RELAXED);
+    uint64_t learned = __atomic_load_n(&share_learned, __ATOMIC_RELAXED);
+    __atomic_store_n(&share_learned, learned + SHARE_LESSON_BYTES, __ATOMIC_RELAXED);
 }
 
 /* Has the heap shrunk, and was it patient since? */
@@ -61,7 +75,7 @@ static bool shrunk_for_long(uint64_t used)
         __atomic_store_n(&share_peak, peak = used, __ATOMIC_RELAXED);
     if (SHRUNK * used < peak)
         return __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED) >= patience();
-    __atomic_store_n(&hs_share_waited, 0, __ATOMIC_RELAXED);
+    rises();
     return false;
 }
 
@@ -83,8 +97,10 @@ static bool exceeds_share(size_t bytes, size_t least)
     uint64_t used = bytes_that_serve();
     if (!shrunk_for_long(used))
         return false;
-    if (over_share(bytes, least, used))
+    if (over_share(bytes, least, used)) {
+        __atomic_store_n(&share_gave, true, __ATOMIC_RELAXED);
         return true;
+    }
     uint64_t waited = __atomic_load_n(&hs_share_waited, __ATOMIC_RELAXED);
     if (SHARE_WAIT_BYTES > 0 && waited >= SHRUNK * patience() && !any_over_share(used)) {
         __atomic_store_n(&share_peak, used, __ATOMIC_RELAXED);
@@ -111,7 +127,10 @@ static bool share_is_due(void)
         return false;
     count_miss(slabs + runs);
     uint64_t used = bytes_that_serve();
-    return shrunk_for_long(used) && any_over_share(used);
+    if (!shrunk_for_long(used) || !any_over_share(used))
+        return false;
+    __atomic_store_n(&share_gave, true, __ATOMIC_RELAXED);
+    return true;
 }
 
 static bool nears_peak(void)
@@ -193,5 +212,6 @@ void release_reset(void)
     queue_reset();
     slab_budget = SLAB_BUDGET_BYTES;
     run_budget = RUN_BUDGET_BYTES;
-    share_peak = hs_share_waited = share_seen = peak_left = peak_mark = 0;
+    share_peak = hs_share_waited = share_seen = share_learned = peak_left = peak_mark = 0;
+    share_gave = false;
 }
