@@ -7,6 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "1_base/spool/windows.h"
 #include "image.h"
 #include "modules.h"
 

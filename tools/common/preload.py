@@ -64,7 +64,9 @@ def for_all(*libraries: Path, folder: Path | None = None) -> Preload:
         return plain
     links = _links(libraries, lib)
     try:
-        place = _folder_of_links(first, folder) / _hash("\0".join(f"{at}\0{to}" for at, to in links.items()))
+        place = _folder_of_links(first, folder or _open_folder(first)) / _hash(
+            "\0".join(f"{at}\0{to}" for at, to in links.items())
+        )
         if not place.is_dir():
             _make(place, links, safe_name(first))
     except Missing:
@@ -148,6 +150,21 @@ def _folder_of_links(library: Path, wanted: Path | None = None) -> Path:
             return folder
     why = "; ".join(tried)
     raise Missing(f"{library.absolute()}: LD_PRELOAD takes no path with ' ', ':' or '$' in it; for a link: {why}")
+
+
+def _open_folder(library: Path) -> Path | None:
+    """A folder whose links other users can follow, for a library that they can read: a server may change its user."""
+    try:
+        within = library.resolve(strict=True)
+        if not within.stat().st_mode & 0o004 or not all(one.stat().st_mode & 0o001 for one in within.parents):
+            return None
+        folder = Path("/tmp") / f"heapsmith-{os.geteuid()}-links"
+        folder.mkdir(exist_ok=True)
+        if folder.lstat().st_uid == os.geteuid():
+            folder.chmod(0o755)
+    except OSError:
+        return None
+    return folder
 
 
 def _folders(wanted: Path | None = None) -> Iterator[Path]:
