@@ -283,6 +283,11 @@ def test_the_pages_that_say_what_a_level_stops(page: str) -> None:
     assert f"{off.stopped} of {found.attacks} small attacks" in text
     assert f"glibc {found.of_glibc}" in text
     assert f"stops {basic.stopped} for {basic.instructions:.0f} instructions a pair" in text
+    if "`--base checks`" in text:  # the built-in design, not its level on `default`
+        designs = MEASURED.read_text()
+        stopped = re.search(r"\| `checks` \| \d+ \((\d+) ended", designs)
+        assert stopped is not None
+        assert f"`--base checks` {stopped[1]} for {found.levels['checks'].instructions:.0f}" in text
 
 
 @pytest.mark.parametrize("name", ["double_free", "double_free_flushed", "free_inside", "free_inside_later"])

@@ -10,8 +10,8 @@
 /* As open(2), but no point of thread cancellation. */
 int hs_spool_open(const char *name, int flags);
 
-/* Map so many bytes of the file, a multiple of 4096, written as zeros first: a store into a hole would meet a full disk as
- * SIGBUS. NULL: no room. */
+/* Map a part of the file. Its bytes, a multiple of 4096, are written as zeros first: where the disk is full, a store into
+ * a hole of the file ends by SIGBUS. NULL: no room. */
 void *hs_spool_map(int file, uint64_t bytes, uint64_t offset);
 
 /* A new live window, empty, at that unit of the file; NULL if that fails. */
