@@ -134,6 +134,11 @@ def test_a_thousand_forks_in_signal_handlers(design: str, mode: str) -> None:
     assert run([program("run_fork"), mode, 1000], library(design, checked=False), timeout=300) == "done\n"
 
 
+def test_a_sleeper_needs_no_thread_that_was_woken_before() -> None:
+    """The woken thread may be in a signal's handler that forks, and so waits for what the sleeper holds."""
+    assert run([program("run_woken", "-rdynamic")], library("default")) == "done\n"
+
+
 @few_designs
 def test_vfork_and_posix_spawn(design: str) -> None:
     assert run([program("run_fork"), "spawn", 10], library(design)) == "done\n"

@@ -1,47 +1,35 @@
 /* Blocks of one class until the library's helper has had time to help; in a child too, in a child alone, while the main
  * thread is gone, or until the library is told to do without it.
  * usage: run_helper works|forks|leaves-main|without|checks|performs */
-#define _GNU_SOURCE
+#include "system_calls.h"
+
 #include <dirent.h>
 #include <errno.h>
-#include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 extern void heapsmith_background(uint64_t events) __attribute__((weak));
 extern void heapsmith_check(void) __attribute__((weak));
 
-static uint32_t *napped; /* the word that the helper sleeps on: for so long and no longer, as nobody else does */
+enum { LOCK_NANOSECONDS = 10 * 1000 * 1000 }; /* no sleep for a lock is longer (runtime/heap/2_system/lock.c) */
+static uint32_t *napped; /* the word that the helper sleeps on: for longer than others */
 static int wakes;        /* of the helper */
 
-/* In front of the C library's, for the program is linked with -rdynamic. No argument of a
- * call of the library under test lies behind the fourth, but for unused ones of futex(2). */
 long syscall(long number, ...)
 {
     va_list words;
     va_start(words, number);
-    uint32_t *word = va_arg(words, uint32_t *);
-    long operation = va_arg(words, long), value = va_arg(words, long);
-    register const void *time __asm__("r10") = va_arg(words, const void *);
+    struct system_call call = system_call_read(number, words);
     va_end(words);
-    long futex = number == SYS_futex ? operation & FUTEX_CMD_MASK : -1;
-    if (futex == FUTEX_WAIT && time != NULL)
-        napped = word;
-    else if (futex == FUTEX_WAKE && word == napped)
+    if (call.futex == FUTEX_WAIT && call.time != NULL && (call.time->tv_sec > 0 || call.time->tv_nsec > LOCK_NANOSECONDS))
+        napped = call.word;
+    else if (call.futex == FUTEX_WAKE && call.word == napped)
         __atomic_add_fetch(&wakes, 1, __ATOMIC_RELAXED);
-    long result;
-    __asm__ volatile("syscall" : "=a"(result) : "a"(number), "D"(word), "S"(operation), "d"(value), "r"(time)
-                     : "rcx", "r11", "memory");
-    errno = result < 0 ? (int)-result : EAGAIN; /* also where nothing fails: the library leaves the program's alone */
-    return result < 0 ? -1 : result;
+    return system_call_make(call);
 }
 
 static int threads(void)

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -13,12 +14,15 @@ enum {
     MOST_BETWEEN = 16, /* of them between two looks: the more threads look, the longer a release takes (Anderson, 1990) */
 };
 
+/* The longest sleep: lock.h says what for. A lock is held for microseconds. */
+static const struct timespec longest = { .tv_nsec = 10 * 1000 * 1000 };
+
 /* On the low half of the word: the first four bytes, little-endian. */
-static void futex(struct lock *lock, int operation, uint32_t value)
+static void futex(struct lock *lock, int operation, uint32_t value, const struct timespec *most)
 {
     int saved = errno;
     count_system(COUNT_FUTEX);
-    syscall(SYS_futex, &lock->word, operation, value, NULL, NULL, 0);
+    syscall(SYS_futex, &lock->word, operation, value, most, NULL, 0);
     errno = saved;
 }
 
@@ -57,11 +61,11 @@ void hs_lock_wait(struct lock *lock)
         if ((word & LOCK_WAITERS) == 0 && !__atomic_compare_exchange_n(&lock->word, &word, word | LOCK_WAITERS, false,
                                                                        __ATOMIC_RELAXED, __ATOMIC_RELAXED))
             continue;
-        futex(lock, FUTEX_WAIT_HERE, (uint32_t)(word | LOCK_WAITERS));
+        futex(lock, FUTEX_WAIT_HERE, (uint32_t)(word | LOCK_WAITERS), &longest);
     }
 }
 
 void hs_lock_wake(struct lock *lock)
 {
-    futex(lock, FUTEX_WAKE_HERE, 1);
+    futex(lock, FUTEX_WAKE_HERE, 1, NULL);
 }

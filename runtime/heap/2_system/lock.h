@@ -9,6 +9,8 @@
  * - Release: exchange with 0, release: what was done under the lock is published. One exchange, so the bit cannot be set
  *   between a look at it and the store. If it was set, futex-wake one. No wake is lost: a sleeper is there only if the bit
  *   is set, or a releaser that took the bit away is about to wake one, or the one it woke is about to put the bit back.
+ *   That one may be in a signal's handler, though, which waits for another sleeper: fork(2) does, for the locks that the
+ *   sleeper holds. So a sleep ends by itself too, after a hundredth of a second.
  * - Mine: relaxed. Only T's own thread writes and removes T, and a thread always sees its own last write.
  *
  * T is the thread pointer: not 0, even, of one living thread at a time, and the same in the child of fork. A lock held over
