@@ -119,7 +119,13 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, bool | None, b
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item], config: pytest.Config) -> None:
-    """The files of COMPILED_MODEL first, in the first worker's half of all tests; else as they were."""
+    """The files of COMPILED_MODEL first, in the first worker's half of all tests; else as they were.
+
+    No limit of time for the long forms.
+    """
+    for item in items:
+        if item.get_closest_marker("big") is not None:
+            item.add_marker(pytest.mark.timeout(0))
     if quick.is_chosen(config):
         config.hook.pytest_deselected(items=[item for item in items if not quick.is_quick(item)])
         items[:] = filter(quick.is_quick, items)
