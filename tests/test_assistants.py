@@ -124,6 +124,7 @@ def test_the_tools_answer_as_the_commands_do(call: Call, trace: Path) -> None:
     assert "record --stacks" in complaints[2]
 
 
+@pytest.mark.thorough
 def test_sites_come_with_advice(tmp_path: Path) -> None:
     out = tmp_path / "s.hst"
     job = "x = [bytearray(3000) for _ in range(3000)]"

@@ -75,6 +75,7 @@ def audit(design: Design) -> AuditReport:
         return audit_emitted(design, emitted, library=library_of(design))
 
 
+@pytest.mark.thorough
 @needs_tools
 @pytest.mark.parametrize("remote", soon(("local_cache", "owner_list"), ["local_cache"]))
 @pytest.mark.parametrize(

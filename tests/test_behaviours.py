@@ -119,6 +119,7 @@ def test_builtin_design(name: str) -> None:
     expect_all(library_of(load(name)), but=kept_out(load(name)))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", soon(covering_designs(), SOON), ids=lambda design: design.name)
 def test_covering_design(design: Design) -> None:
     expect_all(checked_library(design), but=kept_out(design))

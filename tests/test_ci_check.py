@@ -98,6 +98,7 @@ def test_planted_growth_fails_at_its_line(check: Check, monkeypatch: pytest.Monk
     assert "Tuning again" in summary
 
 
+@pytest.mark.thorough
 def test_growth_within_the_tolerance_passes(check: Check) -> None:
     check(1000)
     assert check(1053).status == 0
@@ -108,6 +109,7 @@ def test_growth_within_the_tolerance_passes(check: Check) -> None:
     assert check(1100).status == 0
 
 
+@pytest.mark.thorough
 def test_a_function_may_grow_within_a_whole_that_does_not(check: Check) -> None:
     check(1000, 0, 0, 100)
     words = (900, 0, 0, 200)
@@ -124,6 +126,7 @@ def test_a_function_may_grow_within_a_whole_that_does_not(check: Check) -> None:
     assert "<failure" in check(*words, options=("--each-function", "--format", "junit")).out
 
 
+@pytest.mark.thorough
 def test_what_differs_from_run_to_run_is_not_gated(check: Check) -> None:
     answer = check(-1, runs=3)
     assert answer.status == 0

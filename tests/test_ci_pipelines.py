@@ -101,6 +101,7 @@ class Action:
         return ran(step["run"], self.workspace, outside | files | own | variables)
 
 
+@pytest.mark.thorough
 def test_the_action_fails_for_planted_growth(workspace: Path) -> None:
     inputs = {"baseline": "a baseline.json", "options": "--runs 2 --tolerance '1%'", "reports": "the reports"}
     first = Action(workspace, command="./job 1000", **inputs).step("Check")
@@ -138,6 +139,7 @@ def test_the_action_installs_what_it_needs(workspace: Path, tmp_path: Path) -> N
     assert checked.returncode == 0, checked.stderr
 
 
+@pytest.mark.thorough
 def test_the_job_of_gitlab_fails_for_planted_growth(workspace: Path) -> None:
     header, parsed = documents(JOB)
     (job,) = parsed.values()

@@ -149,6 +149,7 @@ def test_slower_designs_within_the_limits_may_stay(trace: Path, predicted: Tuned
     assert not searched(trace, replays, Limits(time=1.05)).kept_base
 
 
+@pytest.mark.thorough
 def test_times_are_means_by_their_errors(trace: Path, predicted: Tuned) -> None:
     """One finalist alone: its replays are trusted by their error and by that of a prediction."""
     base_ns, memory = predicted.before.allocator_ns_per_op, list[float]()
@@ -201,6 +202,7 @@ def test_the_luckiest_of_many_replays_is_not_believed() -> None:
     assert corrected < 0.9 * replays
 
 
+@pytest.mark.thorough
 def test_no_more_is_replayed_than_the_time_allows(trace: Path) -> None:
     counts: list[int] = []
 

@@ -37,6 +37,7 @@ def simulated(tmp_path_factory: pytest.TempPathFactory) -> list[tuple[Design, Si
     return list(zip(designs, table.rows, strict=True))
 
 
+@pytest.mark.thorough
 def test_calls_are_counted_once(simulated: list[tuple[Design, Simulation]]) -> None:
     for design, row in simulated:
         plan, work = make_plan(design), row.statistics.work

@@ -39,6 +39,7 @@ def test_a_crate_has_the_one_c_file_and_its_design(call: Call, tmp_path: Path) -
     assert (both.status, both.err[:33]) == (2, "heapsmith: --single and --crate: ")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("linker", ["bfd", "gold", "lld"])
 def test_the_c_links_into_a_program_as_build_rs_compiles_it(linker: str, tmp_path: Path) -> None:
     """Rust's own linker takes no hidden name for one that another object has."""

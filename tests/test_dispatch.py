@@ -14,6 +14,7 @@ ROWS = [("default", "stack", 2), ("by-class", "table", 4), ("sll", "table", 4)]
 """Designs, their dispatch, and its jumps by class."""
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 @pytest.mark.parametrize("row", soon(ROWS, ROWS[:2]), ids=lambda row: row[0])
 def test_jumps_by_class_are_mispredicted_where_sizes_alternate(row: tuple[str, str, int]) -> None:
@@ -25,6 +26,7 @@ def test_jumps_by_class_are_mispredicted_where_sizes_alternate(row: tuple[str, s
     assert mixed.mispredicted > 1 if dispatch == "table" else mixed.mispredicted < 0.1
 
 
+@pytest.mark.thorough
 def test_the_page_has_the_table_and_the_bytes_of_code() -> None:
     """Each class has functions of its own by class alone, so its code is many times as long."""
     by_row, by_class, *_ = map(code_bytes, DESIGNS.values())

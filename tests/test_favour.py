@@ -50,6 +50,7 @@ def test_memory_is_no_fatter_and_time_no_slower_than_balanced(name: str, tmp_pat
     assert found["time"].after.allocator_ns_per_op <= found["balanced"].after.allocator_ns_per_op
 
 
+@pytest.mark.thorough
 def test_all_favours_price_the_same_designs(tmp_path: Path) -> None:
     """So none has a better answer for another one's wishes."""
     bench = Bench([Source(TRACES["random"](tmp_path / "t.hst"))], priced(load_hardware()))
@@ -105,6 +106,7 @@ def large_blocks(path: Path) -> Path:
     return path
 
 
+@pytest.mark.thorough
 def test_the_end_of_a_search_of_a_small_space_has_no_better_neighbour(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -139,6 +141,7 @@ def test_the_end_of_a_search_has_no_better_neighbour(tmp_path: Path) -> None:
     assert not better_than(found, explorer)
 
 
+@pytest.mark.thorough
 def test_a_search_that_has_no_time_left_says_how_many_neighbours_it_simulated(tmp_path: Path) -> None:
     path = TRACES["random"](tmp_path / "t.hst")
     found = tune(path, base=BASE, name="made", asked=Asked(simulations=10, jobs=1))

@@ -89,6 +89,7 @@ def test_realloc_moves_a_guarded_block(compiled: bool) -> None:
     assert case.totals("committed") == (0,)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("base", ["sampled", "checks"])
 def test_guards_leave_the_hit_paths_as_they_are(base: str) -> None:
     """Each instruction of malloc and free."""
@@ -99,6 +100,7 @@ def test_guards_leave_the_hit_paths_as_they_are(base: str) -> None:
     assert machine_code(with_guards) == machine_code(without)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_guards_cost() -> None:
     """The page's figures of `checks`: within what the length of the stack makes."""

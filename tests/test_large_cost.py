@@ -63,6 +63,7 @@ def test_the_model_does_as_much_for_each_block(tmp_path: Path) -> None:
     assert done[2] == pytest.approx(done[1], rel=0.05, abs=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 @pytest.mark.parametrize("name", ["default", "lean"])
 def test_the_library_does_as_much_for_each_block(name: str, tmp_path: Path) -> None:

@@ -278,6 +278,7 @@ def test_the_library_as_it_is_agrees(shop: Workshop, trace: Path) -> None:
     assert difference(shop, trace, shop.pristine()) is None
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_found(shop: Workshop, trace: Path, fault: str) -> None:
     file, before, after = FAULTS[fault]

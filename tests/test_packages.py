@@ -28,6 +28,7 @@ def test_what_is_left_out() -> None:
     assert not {"numpy", "numba", "pytest", "hypothesis", "heapsmith"} & packages.left_out()
 
 
+@pytest.mark.thorough
 def test_no_file_of_tests_needs_them_to_be_read() -> None:
     """A file asks by `pytest.importorskip`, which says why it is skipped."""
     asked = 0

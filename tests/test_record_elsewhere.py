@@ -134,6 +134,7 @@ def test_a_trace_of_here_is_replayed_under_an_emulator(system: System, tmp_path:
     assert json.loads((tmp_path / "stats.json").read_text())["counters"]["heaps"] > 0
 
 
+@pytest.mark.thorough
 def test_a_trace_is_replayed_with_a_library_for_musl(tmp_path: Path) -> None:
     library = build(load("default"), tmp_path / "libdefault.so", tools=MUSL.tools())
     trace = random_trace(tmp_path / "t.hst", 2000, 6, threads=2)

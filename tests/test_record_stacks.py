@@ -94,6 +94,7 @@ def test_libraries_at_one_address_are_told_apart(recorded: RecordResult) -> None
     assert ways[109] == {"plugin_two allocate in_plugin main": 1}
 
 
+@pytest.mark.thorough
 def test_a_depth_keeps_the_innermost_frames(built: Path, tmp_path: Path) -> None:
     command = [str(built / name) for name in ("stacks", "one.so", "two.so")]
     ways = found(record(command, tmp_path / "t.hst", processes=Processes(all=False), stacks=3).traces[0])

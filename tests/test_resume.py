@@ -53,6 +53,7 @@ def score_of(found: Tuned) -> float:
     return float(scores(np.array([[*found.traces[0].ratios.values()]]), np.array([*found.weights.values()]))[0])
 
 
+@pytest.mark.thorough
 def test_a_resumed_search_chooses_as_well_as_the_best_stored_design(trace: Path, first: Tuned) -> None:
     best = best_stored(trace, first)
     again = tune(trace, base=BASE, name="again", asked=SHORT)
@@ -70,6 +71,7 @@ def test_what_is_stored_is_not_simulated_again_and_the_search_goes_on(trace: Pat
     assert again.spent.stored >= len(before)
 
 
+@pytest.mark.thorough
 def test_stored_designs_outside_of_this_search_are_no_answer(trace: Path, first: Tuned) -> None:
     """Those of another base, with fields that are fixed, or with more classes than are asked for."""
     few = min(len(first.design.sizes), len(BASE.sizes)) - 1

@@ -120,6 +120,7 @@ def test_growth_between_two_moments(call: Call, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_formats_have_the_same_estimates(call: Call, tmp_path: Path) -> None:
     """Collapsed stacks add up to the total; go tool pprof reads what the library itself writes."""
     file = tmp_path / "known.heap"
@@ -218,6 +219,7 @@ def test_a_signal_and_the_end_write_the_file(tmp_path: Path) -> None:
     assert sorted(path.name for path in tmp_path.iterdir()) == [out.name, "stats.json"]
 
 
+@pytest.mark.thorough
 def test_the_frames_of_an_archive_are_left_out(call: Call, tmp_path: Path) -> None:
     archive = build(load("sampled"), tmp_path / "libsampled.a", static=True)
     linked = build_tool("linked", [PROGRAMS / "known_sites.c", archive], [*FLAGS, "-g"])

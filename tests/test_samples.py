@@ -109,6 +109,7 @@ def test_errno_and_unknown_blocks_are_left_alone() -> None:
     assert live(seen()) == {16: 200}
 
 
+@pytest.mark.thorough
 def test_threads_and_children_of_fork() -> None:
     assert table().samples_of_threads() == 4 * 16
     assert table().samples_over_fork() == 20

@@ -283,6 +283,7 @@ def threaded_trace(folder: Path) -> Path:
     return trace
 
 
+@pytest.mark.thorough
 def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) -> None:
     report = verify(often(), [threaded_trace(tmp_path)], audit=False)
     assert [run.difference for run in report.runs] == [None, None]
@@ -296,6 +297,7 @@ def counters(options: str, design: Design) -> dict[str, int]:
     return found
 
 
+@pytest.mark.thorough
 def test_the_environment_chooses_the_mean() -> None:
     """run_options asks for 1.4 MB, of which seven blocks of 200,000 bytes are freed."""
     design = often(100_000)
@@ -312,6 +314,7 @@ def test_the_environment_chooses_the_mean() -> None:
         )
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_malloc_takes_three_instructions_more() -> None:
     """And free none. A pair of calls in a loop, by callgrind, where no request is due in between."""
@@ -379,6 +382,7 @@ int main(void)
     return found
 
 
+@pytest.mark.thorough
 def test_a_program_of_many_threads_keeps_its_blocks(tmp_path: Path) -> None:
     """Each block that a sample is, too: the memory of others is not touched, and all of them are freed in the end."""
     found = samples_of_threads(often(2000), tmp_path)

@@ -43,6 +43,7 @@ def machine_code(design: Design) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("base", ["sampling-ready", "default"])
 def test_the_hit_paths_are_those_of_a_library_without_samples(base: str) -> None:
     """Each instruction, its registers and its offsets in the heap; where the linker put the rest is not compared."""
@@ -51,6 +52,7 @@ def test_the_hit_paths_are_those_of_a_library_without_samples(base: str) -> None
     assert all(len(lines) > 10 for lines in without.values())
 
 
+@pytest.mark.thorough
 def test_another_hit_path_is_seen() -> None:
     counted = msgspec.structs.replace(load("sampled"), name="counted")
     without = msgspec.structs.replace(load("sampled"), name="without", sampling=None)
@@ -58,6 +60,7 @@ def test_another_hit_path_is_seen() -> None:
     assert machine_code(counted)["free"] == machine_code(without)["free"]
 
 
+@pytest.mark.thorough
 def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) -> None:
     trace = threaded_trace(tmp_path)
     for base in ("sampling-ready", "default"):
@@ -178,6 +181,7 @@ def test_a_switch_reaches_a_thread_that_never_misses(tmp_path: Path) -> None:
     assert found["sampled_freed"] == found["sampled"]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_it_costs_while_samples_are_taken() -> None:
     """A pair of calls in a loop, by callgrind, no request due: the figure of docs/machine-rooms.md, 'sampling'."""

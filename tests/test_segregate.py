@@ -66,6 +66,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return pinning(tmp_path_factory.mktemp("segregate") / "t.hst", 1)
 
 
+@pytest.mark.thorough
 def test_a_gain_that_is_confirmed_is_kept(trace: Path) -> None:
     found = searched(trace, [trace])
     said = found.segregated
@@ -82,6 +83,7 @@ def test_a_gain_that_is_confirmed_is_kept(trace: Path) -> None:
     assert found.design.hash() in {one.hash for one in found.front}
 
 
+@pytest.mark.thorough
 def test_what_another_trace_does_not_confirm_is_not_kept(trace: Path, tmp_path: Path) -> None:
     mixed = [(Op.MALLOC, block, 1000, 1) for block in range(4000)]
     found = searched(trace, [written(tmp_path / "held.hst", mixed)])
@@ -92,6 +94,7 @@ def test_what_another_trace_does_not_confirm_is_not_kept(trace: Path, tmp_path: 
     assert all(one.design.segregation is None for one in found.front)
 
 
+@pytest.mark.thorough
 def test_time_beyond_the_limits_is_not_spent(trace: Path) -> None:
     found = searched(trace, [trace], most_time=1.0)
     assert found.segregated is not None

@@ -86,6 +86,7 @@ def test_an_adopted_heap_keeps_its_shard(compiled: bool) -> None:
     assert case.totals("heaps", "adoptions") == (2, 1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", ["class", "thread"])
 @pytest.mark.slow
 def test_classes_that_take_turns_move_no_block(by: Any) -> None:

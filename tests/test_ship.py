@@ -45,6 +45,7 @@ def compiled(folder: Path, compiler: str, *words: str) -> Path:
     return library
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("name", "single", "compiler"), list(forms()))
 def test_it_compiles_by_itself_and_is_the_models_heap(name: str, single: bool, compiler: str, tmp_path: Path) -> None:
     folder = tmp_path / "with space"

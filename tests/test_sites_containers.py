@@ -57,6 +57,7 @@ def test_each_container_is_a_row_at_the_users_line(
         assert not [one for one in named if OF_LIBRARY.search(one)]
 
 
+@pytest.mark.thorough
 def test_all_tables_have_these_rows(call: Callable[..., Answer], tmp_path: Path) -> None:
     trace, expected = built(tmp_path, "g++", "-g")
     assert {row["name"] for row in answered(call("sites", trace, "--no-advice", "--json"))["sites"]} >= expected

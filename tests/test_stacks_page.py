@@ -130,6 +130,7 @@ def test_quantities_search_and_zoom(opened: Open) -> None:
     assert tab.locator("details summary").nth(1).inner_text().startswith("main: 10 before")
 
 
+@pytest.mark.thorough
 def test_five_thousand_stacks_are_readable(opened: Open) -> None:
     """The graph has the whole width, no frame is too narrow to click, and a click shows those that were left out."""
     rows = {
@@ -160,6 +161,7 @@ def test_one_table_has_shares_and_no_colours_of_growth(opened: Open) -> None:
     assert tab.locator("table tbody tr").all_inner_texts() == ["more\t3.0 KiB", "less\t1.0 KiB"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("command", ["sites", "leaks", "diff"])
 def test_the_commands_write_it(
     opened: Open, chromium: Any, call: Callable[..., Answer], tmp_path: Path, command: str

@@ -65,6 +65,7 @@ def wrong_calls(library: Path, design: Design) -> str | None:
     return None if found == expected else f"calls: {found}, expected {expected}"
 
 
+@pytest.mark.thorough
 def test_the_model_counts_the_calls_that_strace_sees(tmp_path: Path) -> None:
     counted = counted_alike(tmp_path, EVENTS, ["default", "lean", "hardened", "growth", GOES, GROWS])
     assert len(set(counted)) == len(counted)

@@ -50,6 +50,7 @@ CASES_OF_MUSL = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("system", "name"), [*CASES, *CASES_OF_MUSL])
 def test_library_and_model_agree(system: System, name: str, tmp_path: Path) -> None:
     """Each address and counter of four threads, which allocate, free each other's blocks and end."""
@@ -142,6 +143,7 @@ def test_a_library_serves_a_threaded_program_of_musl(name: str, static: bool, tm
     assert report["counters"]["heaps"] > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("system", "name"), CASES)
 def test_a_library_serves_a_threaded_program_under_an_emulator(system: System, name: str, tmp_path: Path) -> None:
     out = build(load(name), tmp_path / f"lib{name}.so", tools=system.tools())
@@ -252,6 +254,7 @@ def heapsmith(*words: str | Path) -> tuple[int, str, str]:
     return done.returncode, done.stdout, done.stderr
 
 
+@pytest.mark.thorough
 def test_the_commands_know_which_c_library_fits(tmp_path: Path) -> None:
     MUSL.tools()
     fits = tmp_path / "libfits.so"
@@ -274,6 +277,7 @@ def test_the_commands_know_which_c_library_fits(tmp_path: Path) -> None:
         assert "linked with glibc (ld-linux-x86-64.so.2), and libfits.so with musl" in complaint
 
 
+@pytest.mark.thorough
 def test_a_compiler_of_ones_own(tmp_path: Path) -> None:
     ARM.tools()
     out = tmp_path / "libown.so"

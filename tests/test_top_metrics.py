@@ -102,6 +102,7 @@ def test_a_file_is_written_at_each_look(call: Call, tmp_path: Path) -> None:
         assert "--json, --openmetrics and --prometheus: expected one of them" in both.err
 
 
+@pytest.mark.thorough
 def test_prometheus_scrapes_the_file(call: Call, tmp_path: Path) -> None:
     with stepped("default", tmp_path) as run:
         run.step("k")

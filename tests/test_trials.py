@@ -64,6 +64,7 @@ def test_bisect_names_the_planted_change(call: Call, planted: Path, small: Path)
     assert "\nfront.capacity (16 to 1) makes 9" in shown or "\nfront.capacity (16 to 1) makes 10" in shown
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
 def test_the_instructions_of_the_step_that_matters_are_counted(call: Call, planted: Path, small: Path) -> None:
     """By valgrind, so exactly: as many more as predicted, to a tenth."""
@@ -171,6 +172,7 @@ def figures(found: Trial) -> list[list[str]]:
     return [[one.figure for one in change.figures] for change in found.changes]
 
 
+@pytest.mark.thorough
 def test_two_designs_on_a_program_with_threads(call: Call, planted: Path, threaded: Path) -> None:
     answer = call("ab", "lean", planted, "--rounds", "5", "--json", "--", threaded)
     (found,) = msgspec.convert(json.loads(answer.out), list[Trial])
@@ -191,6 +193,7 @@ def test_two_designs_on_a_program_with_threads(call: Call, planted: Path, thread
     assert rows["instructions"].predicted == pytest.approx(other.instructions / base.instructions)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="needs valgrind")
 def test_changes_on_a_trace_with_counted_instructions(call: Call, small: Path) -> None:
     words = ["lean", "--change", "front.capacity=1", "--trace", small]

@@ -59,6 +59,7 @@ def test_an_interrupted_run_goes_on(
     assert "| `a` | c, 2026-01-01 | 2 | said |" in capsys.readouterr().out
 
 
+@pytest.mark.thorough
 def test_a_file_of_tests_is_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bigcheck, "PYTEST", ("-m", "pytest", "-q", "-p", "no:cacheprovider"))
     for name, body, passed in (("good", "pass", True), ("bad", "assert False", False)):

@@ -104,6 +104,7 @@ def test_arms_are_checked_before_anything_runs() -> None:
         runs.examine(wrong, "E12", load_hardware("default"), rounds=1, quick=True, progress=lambda *_: None)
 
 
+@pytest.mark.thorough
 def test_layouts_of_a_library_are_the_same_code_at_other_addresses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(layouts, "LAYOUTS", 3)
     found = layouts.layouts_of(load("bare"))
@@ -251,6 +252,7 @@ def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
     assert instructions.predicted == pytest.approx(instructions.measured, rel=0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
 def test_the_dispatcher_is_what_calls_the_functions_of_the_classes(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 2000, 5)

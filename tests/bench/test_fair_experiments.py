@@ -202,6 +202,7 @@ def test_gates_are_the_only_difference_of_a_gated_arm() -> None:
     assert any("differ in gates" in fault for fault in faults("E", msgspec.structs.replace(one, varies=["front"])))
 
 
+@pytest.mark.thorough
 def test_gates_ask_rooms_that_exist_and_the_library_works(tmp_path: Path) -> None:
     assert {room for its in gated.ROOMS.values() for room in its} <= {*policy.TABLES}
     design = designs_of("E36b", BOOK.experiments["E36b"])["straight"]
