@@ -13,6 +13,7 @@ from conftest import process
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.compare.under import run_under
 from heapsmith.tools.record.record import Processes, record
 
@@ -66,6 +67,18 @@ def test_run_names_nothing_that_has_ended(works: Path, tmp_path: Path) -> None:
     told: list[str] = []
     assert run_under(library_of(load("default")), [str(works)], say=told.append) == 0
     assert told == []
+
+
+def test_run_does_not_name_what_goes_on_from_another_run(works: Path, tmp_path: Path) -> None:
+    library = library_of(load("default"))
+    environment = os.environ | {"LD_PRELOAD": preloadable(library)}
+    try:
+        subprocess.run(daemon(works, tmp_path, "sleep .1"), check=True, env=environment)
+        told: list[str] = []
+        assert run_under(library, ["true"], say=told.append) == 0
+        assert told == []
+    finally:
+        (tmp_path / "go").touch()
 
 
 def test_run_waits_and_its_status_is_the_commands(works: Path, tmp_path: Path) -> None:

@@ -227,10 +227,11 @@ def test_rounds_until_the_intervals_are_narrow(monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def short_limits(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(suite, "LEAST_LIMIT_S", 1.0)
+    monkeypatch.setattr(suite, "LEAST_LIMIT_S", 15.0)  # a busy machine takes seconds for what takes a tenth of one
     monkeypatch.setattr(suite, "TIMES_GLIBC", 0.0)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("short_limits")
 def test_hung_and_crashed_libraries_are_named(lab: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "300")  # one table, whatever other mallocs there are
@@ -239,7 +240,7 @@ def test_hung_and_crashed_libraries_are_named(lab: Call, tmp_path: Path, monkeyp
     options = ["--suite", "micro", "--only", "pair-32", "--quick", "--rounds", "1", *libraries]
     answer = lab("run", *options)
     assert answer.status == 1
-    assert "pair-32 under hangs: killed: it had not ended after 1 s\n" in answer.out
+    assert "pair-32 under hangs: killed: it had not ended after 15 s\n" in answer.out
     assert "pair-32 under crashes: killed by SIGILL\n" in answer.out
     assert "pair-32 under leaves: no report of what it took: nothing on standard error\n" in answer.out
     rows = [line.split() for line in answer.out.splitlines() if line.startswith("pair-32") and ":" not in line]

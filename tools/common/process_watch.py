@@ -72,6 +72,7 @@ class Watch:
         self._seen: dict[tuple[int, int], list[_Seen]] = {}
         self._alive: set[int] = set()
         self._own, self._programs = "", 0
+        self._began = int(time.clock_gettime(time.CLOCK_BOOTTIME) / _TICK_S)  # as /proc/PID/stat has it
 
     def look(self, root: int, orphans: Orphans | None = None, *, with_root: bool) -> bool:
         """Look once at all processes below `root`, at orphans, and at those seen earlier that have another parent now.
@@ -102,12 +103,12 @@ class Watch:
         ]
 
     def going_on(self) -> list[Running]:
-        """The processes with the library that began after this one and that no process of this program is above."""
-        began, ours, found = _facts(os.getpid()).started, _link(os.getpid(), "exe"), []
+        """The processes with the library that began after the watch and that no process of this program is above."""
+        ours, found = _link(os.getpid(), "exe"), []
         for process in Path("/proc").glob("[0-9]*"):
             with suppress(OSError, ValueError, IndexError):  # it ended, or is another user's
                 facts = _facts(pid := int(process.name))
-                if facts.ended or facts.started < began or not self._is_in((process / "maps").read_bytes()):
+                if facts.ended or facts.started < self._began or not self._is_in((process / "maps").read_bytes()):
                     continue
                 if not any(_link(above, "exe") == ours for above in _above(facts.parent)):
                     found.append(Running(pid, facts.name))
