@@ -33,8 +33,7 @@ from heapsmith.tools.replay.script import write_script
 GUARDED = 1 << 62
 SIZE = 40
 """The bytes of the program's block."""
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "hardening.md"
-COSTS = PAGE.parent / "lab" / "hardening.md"
+MEASURED = Path(__file__).resolve().parent.parent / "docs" / "lab" / "hardening.md"
 
 
 def program(compiled: bool, guards: int) -> Program:
@@ -104,7 +103,7 @@ def test_guards_leave_the_hit_paths_as_they_are(base: str) -> None:
 @pytest.mark.slow
 def test_what_guards_cost() -> None:
     """The page's figures of `checks`: within what the length of the stack makes."""
-    page = COSTS.read_text().split("| `checks`, samples, 64 guards |")[1].split("\n")[0].split("|")
+    page = MEASURED.read_text().split("| `checks`, samples, 64 guards |")[1].split("\n")[0].split("|")
     design = msgspec.structs.replace(load("checks"), name="checks-costs", sampling=countdown.Params(guards=64))
     found = [per_operation(FORMS[form], library_of(design)) for form in ("pair-32", "mixed")]
     assert found == pytest.approx([float(page[0]), float(page[1])], rel=0.1)
@@ -298,5 +297,5 @@ def test_guards_under_sanitizers(sanitizer: Sanitizer, tmp_path: Path) -> None:
 
 def test_the_attacks_that_guards_report() -> None:
     """The page's table."""
-    rows = PAGE.read_text().split("| kind of attack |")[1].split("\n\n")[0].splitlines()[2:]
+    rows = MEASURED.read_text().split("| kind of attack |")[1].split("\n\n")[0].splitlines()[2:]
     assert [[cell.strip() for cell in row.strip("|").split("|")] for row in rows] == table()

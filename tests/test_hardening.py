@@ -1,4 +1,4 @@
-"""Hardening: each cell of the tables of docs/hardening.md and docs/lab/hardening.md, by a program that errs once."""
+"""Hardening: each cell of the tables of docs/lab/hardening.md, by a program that errs once; docs/hardening.md."""
 
 import os
 import re
@@ -47,12 +47,12 @@ PAGE = HERE.parent / "docs" / "hardening.md"
 MEASURED = HERE.parent / "docs" / "lab" / "hardening.md"
 MISUSE = "| program |"
 ATTACKS = "| attack |"
-"""The heads of the pages' tables."""
+"""The heads of the tables."""
 
 
-def table(head: str = MISUSE, page: Path = PAGE) -> dict[str, dict[str, str]]:
+def table(head: str = MISUSE) -> dict[str, dict[str, str]]:
     """By program and level, the words that the page promises; empty where the level does not look."""
-    rows = ROW.findall(page.read_text().split(head)[1].split("\n\n")[0])
+    rows = ROW.findall(MEASURED.read_text().split(head)[1].split("\n\n")[0])
     return {name: dict(zip(LEVELS, (cell.strip() for cell in cells), strict=True)) for name, *cells in rows}
 
 
@@ -86,7 +86,7 @@ def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
         cell = {"stopped": [attack.size], "foiled": [f"({attack.size})"], "hit": []}[attack.end]
         found.setdefault(attack.name, []).extend(cell)
     assert {attack: " ".join(cell) for attack, cell in found.items()} == {
-        attack: cells[level] for attack, cells in table(ATTACKS, MEASURED).items()
+        attack: cells[level] for attack, cells in table(ATTACKS).items()
     }
     counts = MEASURED.read_text().split("| malloc |")[1].split(f"| `{name}` |")[1].split("\n")[0]
     assert counts.removesuffix("|").strip() == caught(each)
@@ -273,6 +273,34 @@ def test_the_figures_come_back_as_they_were_kept(tmp_path: Path) -> None:
     found = hardening.figures()
     hardening.keep(found, tmp_path / "hardening.toml")
     assert (tmp_path / "hardening.toml").read_text() == hardening.FILE.read_text()
+
+
+def rows(head: str) -> list[list[str]]:
+    """The cells of a table of the manual's page."""
+    lines = PAGE.read_text().split(head)[1].split("\n\n")[0].splitlines()[2:]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def test_the_manual_says_from_which_level_misuse_is_found() -> None:
+    found = {name: level for _, level, names in rows("| misuse |") for name in re.findall(r"`(\w+)`", names)}
+    first = {name: next(level for level, words in cells.items() if words) for name, cells in table().items()}
+    assert {name: level.strip("`") for name, level in found.items()} == first
+
+
+def test_the_manual_has_what_was_measured() -> None:
+    """Its table of levels: instructions, and how many attacks the built-in designs and the levels alone stop."""
+    figures, measured = hardening.figures(), MEASURED.read_text()
+    for name, level in (("default", "off"), ("basic", "basic"), ("checks", "checks"), ("hardened", "full")):
+        one = figures.levels[level]
+        built_in = re.search(rf"\| `{name}` \| \d+ \((\d+) ended", measured)
+        assert built_in is not None
+        alone = "" if int(built_in[1]) == one.stopped else f" ({one.stopped})"
+        (cells,) = [cells for cells in rows("| level |") if cells[0] == f"`{level}`"]
+        assert (cells[2], cells[5]) == (f"{one.instructions or 0:.0f}", f"{built_in[1]}{alone}")
+    means = re.search(r"\| geometric mean \| (\S+) \| (\S+) \| \S+ \| \S+ \| (\S+) \| (\S+) \|", measured)
+    assert means is not None
+    assert [(cells[3], cells[4]) for cells in rows("| level |")[2:]] == [(means[1], means[3]), (means[2], means[4])]
+    assert f"glibc 2.36 ends {figures.of_glibc}" in PAGE.read_text()
 
 
 @pytest.mark.parametrize("page", ["../README.md", "start.md", "howto/debug-misuse.md"])

@@ -1,4 +1,4 @@
-"""Locks by path and stage, against docs/machine-locks.md: cases by hand, the library's counts, planted faults."""
+"""Locks, against docs/machine-rooms.md, 'locks': cases by hand, the library's counts, planted faults."""
 
 import json
 from pathlib import Path

@@ -16,9 +16,7 @@ from heapsmith.model.parts.counters import COUNTS, LOCKS, PATHS, STAGES, TOTALS,
 pytestmark = pytest.mark.quick
 
 ROOT = Path(__file__).resolve().parent.parent
-MACHINE, ROOMS, LOCKS_PAGE = (
-    (ROOT / "docs" / name).read_text() for name in ("machine.md", "machine-rooms.md", "machine-locks.md")
-)
+MACHINE, ROOMS = ((ROOT / "docs" / name).read_text() for name in ("machine.md", "machine-rooms.md"))
 OTHERS = {"Where the rooms act", "Choices without a room"}
 FIELDS = {rows[0].__name__.split(".")[-2]: field for field, rows in policy.TABLES.items()}
 """The field of a design by the room that it chooses a row of."""
@@ -119,7 +117,8 @@ def test_every_counter_is_defined_in_order() -> None:
     section = sections(MACHINE)["Counters"]
     cells = [line.split(" | ")[0] for line in section.splitlines() if line.startswith("| `")]
     assert re.findall(r"`(\w+)`", "".join(cells)) == [*COUNTS, *TOTALS]
-    first = [line.split(" | ")[0] for line in LOCKS_PAGE.splitlines() if line.startswith("| `")]
+    locks = sections(ROOMS)["counting"].partition("\n### Locks\n")[2]
+    first = [line.split(" | ")[0] for line in locks.splitlines() if line.startswith("| `")]
     names = re.findall(r"`(\w+)`", "".join(first))
     assert names[-len(STAGES) :] == list(STAGES)
     assert set(names) == {"take", "acquire", *PATHS, *UNTOLD_LOCKS, *STAGES}
@@ -129,7 +128,7 @@ def test_every_counter_is_defined_in_order() -> None:
 REFERENCE = re.compile(r"docs/([\w/-]+\.md),[\s*]+((?:'[^'\n]+'(?:, | and )?)+)")
 """A page and sections of it, as comments name them."""
 
-NUMBERED = re.compile(r"machine(?:-rooms|-locks)?\.md,?[\s*]+(?:sections? )?\d")
+NUMBERED = re.compile(r"machine(?:-rooms)?\.md,?[\s*]+(?:sections? )?\d")
 """A section by a number, which changes with the page."""
 
 

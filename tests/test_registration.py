@@ -1,4 +1,4 @@
-"""When the library registers its handlers of fork (docs/concurrency.md), and what a start costs."""
+"""When the library registers its handlers of fork (docs/lab/threads.md), and what a start costs."""
 
 import subprocess
 

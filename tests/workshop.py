@@ -304,7 +304,7 @@ def by_behaviours(library: Path, begins: tuple[str, ...]) -> str | None:
 
 
 def by_misuse(library: Path) -> str | None:
-    """The first misuse that does not end as docs/hardening.md says of level full."""
+    """The first misuse that does not end as docs/lab/hardening.md says of level full."""
     for name, cells in test_hardening.table().items():
         flags = ["-O1", "-fno-builtin", "-w", f"-I{test_hardening.PROGRAMS}"]
         tool = build_tool(name, [test_hardening.PROGRAMS / f"{name}.c"], flags)

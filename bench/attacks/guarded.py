@@ -1,6 +1,6 @@
 """Small attacks under guarded samples of every request: how many end with a report of the block and its call stacks.
 
-python -m heapsmith.bench.attacks.guarded prints the table of docs/hardening.md.
+python -m heapsmith.bench.attacks.guarded prints the table of docs/lab/hardening.md.
 """
 
 import os

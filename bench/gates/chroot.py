@@ -4,7 +4,7 @@ python -m heapsmith.bench.gates.chroot [WHEEL] [--root DIR] [--keep], or make ch
 
 It needs root, debootstrap and a gigabyte. The mirror and the release are those of this machine's
 apt. Packages of Python are downloaded outside, so that the chroot needs no network.
-docs/platforms.md has the figures that are kept.
+docs/lab/platforms.md has the figures that are kept.
 """
 
 import datetime
@@ -30,7 +30,7 @@ from heapsmith.model.files import scratch, write_json, write_text
 from heapsmith.tools.common.tables import Words, section
 
 FIGURES = Path(__file__).with_name("chroot.json")
-PAGE = Path(__file__).resolve().parents[2] / "docs/platforms.md"
+PAGE = Path(__file__).resolve().parents[2] / "docs/lab/platforms.md"
 BEGIN, END = "<!-- of chroot.json -->\n", "<!-- end -->\n"
 LARGEST = 6
 """Packages with a row of their own."""
@@ -198,7 +198,7 @@ def faults(figures: Figures) -> list[str]:
 
 
 def text(figures: Figures) -> str:
-    """The figures as docs/platforms.md has them."""
+    """The figures as docs/lab/platforms.md has them."""
     shares = list(figures.parts.items())
     rest = sum(size for _, size in shares[LARGEST:])
     rows = [[name, f"{size / 1e6:,.0f}"] for name, size in shares[:LARGEST]]
@@ -231,7 +231,7 @@ def main(
     wheel: Annotated[Path | None, typer.Argument(help="Default: that of this processor in dist/.")] = None,
     root: Annotated[Path | None, typer.Option(metavar="DIR", help="A chroot of debootstrap that is there.")] = None,
     keep: Annotated[
-        bool, typer.Option("--keep", help="Keep the figures, and write them to docs/platforms.md.")
+        bool, typer.Option("--keep", help="Keep the figures, and write them to docs/lab/platforms.md.")
     ] = False,
 ) -> int:
     """Print the figures as JSON, and a line for each step that ended otherwise; 1 if there is one."""

@@ -2,7 +2,8 @@
 
 python -m heapsmith.bench.gates.compilers [--compiler NAME]... [-o FILE] [--json] [DESIGN]..., or make compilers
 
-debian.sh beside this file runs it in another release of Debian. docs/platforms.md has the table of compilers.json.
+debian.sh beside this file runs it in another release of Debian. docs/lab/platforms.md has the table of
+compilers.json.
 """
 
 import datetime

@@ -2,7 +2,7 @@
 
 python -m heapsmith.bench.studies.musl [--rounds N] [--lua FOLDER] [-o FILE] [--json]
 
-docs/platforms.md has the table, of musl.json beside this file. FOLDER has the sources of Lua 5.4 (Debian: `apt-get
+docs/lab/platforms.md has the table, of musl.json beside this file. FOLDER has the sources of Lua 5.4 (Debian: `apt-get
 source lua5.4`, and there src); without it the row of Lua is left out.
 """
 

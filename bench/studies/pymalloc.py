@@ -2,7 +2,7 @@
 
 python -m heapsmith.bench.studies.pymalloc [--rounds N] [--json]
 
-docs/recipes.md has the table. The first job makes small objects, which pymalloc serves; the second
+docs/lab/costs.md has the table. The first job makes small objects, which pymalloc serves; the second
 keeps bodies of 600 to 20,000 bytes, which go to malloc in any case (pymalloc serves up to 512).
 """
 

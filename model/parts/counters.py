@@ -33,7 +33,7 @@ PATHS = _words("""
 """What a lock is taken for, besides takes and acquires."""
 
 LOCKS = (*(f"take.{stage}" for stage in STAGES), *(f"acquire.{stage}" for stage in STAGES[1:]), *PATHS)
-"""The counters of docs/machine-locks.md that the model tells."""
+"""The counters of docs/machine-rooms.md, 'locks', that the model tells."""
 
 LOCK_FIELDS = {name: f"locks_{name.replace('.', '_')}" for name in LOCKS}
 """Their fields in `scalars`."""

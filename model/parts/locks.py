@@ -1,4 +1,4 @@
-"""Locks, counted by path and stage (docs/machine-locks.md): who takes one says what for.
+"""Locks, counted by path and stage (docs/machine-rooms.md, 'locks'): who takes one says what for.
 
 The stage of an acquire is a number: its place in STAGES (model/parts/counters.py).
 """

@@ -66,7 +66,7 @@ class Simulation(msgspec.Struct, frozen=True):
     events_per_second: float  # of this design's model alone (see SimulationTable.measured_as)
     timings: list[Timing] = []  # for each number of cores, if asked for (model/predict/times.py)
     system_calls_per_million: float = 0.0  # of operations, as locks
-    locks_per_million: dict[str, float] = {}  # by path and stage (docs/machine-locks.md)
+    locks_per_million: dict[str, float] = {}  # by path and stage (docs/machine-rooms.md, 'locks')
 
 
 class SimulationTable(msgspec.Struct, frozen=True):

@@ -25,7 +25,7 @@ def test_the_numbers_are_those_of_the_plan() -> None:
         f"a *superslab* of {plan.superslab_bytes >> 20} MiB",
         f"full, at {one.front.capacity} blocks here, gives its {one.front.flush} oldest",
         f"A request above {plan.small_limit >> 10} KiB gets a *run*",
-        f"From {plan.huge_bytes >> 20} MiB on",
+        f"Above {plan.huge_bytes >> 20} MiB a block has a mapping of its own",
     ):
         assert said in PAGE
 

@@ -1,5 +1,5 @@
 /* ns per event of malloc and free, the least of many rounds: run it with and without the recorder
- * (docs/recorder.md). */
+ * (docs/lab/recording.md). */
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>

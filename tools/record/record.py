@@ -342,7 +342,7 @@ def convert(path: Path, to: Path, run: Run, exit_status: int | None, advance: Ca
 
 
 def _extra(spool: Spool, run: Run, exit_status: int | None) -> dict[str, Any]:
-    """The metadata for the trace's footer (docs/recorder.md, section 5)."""
+    """The metadata for the trace's footer (docs/recorder.md, 'the footer')."""
     head, totals = spool.header, spool.totals
     spool_ns = round(head.spool_ticks * run.ns_per_tick)
     return (

@@ -1,4 +1,4 @@
-"""Merges a spool's streams by time: from records to events (docs/recorder.md, section 4).
+"""Merges a spool's streams by time: from records to events (docs/lab/recording.md, 'from spool to trace').
 
 The kernels work on flat arrays of int64. A spool's words are unsigned; only STAMP_MASK must remove
 the sign.

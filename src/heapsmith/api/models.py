@@ -85,7 +85,7 @@ class Simulated:
 
     @property
     def locks(self) -> dict[str, int]:
-        """How many locks were taken, by path and stage (docs/machine-locks.md)."""
+        """How many locks were taken, by path and stage (docs/machine-rooms.md, 'locks')."""
         return self.details.counters.locks
 
     @property

@@ -1,7 +1,7 @@
 /* Counts of locks and system calls, and of the hit path: which of them the library keeps.
  *
- * Locks count by path and stage (docs/machine-locks.md). Who takes a lock says what for as soon as that is known, and
- * before its thread takes another. So the counts add up to the locks taken. */
+ * Locks count by path and stage (docs/machine-rooms.md, 'locks'). Who takes a lock says what for as soon as that is
+ * known, and before its thread takes another. So the counts add up to the locks taken. */
 #pragma once
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* Heaps of processors: a thread pops and pushes the stacks of the processor that it runs on (docs/concurrency.md).
+/* Heaps of processors: a thread pops and pushes the stacks of the processor that it runs on (docs/lab/threads.md).
  *
  * Both are restartable sequences (rseq(2), Linux 4.18): the thread stores the address of a description, and while it runs
  * the described instructions no other thread runs on its processor. If the kernel has to interrupt them (another thread, a
