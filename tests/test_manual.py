@@ -16,6 +16,7 @@ PARTS = {
     "compare.md": "## How compare measures",
     "other-tools.md": "### How calls become events",
     "ci.md": "## Formats",
+    "tuning.md": "## What is minimised",
 }
 """Pages that begin with an example, and the section behind it."""
 BLOCK = re.compile(r"^```(sh|python|text|text varies)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -90,7 +91,7 @@ def test_figures_may_vary_where_the_page_says_so() -> None:
 
 
 def test_pages_are_short() -> None:
-    assert (len(HOWTO), len(PARTS), len(TUTORIALS)) >= (5, 3, 6)
+    assert (len(HOWTO), len(PARTS), len(TUTORIALS)) >= (4, 4, 6)
     for page in HOWTO:
         assert len(page.read_text().splitlines()) <= 80, page.name
     for page in TUTORIALS:
