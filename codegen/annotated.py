@@ -1,6 +1,6 @@
 """Emitted C with what a trace does in it: comments with counts, shares and predicted instructions.
 
-The counts are the model's on this trace, which are those of the library (docs/verify.md). Only comments are added.
+The counts are the model's on this trace, which are those of the library (docs/tuning.md). Only comments are added.
 """
 
 import re

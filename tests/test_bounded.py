@@ -1,4 +1,4 @@
-"""Bounded designs: what the audit claims of `steady` holds, can fail, and is so in a program (docs/steady.md)."""
+"""Bounded designs: what the audit claims of `steady` holds, can fail, and is so in a program (docs/compare.md)."""
 
 import json
 import re

@@ -46,7 +46,7 @@ def events(trace: Path) -> list[str]:
 
 def test_every_format_has_a_sample_and_a_row_in_the_page() -> None:
     assert {sample.name for sample in SAMPLES} == set(FORMATS)
-    page = (Path(__file__).parent.parent / "docs" / "import.md").read_text().partition("\n## 2")[0]
+    page = (Path(__file__).parent.parent / "docs" / "other-tools.md").read_text().partition("\n### How calls")[0]
     assert re.findall(r"^\| `([a-z-]+)` \|", page, re.MULTILINE) == list(FORMATS)
 
 

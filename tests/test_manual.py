@@ -1,4 +1,4 @@
-"""docs/start.md, tutorials, howto: the blocks of each page run as they stand, and print the lines that it shows."""
+"""The manual: the blocks of start, tutorials, howto and of parts of pages run, and print the lines that they show."""
 
 import re
 import shutil
@@ -12,11 +12,25 @@ from conftest import complaint
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HOWTO = sorted((DOCS / "howto").glob("*.md"))
 TUTORIALS = [DOCS / "start.md", *sorted((DOCS / "tutorials").glob("*.md"))]
+PARTS = {
+    "compare.md": "## How compare measures",
+    "other-tools.md": "### How calls become events",
+    "ci.md": "## Formats",
+    "tuning.md": "## What is minimised",
+}
+"""Pages that begin with an example, and the section behind it."""
 BLOCK = re.compile(r"^```(sh|python|text|text varies)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TOOLS = {"gcc": "gcc ", "g++": "g++ ", "perl": "perl ", "cargo": "cargo "}
 PACKAGES = {"pyarrow.parquet": "heapsmith sweep "}
 FIGURE = re.compile(r"[+-]?\d[\d.,]*[x%]?")
 UNIT = re.compile(r"^(?:B|KiB|MiB|GiB|ns|us|ms|s)\b")
+
+
+def text_of(page: Path) -> str:
+    """The text of a page, or the part with its example."""
+    part, heading, _ = page.read_text().partition(f"\n{PARTS.get(page.name, '## None such')}\n")
+    assert heading or page.name not in PARTS
+    return part
 
 
 def compared(text: str, varies: bool) -> list[str]:
@@ -42,9 +56,9 @@ def missing(page: str, said: dict[int, str]) -> list[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("page", [*TUTORIALS, *HOWTO], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*TUTORIALS, *HOWTO, *(DOCS / name for name in PARTS)], ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, shell_environment: dict[str, str]) -> None:
-    text = page.read_text()
+    text = text_of(page)
     if lacking := [tool for tool, used in TOOLS.items() if used in text and shutil.which(tool) is None]:
         pytest.skip(f"not installed: {', '.join(lacking)}")
     for package, used in PACKAGES.items():
@@ -77,7 +91,7 @@ def test_figures_may_vary_where_the_page_says_so() -> None:
 
 
 def test_pages_are_short() -> None:
-    assert (len(HOWTO), len(TUTORIALS)) >= (6, 6)
+    assert (len(HOWTO), len(PARTS), len(TUTORIALS)) >= (4, 4, 6)
     for page in HOWTO:
         assert len(page.read_text().splitlines()) <= 80, page.name
     for page in TUTORIALS:
@@ -86,6 +100,6 @@ def test_pages_are_short() -> None:
 
 def test_blocks_are_run() -> None:
     """No page shows what a command prints in a block that is not compared."""
-    for page in [*TUTORIALS, *HOWTO]:
-        kinds = set(re.findall(r"^```(\S.*)$", page.read_text(), re.MULTILINE))
+    for page in [*TUTORIALS, *HOWTO, *(DOCS / name for name in PARTS)]:
+        kinds = set(re.findall(r"^```(\S.*)$", text_of(page), re.MULTILINE))
         assert kinds <= {"sh", "python", "text", "text varies", "c", "toml", "yaml", "dockerfile"}, page.name

@@ -67,7 +67,7 @@ def test_sites_keep_what_the_program_says(call: Call, monkeypatch: pytest.Monkey
     assert together["low"] < 0.01 * unused[96] < together["value"]
     assert alone["low"] > 0.7 * unused[224]
     assert found["samples"] >= sum(row["samples"] for row in found["sites"])
-    page = (Path(__file__).resolve().parent.parent / "docs" / "core.md").read_text()
+    page = (Path(__file__).resolve().parent.parent / "docs" / "live.md").read_text()
     shown = text.partition("Whose blocks")[2]
     assert shown.count("keep_") == 3
     assert shown.strip() == page.partition("```\nWhose blocks")[2].partition("```")[0].strip()

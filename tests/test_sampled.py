@@ -145,7 +145,7 @@ def test_formats_have_the_same_estimates(call: Call, tmp_path: Path) -> None:
 def test_the_page_shows_what_is_printed(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """The design draws the same samples in each run."""
     monkeypatch.setenv("COLUMNS", "100")
-    page = (Path(__file__).resolve().parent.parent / "docs" / "profile.md").read_text()
+    page = (Path(__file__).resolve().parent.parent / "docs" / "live.md").read_text()
     shown = page.partition("```text\n")[2].partition("```")[0]
     answer = call("profile", "--mean", "65536", "--top", "3", "--", str(known_sites()))
     assert answer.out.endswith(shown)

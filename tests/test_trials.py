@@ -13,9 +13,11 @@ from conftest import Answer
 from traces import random_trace
 
 from heapsmith.codegen.toolchain import build_tool
+from heapsmith.model import policy
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import BadInput
+from heapsmith.model.search import space
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.trial.ab import Trial, agreement
 from heapsmith.tools.trial.bisect import Bisected
@@ -254,13 +256,26 @@ PAGE = Path(__file__).resolve().parent.parent / "docs" / "tuning.md"
 @pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("perl") is None, reason="needs perl")
 def test_the_commands_of_the_page_run(tmp_path: Path, shell_environment: dict[str, str]) -> None:
-    (block,) = re.findall(r"^```sh\n(.*?)^```$", PAGE.read_text(), re.M | re.S)
+    section = PAGE.read_text().partition("\n## Which change does it\n")[2]
+    (block,) = re.findall(r"^```sh\n(.*?)^```$", section, re.M | re.S)
     command = ["bash", "-eu", "-o", "pipefail", "-c", block]
     done = subprocess.run(command, cwd=tmp_path, env=shell_environment, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "front.capacity = 32, in parts of default's" in done.stdout
     assert "of the allocator, predicted" in done.stdout
     assert "/* hit0 " in (tmp_path / "c" / "fast.c").read_text()
+
+
+def test_the_page_names_what_the_search_leaves_out() -> None:
+    """Each field that stays, and each row whose worth the price does not know: by its name or that of its field."""
+    table = PAGE.read_text().partition("\n## The space\n")[2].partition("\n**Classes.**")[0]
+    named = set(
+        re.findall(r"`(\w+)[` ]", " ".join(line.split(" | ")[0] for line in table.splitlines() if line[:1] == "|"))
+    )
+    unpriced = [(field, row.NAME) for field, rows in policy.TABLES.items() for row in rows if hasattr(row, "UNPRICED")]
+    assert [(field, row) for field, row in unpriced if not {field, row} & named] == []
+    assert named >= (space.FIXED | space.PAGES | space.PROCESSORS)
+    assert len(unpriced) > 5
 
 
 def test_designs_stay_as_they_are() -> None:

@@ -23,7 +23,7 @@ from heapsmith.tools.common.tables import Words, draw
 
 PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
 REP = "4096\n2\n4\n1\na 0 24\na 1 4000\nf 0\nf 1\n"
-"""A trace of the malloc lab (docs/import.md 3)."""
+"""A trace of the malloc lab (docs/other-tools.md, 'malloc-lab text')."""
 STEPS = (
     ("--version",),
     ("doctor",),

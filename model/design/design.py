@@ -213,7 +213,7 @@ class Design(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             "alloc and a free of each class (docs/lab/dispatch.md); by default row if a class has an array stack"
         ),
     ] = None
-    bounded: Annotated[bool | None, _doc("the audit proves bounds of malloc() and free() (docs/steady.md)")] = None
+    bounded: Annotated[bool | None, _doc("the audit proves bounds of malloc() and free() (docs/compare.md)")] = None
     heaps: Annotated[Heaps | None, _doc("processor: for each processor, not each thread: few idle blocks")] = None
     compile_flags: Annotated[
         list[Literal["-O3", "-march=native", "-flto"]] | None,

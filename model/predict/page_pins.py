@@ -1,4 +1,4 @@
-"""Pins: which groups of sites keep the pages of a simulated heap, between two events; docs/sites.md."""
+"""Pins: which groups of sites keep the pages of a simulated heap, between two events; docs/report.md."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The table of formats of profiles, and writing one (docs/viewers.md)."""
+"""The table of formats of profiles, and writing one (docs/other-tools.md)."""
 
 from pathlib import Path
 from typing import IO

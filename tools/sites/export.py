@@ -1,4 +1,4 @@
-"""The call stacks of a trace as a table: names, requests, bytes and lifetimes (docs/export.md)."""
+"""The call stacks of a trace as a table: names, requests, bytes and lifetimes (docs/other-tools.md)."""
 
 from pathlib import Path
 from typing import Any

@@ -9,7 +9,7 @@ _PYTHON = r"_?PyObject_(?:GC_)?New(?:Var)?|_PyType_AllocNoTrack"
 _CPP = r"(?:std|__gnu_cxx)::.*"
 _RUST = r"(?:alloc|core|std|hashbrown)::.*|<[&*\[( ]*(?:mut |const )?(?:\w+ as )?(?:alloc|core|std|hashbrown)::.*"
 WRAPPERS = re.compile(rf"{_NAMED}|{_LIBC}|{_PYTHON}|{_CPP}|{_RUST}|__r(?:ust|dl|g)_\w+")
-"""Functions that are no site, by their plain names: docs/sites.md says which."""
+"""Functions that are no site, by their plain names: docs/report.md says which."""
 
 _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-f]{8,16}\]")
 _CONST = re.compile(r"\bconst(?=::|$)")

@@ -18,7 +18,7 @@ Order = Literal["pinned", "peak", "allocated", "requests", "life", "temporary"]
 
 
 class Kept(msgspec.Struct, frozen=True):
-    """What a group's live blocks keep after an event, in bytes of pages (docs/sites.md)."""
+    """What a group's live blocks keep after an event, in bytes of pages (docs/report.md)."""
 
     pinned: int
     blocks: int  # that pin

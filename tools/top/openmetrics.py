@@ -1,4 +1,4 @@
-"""A look at processes as OpenMetrics, or in Prometheus' text format (docs/top.md)."""
+"""A look at processes as OpenMetrics, or in Prometheus' text format (docs/live.md)."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple

@@ -1,1 +1,1 @@
-"""Traces as files of other tools: a module per format (docs/export.md)."""
+"""Traces as files of other tools: a module per format (docs/other-tools.md)."""

@@ -1,4 +1,4 @@
-"""The table of formats of `trace export`, and the export of events and lives (docs/export.md)."""
+"""The table of formats of `trace export`, and the export of events and lives (docs/other-tools.md)."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

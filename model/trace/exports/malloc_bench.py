@@ -1,4 +1,4 @@
-"""malloc-bench's protobuf message, with the class that reads it (docs/import.md section 4)."""
+"""malloc-bench's protobuf message, with the class that reads it (docs/other-tools.md, 'malloc-bench')."""
 
 from typing import IO, Any
 

@@ -1,4 +1,4 @@
-"""Malloc-lab text (.rep), as docs/import.md section 3 has it."""
+"""Malloc-lab text (.rep), as docs/other-tools.md, 'malloc-lab text', has it."""
 
 from typing import IO
 

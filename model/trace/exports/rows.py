@@ -1,4 +1,4 @@
-"""A trace as tables: a row per event, as the import reads them (docs/import.md 5), and a row per block's life."""
+"""A trace as tables: a row per event, as imports read it (docs/other-tools.md, 'tables'), and a row per life."""
 
 from collections.abc import Iterator
 from typing import Any, Literal
@@ -42,7 +42,7 @@ def event_rows(source: Followed) -> Iterator[Any]:
     """Yield batches with a row per event; a block is named by its number and one.
 
     A block number is used again only when its block is dead, so it is a pointer in the sense of
-    docs/import.md section 5. A trace without times, threads or processors has no such columns.
+    docs/other-tools.md, 'tables'. A trace without times, threads or processors has no such columns.
     """
     absent, first = without(source.reader), 0
     has_processors = source.reader.header.has_processors

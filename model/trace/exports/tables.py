@@ -1,4 +1,4 @@
-"""Tables of a trace in Parquet, CSV and JSON lines, written batch by batch (docs/export.md)."""
+"""Tables of a trace in Parquet, CSV and JSON lines, written batch by batch (docs/other-tools.md)."""
 
 from collections.abc import Callable, Iterable
 from itertools import chain

@@ -1,1 +1,1 @@
-"""Traces from the files of other tools: a module per format, one builder (docs/import.md)."""
+"""Traces from the files of other tools: a module per format, one builder (docs/other-tools.md)."""

@@ -1,4 +1,4 @@
-"""From calls that name blocks by another tool's pointers or numbers to events (docs/import.md 3)."""
+"""Calls by another tool's pointers or numbers become events (docs/other-tools.md, 'how calls become events')."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

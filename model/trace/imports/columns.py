@@ -1,4 +1,4 @@
-"""Tables of calls with named columns: the schema of CSV, JSON lines and Parquet (docs/import.md 5)."""
+"""Tables of calls with named columns: the schema of CSV, JSON lines and Parquet (docs/other-tools.md, 'tables')."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

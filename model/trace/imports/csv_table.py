@@ -1,4 +1,4 @@
-"""CSV with named columns (docs/import.md 5)."""
+"""CSV with named columns (docs/other-tools.md, 'tables')."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The table of formats, and the import of a file (docs/import.md)."""
+"""The table of formats, and the import of a file (docs/other-tools.md)."""
 
 from collections.abc import Callable, Iterator
 from itertools import chain

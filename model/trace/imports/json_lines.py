@@ -1,4 +1,4 @@
-"""JSON lines with named fields (docs/import.md 5)."""
+"""JSON lines with named fields (docs/other-tools.md, 'tables')."""
 
 import re
 from collections.abc import Iterator, Sequence

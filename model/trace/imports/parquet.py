@@ -1,4 +1,4 @@
-"""Parquet with named columns (docs/import.md 5)."""
+"""Parquet with named columns (docs/other-tools.md, 'tables')."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The fit of a program: what a synthetic trace is drawn from (docs/trace-tools.md 3 and 4)."""
+"""The fit of a program: what a synthetic trace is drawn from (docs/lab/costs.md, 'synthetic traces')."""
 
 from typing import Annotated, Literal, NamedTuple
 

@@ -1,4 +1,4 @@
-"""A fit as a file in JSON or TOML, read with all that can be wrong in it (docs/trace-tools.md 3 and 4)."""
+"""A fit as a file in JSON or TOML, with all that can be wrong (docs/trace-tools.md, 'a fit written by hand')."""
 
 from pathlib import Path
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Fit a trace: its events as steps, the steps as phases with a distribution each (docs/trace-tools.md 3)."""
+"""Fit a trace: events as steps, steps as phases with distributions (docs/lab/costs.md, 'synthetic traces')."""
 
 from collections.abc import Callable
 from itertools import pairwise

@@ -1,4 +1,4 @@
-/* The heap's figures in Prometheus' text format: the names and the rules of `heapsmith top` (docs/top.md), from inside. */
+/* The heap's figures in Prometheus' text format: the names and the rules of `heapsmith top` (docs/live.md), from inside. */
 #include "9_api/metrics.h"
 
 #include "1_base/counting/counting.h"

@@ -44,7 +44,7 @@ def trace_export(
     rows: Rows = "events",
     json: take.Json = False,
 ) -> None:
-    """Write a trace as a file that other tools read (docs/export.md).
+    """Write a trace as a file that other tools read (docs/other-tools.md).
 
     A name that ends in .gz makes the file gzip. What the format does not hold is said on standard error.
     """

@@ -93,7 +93,7 @@ def guard(
     """Check that new recordings still are what a design was made for. The exit status is 1 if they drift.
 
     Write a baseline when you tune a design, and check it in your CI. The table says which figure drifts; below it
-    stands what changed, and what new size classes would save. See docs/howto/guard-in-ci.md.
+    stands what changed, and what new size classes would save. See docs/ci.md.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.search import guard as watch

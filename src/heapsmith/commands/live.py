@@ -92,7 +92,7 @@ def pins(
     """Show how full the slabs of a running process are: what live blocks keep resident, and what compaction would win.
 
     The process is read from outside and does not stop, so that what moves meanwhile may be off by some blocks. Under a
-    design that takes samples it shows whose blocks these are: estimates with 95 % intervals (docs/core.md).
+    design that takes samples it shows whose blocks these are: estimates with 95 % intervals (docs/live.md).
     """
     from heapsmith.tools.sampled.pins import look_at_pins
 

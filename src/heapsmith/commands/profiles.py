@@ -1,4 +1,4 @@
-"""The options by which commands write profiles for other viewers (docs/viewers.md)."""
+"""The options by which commands write profiles for other viewers (docs/other-tools.md)."""
 
 import sys
 from io import BytesIO

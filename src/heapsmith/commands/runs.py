@@ -218,7 +218,7 @@ def report(
     """Write one HTML page on traces, or on what a forge found: bytes over time, maps of addresses, sizes, the search.
 
     The page needs no network. --machine adds resident bytes. With another --format: a profile of the call stacks of a
-    trace for a viewer, with what they pin under the designs (docs/viewers.md).
+    trace for a viewer, with what they pin under the designs (docs/other-tools.md).
     """
     if form != "html":
         return _stacks_of(given, form, weight, json)

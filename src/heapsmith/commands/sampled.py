@@ -51,7 +51,7 @@ def profile(
 ) -> int:
     """Show which code holds the live heap of a process, and who asks for memory, from samples of its blocks.
 
-    Each figure is an estimate with an interval that holds the true value 95 times of 100 (docs/profile.md). The process
+    Each figure is an estimate with an interval that holds the true value 95 times of 100 (docs/live.md). The process
     runs under a design that takes samples, such as sampled. It is read from outside and does not stop. Of CMD the heap
     is shown where most bytes were live; its exit status is that of CMD.
     """

@@ -98,7 +98,7 @@ def sites(
     """Print which code the memory of a trace is for, and whose blocks keep the pages of each design.
 
     The trace needs call stacks (record --stacks). Pinned are the pages that only this row's blocks keep, when live
-    blocks keep most in vain after the peak (docs/sites.md).
+    blocks keep most in vain after the peak (docs/report.md).
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.memory.hardware import load_hardware

@@ -138,7 +138,8 @@ def trace_import(
     source: Annotated[Path, Argument("A file of another tool; - is standard input.", "FILE")],
     out: take.OutFile,
     format_name: Annotated[
-        str | None, Option("Its format (docs/import.md). Default: as the file's first bytes say.", "FORMAT", "--from")
+        str | None,
+        Option("Its format (docs/other-tools.md). Default: as the file's first bytes say.", "FORMAT", "--from"),
     ] = None,
     salvage: Annotated[bool, Option("Of a damaged file, keep the calls before the damage.")] = False,
     json: take.Json = False,

@@ -1,4 +1,4 @@
-/* The profile of the samples, as a text that pprof reads too (docs/profile.md has its lines). Async-signal-safe. */
+/* The profile of the samples, as a text that pprof reads too (docs/live.md has its lines). Async-signal-safe. */
 #pragma once
 
 #include "9_api/sampling/samples.h"

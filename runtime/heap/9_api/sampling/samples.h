@@ -1,4 +1,4 @@
-/* Samples of blocks (docs/profile.md): how many are taken; the live ones, and sums by call stack since the start, in tables of a
+/* Samples of blocks (docs/live.md): how many are taken; the live ones, and sums by call stack since the start, in tables of a
  * fixed size.
  *
  * Any thread calls, and holds no lock of the heap. The tables are mapped with the first sample and never grow: what has
