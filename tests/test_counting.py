@@ -119,5 +119,5 @@ def test_mallinfo2_counts_the_superslab_of_a_group_once() -> None:
     """Class 1 is a group of its own, so the superslab of the other classes serves classes before and after it."""
     hardened = load("hardened")
     groups = {"kind": "grouped", "groups": [[hardened.sizes[1]]]}
-    design = changed(hardened, "grouped-huge", {"empties": groups, "thp": "always"})
+    design = changed(hardened, "grouped-huge", {"empties": groups, "thp": "always", "sampling": {"kind": "off"}})
     assert wrong_figures(checked_library(design), make_plan(design)) is None

@@ -26,6 +26,7 @@ from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front import linked_list as front_linked_list
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.rounding import larger as rounding_larger
+from heapsmith.model.policy.sampling import countdown
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.peers.peers import GLIBC, Library, find_library
 from heapsmith.tools.report import hardening
@@ -92,20 +93,35 @@ def test_the_attacks_that_each_level_stops(level: str, name: str) -> None:
     assert counts.removesuffix("|").strip() == caught(each)
 
 
+WRONG_DELETES = [
+    ("::operator delete[](block)", "delete[] of what new made"),
+    ("::operator delete(array)", "delete of what new[] made"),
+    ("::operator delete(block, 2 * bytes)", "delete of another size"),
+    ("::operator delete(block, bytes / 2)", "delete of another size"),
+    ("::operator delete[](array, 2 * bytes)", "delete of another size"),
+    ("::operator delete(block, bytes); ::operator delete[](array, bytes); free(::operator new(bytes))", ""),
+]
+"""What a program does with what new and new[] made, and what it is told."""
+
+
 @pytest.mark.parametrize("level", ["checks", "full"])
-@pytest.mark.parametrize(
-    ("does", "words"),
-    [
-        ("::operator delete[](block)", "delete[] of what new made"),
-        ("::operator delete(array)", "delete of what new[] made"),
-        ("::operator delete(block, 2 * bytes)", "delete of another size"),
-        ("::operator delete(block, bytes / 2)", "delete of another size"),
-        ("::operator delete[](array, 2 * bytes)", "delete of another size"),
-        ("::operator delete(block, bytes); ::operator delete[](array, bytes); free(::operator new(bytes))", ""),
-    ],
-)
+@pytest.mark.parametrize(("does", "words"), WRONG_DELETES)
 @pytest.mark.parametrize("size", [40, 40_000_000])
 def test_wrong_deletes(does: str, words: str, level: str, size: int, tmp_path: Path) -> None:
+    deletes(does, words, design_of(level), size, tmp_path)
+
+
+@pytest.mark.parametrize("guards", [0, 8])
+@pytest.mark.parametrize(("does", "words"), WRONG_DELETES)
+def test_wrong_deletes_of_samples(does: str, words: str, guards: int, tmp_path: Path) -> None:
+    """Each block is one. At `checks` the size of one without a guard is known to the page."""
+    sampling = countdown.Params(mean_bytes=1, guards=guards)
+    design = msgspec.structs.replace(design_of("full"), name=f"full-samples-{guards}", sampling=sampling)
+    deletes(does, words, design, 40, tmp_path)
+
+
+def deletes(does: str, words: str, design: Design, size: int, tmp_path: Path) -> None:
+    """A program that does so with blocks of this size, under the design's library."""
     source = tmp_path / "deletes.cc"
     source.write_text(
         "#include <cstdio>\n#include <cstdlib>\n#include <new>\nint main() {\n"
@@ -114,7 +130,7 @@ def test_wrong_deletes(does: str, words: str, level: str, size: int, tmp_path: P
         f'dprintf(1, "%p", {"array" if "array" in does else "block"}); {does}; }}\n'
     )
     tool = build_tool("deletes", [source], ["-x", "c++", "-w", "-lstdc++"])
-    command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design_of(level)))}", str(tool)]
+    command = ["env", f"LD_PRELOAD={preloadable(unchecked_library(design))}", str(tool)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     line = f"heapsmith: {words}: {int(done.stdout, 16):#018x}\n" if words else ""
     assert (done.returncode, done.stderr) == (-signal.SIGABRT if words else 0, line)
@@ -315,7 +331,8 @@ def test_the_pages_that_say_what_a_level_stops(page: str) -> None:
         designs = MEASURED.read_text()
         stopped = re.search(r"\| `checks` \| \d+ \((\d+) ended", designs)
         assert stopped is not None
-        assert f"`--base checks` {stopped[1]} for {found.levels['checks'].instructions:.0f}" in text
+        instructions = found.levels["checks"].instructions + countdown.COSTS["sampling.request"]
+        assert f"`--base checks` {stopped[1]} for {instructions:.0f}" in text
 
 
 @pytest.mark.parametrize("name", ["double_free", "double_free_flushed", "free_inside", "free_inside_later"])

@@ -124,6 +124,21 @@ def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_p
         assert differences(make_plan(design), library, chunk, tmp_path) == []
 
 
+GUARDS = {"sampled": 0, "checks": 8, "hardened": 64}
+
+
+@pytest.mark.parametrize("base", soon(GUARDS, [], ["sampled"]))
+def test_the_lines_of_samples(base: str, tmp_path: Path) -> None:
+    """Aligned and cleared ones, and those that end at a guard, are among them."""
+    guards = GUARDS[base]
+    sampling = {"kind": "countdown", "mean_bytes": 2000, "guards": guards}
+    design = changed(load(base), f"{base}-often", {"sampling": sampling, "slab_span_bytes": SPAN_BYTES})
+    library = build(design, tmp_path / "library.so")
+    for seed, threads in ((1, 1), (2, 3)):
+        chunk = events(seed, 160, threads)
+        assert differences(make_plan(design), library, chunk, tmp_path) == []
+
+
 def test_each_table_of_the_observer_is_a_variable_of_the_library() -> None:
     """A name that no library has would be left out in silence: its lines would be missed."""
     sources = *ROOT.glob("runtime/heap/**/*.[ch]"), *ROOT.glob("templates/**/*.j2")

@@ -1,10 +1,13 @@
 """`heapsmith profile`: a program with known sites, by its command, process and files; and what it refuses."""
 
+import ctypes
 import json
 import os
+import platform
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -252,6 +255,42 @@ def test_tracers_find_the_probes() -> None:
             (offset,) = elf.address_offsets(int(location, 16))
             content.seek(offset)
             assert content.read(1) == b"\x90"
+
+
+UPROBES = Path("/sys/bus/event_source/devices/uprobe/type")
+PERF_EVENT_OPEN = 298
+"""On x86-64."""
+
+
+def counted_hits(file: Path, name: str, pid: int) -> int:
+    """Return a descriptor that counts how often a process comes to a probe; OSError if the kernel refuses."""
+    said = subprocess.run(["readelf", "-n", str(file)], capture_output=True, text=True, check=True).stdout
+    (location,) = re.findall(rf"Name: {name}\n\s+Location: (0x\w+)", said)
+    with file.open("rb") as content:
+        (offset,) = ELFFile(content).address_offsets(int(location, 16))
+    path, libc = ctypes.create_string_buffer(str(file).encode()), ctypes.CDLL(None, use_errno=True)
+    where = (ctypes.addressof(path), offset)
+    wanted = struct.pack("<IIQQQQQIIQQ", int(UPROBES.read_text()), 112, 0, 1, 0, 0, 0, 0, 0, *where).ljust(112, b"\0")
+    descriptor = libc.syscall(PERF_EVENT_OPEN, wanted, pid, -1, -1, 0)
+    if descriptor < 0:
+        raise OSError(ctypes.get_errno(), "perf_event_open")
+    return int(descriptor)
+
+
+@pytest.mark.big
+@pytest.mark.skipif(not UPROBES.exists() or platform.machine() != "x86_64", reason="the kernel has no uprobes")
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root may place uprobes")
+def test_uprobes_of_a_running_process_see_each_sample(tmp_path: Path) -> None:
+    with waiting(tmp_path) as (process, step):
+        hits = {name: counted_hits(library("sampled", checked=False), name, process.pid) for name in ("alloc", "free")}
+        before = of_process(process.pid)
+        step("a")
+        after = of_process(process.pid)
+        counts = {name: int.from_bytes(os.read(descriptor, 8), "little") for name, descriptor in hits.items()}
+        for descriptor in hits.values():
+            os.close(descriptor)
+    assert counts["alloc"] == after.taken - before.taken > 100
+    assert counts["alloc"] - counts["free"] == len(after.samples) - len(before.samples)
 
 
 def test_a_library_without_samples_says_so() -> None:

@@ -69,6 +69,17 @@ def test_stacks_without_room_are_of_site_0() -> None:
     assert seen()["head"]["unsited"] == 51
 
 
+def test_stacks_are_known_while_their_table_grows() -> None:
+    """Past 512, 1,024 and 2,048 of them; each is found again."""
+    paths = 3000
+    for _ in range(2):
+        for path in range(paths):
+            taken(16, 100, path=path, bits=12)
+    copy = seen()
+    assert copy["head"]["sites"] == 1 + paths
+    assert copy["site"]["samples"][1 : 1 + paths].tolist() == [2] * paths
+
+
 def test_a_stack_is_that_of_the_call() -> None:
     """The innermost frames are the calls of sample_below, each from one of two places."""
     for path in (0b000, 0b111, 0b101):

@@ -233,7 +233,8 @@ def takes(state: State, size: int) -> bool:
 
 @kernel
 def count(state: State, size: int) -> None:
-    """Count the sample whose block was just made."""
+    """Count the sample whose block was just made. The first one maps the tables of samples."""
+    state.memory_calls += int(state.sampled == 0)
     touch(state.listener, layout.TOTAL_SAMPLED, 1)
     touch(state.listener, layout.TOTAL_SAMPLED_BYTES, 1)
     state.sample_new = 1
@@ -274,6 +275,7 @@ def frees_guarded(state: State, block: int, asked: int) -> bool:
     gone(state.listener, huge_at(block), pages * PAGE)
     state.memory_calls += 1
     state.huge_committed -= pages * PAGE
+    touch(state.listener, layout.TOTAL_COMMITTED, 1)
     uncommit(state, pages * PAGE)
     return True
 

@@ -31,6 +31,7 @@ enum run_age {
     AGE_QUEUED,
     AGE_REFUSED, /* the OS refused its pages: they stay committed, and the run is out of the queue until it is freed again */
     AGE_SAMPLED, /* a run in use is a sample (sampling): written by whoever has the block, and gone when it is freed */
+    AGE_MASK = 3, /* the bits above are the mark of a sample (deletes/judged.c) */
 };
 
 /* One page. Runs are linked as 1 + first page, 0 for none (boundary tags: Knuth, TAOCP 1, 2.5).
@@ -98,4 +99,27 @@ static inline size_t runs_claim(void *block)
                                                             __ATOMIC_RELAXED, __ATOMIC_RELAXED))
         return 0;
     return hs_runs.page[first].length;
+}
+
+static inline bool run_is_sample(uint32_t page)
+{
+    return (hs_runs.page[page].age & AGE_MASK) == AGE_SAMPLED;
+}
+
+/* Is the block a run in use that is a sample? Only such runs have marks. */
+static inline bool run_takes_mark(const void *block)
+{
+    uint32_t page = run_first_page(block);
+    return page != UINT32_MAX && run_state(page) == RUN_USED && run_is_sample(page);
+}
+
+/* Of such a block, without the bits of AGE_MASK. */
+static inline uint8_t run_mark(const void *block)
+{
+    return hs_runs.page[run_number(block)].age & ~AGE_MASK;
+}
+
+static inline void run_set_mark(const void *block, uint8_t mark)
+{
+    hs_runs.page[run_number(block)].age = (uint8_t)(mark | AGE_SAMPLED);
 }

@@ -8,11 +8,13 @@
 #include "4_blocks/hardening/hardening.h"
 #include "4_blocks/hardening/live.h"
 #include "7_large/huge.h"
+#include "7_large/run_span.h"
+#include "8_threads/large.h"
 #include "3_records/segregation/segregation.h"
 #include ROUNDING_ROW
 #include SAMPLING_GUARDS
 
-/* Marks of live blocks: LIVE is a bit of each. Runs have none. */
+/* Marks of live blocks: LIVE is a bit of each. Of runs only samples have one. */
 enum { OF_NEW = LIVE | 4, OF_ARRAY_NEW = LIVE | 8 };
 
 static uint8_t mark_of(const void *block)
@@ -20,7 +22,9 @@ static uint8_t mark_of(const void *block)
     uintptr_t offset = (uintptr_t)block - hs_span;
     if (offset < hs_span_bytes)
         return hs_is_live(offset) ? hs_live[offset / GRAIN] : 0;
-    return guarded_holds(block) ? guarded_mark(block) : huge_mark(block);
+    if (guarded_holds(block))
+        return guarded_mark(block);
+    return run_takes_mark(block) ? run_mark(block) | LIVE : huge_mark(block);
 }
 
 static void set_mark(const void *block, uint8_t as)
@@ -28,6 +32,8 @@ static void set_mark(const void *block, uint8_t as)
     uintptr_t offset = (uintptr_t)block - hs_span;
     if (guarded_holds(block))
         guarded_set_mark(block, as);
+    else if (run_takes_mark(block))
+        run_set_mark(block, as & ~LIVE);
     else if (offset >= hs_span_bytes)
         huge_set_mark(block, as);
     else if (hs_is_live(offset))
@@ -80,7 +86,7 @@ static bool may_hold(const void *block, size_t bytes)
     if (guarded_holds(block))
         return bytes == guarded_bytes(block);
     bool small = in_slab_span(block);
-    size_t usable = small ? hs_class[slab_of(block)->class].usable : huge_bytes(block);
+    size_t usable = small ? hs_class[slab_of(block)->class].usable : hs_large_bytes(block);
     if (TAIL_BYTES > 0)
         return bytes == (small ? hardening_bytes(block, usable) : usable);
     if (FRONTS_LEND)

@@ -40,7 +40,7 @@ COLD void sampling_reset(void);         /* checked build */
 static inline void sampling_frees(void *block)
 {
     uint32_t page = run_first_page(block);
-    bool may_be = page != UINT32_MAX ? hs_runs.page[page].age == AGE_SAMPLED
+    bool may_be = page != UINT32_MAX ? run_is_sample(page)
                                      : __atomic_load_n(&hs_huge_samples, __ATOMIC_RELAXED) > 0 || guarded_holds(block);
     if (may_be)
         sampling_ends(block);

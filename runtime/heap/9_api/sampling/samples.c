@@ -60,20 +60,54 @@ static struct estimate estimate_of(const struct sample *sample)
     return (struct estimate){ 1 / share, bytes / share, variance, bytes * bytes * variance };
 }
 
-static uint32_t site_place(const struct call_stack *stack)
+/* Of a table with so many sites: at most half of the places are taken, and few sites make one page resident. */
+static uint32_t places_for(uint64_t sites)
 {
-    uint64_t hash = stack->depth;
-    for (uint64_t index = 0; index < stack->depth; index++)
-        hash = ((hash << 27 | hash >> 37) ^ stack->frame[index]) * 0x9e3779b97f4a7c15;
-    return (uint32_t)(hash >> 32) & (SITE_PLACES - 1);
+    uint32_t places = FEWEST_PLACES;
+    while (places < 2 * sites)
+        places *= 2;
+    return places;
 }
 
-/* The number of a stack, old or new; 0 if there is no room. At most half of the places are taken. */
+static uint32_t site_place(const uintptr_t *frame, uint64_t depth, uint32_t places)
+{
+    uint64_t hash = depth;
+    for (uint64_t index = 0; index < depth; index++)
+        hash = ((hash << 27 | hash >> 37) ^ frame[index]) * 0x9e3779b97f4a7c15;
+    return (uint32_t)(hash >> 32) & (places - 1);
+}
+
+/* The site's number comes to the first free place. */
+static void site_put(struct sample_tables *tables, uint32_t number, uint32_t places)
+{
+    const struct sample_site *site = &tables->site[number];
+    uint32_t place = site_place(site->frame, site->depth, places);
+    while (tables->site_at[place] != 0)
+        place = (place + 1) & (places - 1);
+    tables->site_at[place] = (uint16_t)number;
+}
+
+/* The last site is new. */
+static void site_added(struct sample_tables *tables)
+{
+    const uint64_t sites = hs_samples.sites;
+    const uint32_t before = places_for(sites - 1), places = places_for(sites);
+    uint64_t first = sites - 1;
+    if (places > before) {
+        memset(tables->site_at, 0, before * sizeof *tables->site_at);
+        first = 1;
+    }
+    for (uint64_t number = first; number < sites; number++)
+        site_put(tables, (uint32_t)number, places);
+}
+
+/* The number of a stack, old or new; 0 if there is no room. */
 static uint32_t site_number(struct sample_tables *tables, const struct call_stack *stack)
 {
     const size_t bytes = stack->depth * sizeof *stack->frame;
-    uint32_t place = site_place(stack);
-    for (; tables->site_at[place] != 0; place = (place + 1) & (SITE_PLACES - 1)) {
+    const uint32_t places = places_for(hs_samples.sites);
+    uint32_t place = site_place(stack->frame, stack->depth, places);
+    for (; tables->site_at[place] != 0; place = (place + 1) & (places - 1)) {
         const struct sample_site *site = &tables->site[tables->site_at[place]];
         if (site->depth == stack->depth && memcmp(site->frame, stack->frame, bytes) == 0)
             return tables->site_at[place];
@@ -83,7 +117,7 @@ static uint32_t site_number(struct sample_tables *tables, const struct call_stac
     const uint32_t number = (uint32_t)hs_samples.sites++;
     tables->site[number].depth = stack->depth;
     memcpy(tables->site[number].frame, stack->frame, bytes);
-    tables->site_at[place] = number;
+    site_added(tables);
     return number;
 }
 

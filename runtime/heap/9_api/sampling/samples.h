@@ -18,6 +18,7 @@ enum {
     SAMPLE_PLACES = 2 * MOST_SAMPLES, /* a power of two */
     MOST_SITES = 1 << 13, /* call stacks; number 0 is for those that have no room */
     SITE_PLACES = 2 * MOST_SITES,
+    FEWEST_PLACES = 1 << 10, /* of sites */
 };
 
 /* A live block that was sampled. `block` of a free place is 0. */
@@ -48,7 +49,7 @@ struct sample_site {
 struct sample_tables {
     struct sample sample[SAMPLE_PLACES];
     struct sample_site site[MOST_SITES];
-    uint32_t site_at[SITE_PLACES]; /* numbers by the stack's hash; 0: free */
+    uint16_t site_at[SITE_PLACES]; /* numbers by the stack's hash; 0: free. The first ones alone while there are few sites */
 };
 
 struct samples {
