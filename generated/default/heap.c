@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 264c715f7d6c.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -53,6 +53,7 @@
 #include "8_threads/large.c"
 #include "8_threads/front/own_stack.c"
 #include "8_threads/front/array_stack.c"
+#include "8_threads/opening/later.c"
 #include "9_api/deletes/trusted.c"
 #include "9_api/foreign/elsewhere.c"
 #include "9_api/foreign/next.c"
