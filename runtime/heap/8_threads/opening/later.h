@@ -1,4 +1,4 @@
-/* A stack keeps no block until its class has missed some times in the heap. Its refills grow, and unused blocks go back. */
+/* A stack keeps no block until its class has missed some times in the heap; refills grow, and unused blocks go back. */
 #pragma once
 
 #include "2_system/counters.h"
@@ -24,14 +24,14 @@ static inline void opening_missed(struct heap *heap)
 {
     if (IDLE_PERCENT == 0)
         return;
-    const uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
+    uint64_t committed = __atomic_load_n(&hs_count.committed, __ATOMIC_RELAXED);
     if (committed < heap->rooms.idle_mark)
         return;
     heap->rooms.idle_mark = committed + committed / 100 * IDLE_PERCENT + SLAB_BYTES;
     opening_look(heap);
 }
 
-/* How many of the class's `refill` blocks a refill wants: each of a heap's first ones twice as many as the one before. */
+/* How many of `refill` blocks a refill wants: each of a heap's first ones twice as many as the one before. */
 static inline uint32_t opening_wants(struct heap *heap, unsigned class, uint32_t refill)
 {
     if (FIRST_BLOCKS == 0 || hs_opens_after[class] == 0)
