@@ -179,6 +179,7 @@ def give_idle(state: State, heap: int, cls: int, held: int) -> None:
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_FLUSH + layout.WORD, 1)
     any_class(state)
     state.classes[cls]["flushed"] += held
+    touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
     front_drain_lines(state, front, cls)
     front_drain(state, front, cls)
     lock_whole(state)

@@ -1,9 +1,6 @@
 /* Opening "later": a heap that has grown takes back the blocks of stacks that its thread has not used. */
 #include "8_threads/opening/later.h"
 
-#include "6_slabs/store.h"
-#include "8_threads/front/stack.h"
-
 void opening_look(struct heap *heap)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
@@ -13,7 +10,7 @@ void opening_look(struct heap *heap)
         uint32_t held = stack_held(heap, class);
         if (held > 0 && held == opened->held) {
             count_own(&heap->count[class].flushed, held);
-            stack_drain(heap, class);
+            hs_class[class].drain(heap, class);
             held = 0;
         }
         opened->held = held;
