@@ -1,4 +1,4 @@
-"""Stacks that open with a later miss, by hand from docs/machine-rooms.md, 'opening', and what idle threads hold."""
+"""Stacks that open with a later miss, grow and give back, by hand from docs/machine-rooms.md, 'opening'."""
 
 from pathlib import Path
 
@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from program import SMALL, Program, plain_and_compiled
 
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import Design, changed, load
+from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front.array_stack import Params as Stack
 from heapsmith.model.policy.opening.later import Params
 from heapsmith.model.predict.simulate import simulate
@@ -52,12 +53,65 @@ def test_misses_count_by_heap_and_the_first_class_is_never_closed(compiled: bool
     assert program.counts(1, *COUNTED) == (4, 10, 2, 0, 0)
 
 
+@plain_and_compiled
+def test_each_refill_from_the_store_brings_twice_as_many_up_to_a_whole_one(compiled: bool) -> None:
+    program = Program(compiled, SIZES, front=Stack(capacity=16, refill=6, flush=4), opening=Params(first_blocks=1))
+    came = []
+    for number in range(20):
+        before = program.counts(0, "refilled")[0]
+        program.malloc(f"x{number} y{number}", 16)
+        came.append(program.counts(0, "refilled")[0] - before)
+    assert [blocks for blocks in came if blocks] == [1 + 2, 4, 6, 6, 6, 6, 6, 6]
+    assert program.counts(0, "refill") == (9,)
+    program.malloc("a", 16, thread=1)
+    assert program.counts(0, "refill", "refilled") == (10, 44)  # each heap begins with one block
+
+
+@plain_and_compiled
+def test_a_batch_of_the_transfer_cache_comes_whole(compiled: bool) -> None:
+    program = Program(compiled, SIZES, front=STACK, transfer_bytes=4096, opening=Params(first_blocks=1))
+    program.malloc("a b c d e f g h i", 16)
+    program.free("a b c d e f g h i")  # the ninth flushes four, which wait as a batch
+    assert program.counts(0, "flush", "transfer_in") == (1, 4)
+    program.malloc("z", 16, thread=1)
+    assert program.counts(0, "transfer_out") == (4,)
+
+
+@plain_and_compiled
+def test_a_heap_that_grows_takes_back_what_its_stacks_do_not_use(compiled: bool) -> None:
+    program = Program(compiled, [16, 64, 4096], front=STACK, opening=Params(idle_percent=50))
+    program.malloc("a b c", 64)  # the second miss opens the stack, which holds two blocks then; the mark is 10,192
+    program.malloc("p q r s t", 4096)  # the second miss takes four slabs, at 8,192 committed bytes
+    assert program.counts(1, "refilled", "flushed") == (5, 0)
+    program.malloc("u v w x", 4096)  # a look at 24,576: the stack held none at the look before; the mark is 40,922
+    assert program.counts(1, "refilled", "flushed") == (5, 0)
+    program.malloc("y", 4096)  # a look at 40,960: the stack is idle
+    assert program.counts(1, "flush", "flushed") == (0, 2)
+    program.malloc("d e", 64)
+    assert program.counts(1, "reuse") == (2,)
+    assert program.counts(2, "flushed") == (0,)
+
+
 @pytest.mark.quick
-@pytest.mark.parametrize("misses", [1, 256])
-def test_misses_are_two_or_more(misses: int) -> None:
-    refusal = Design("case", SIZES, front=STACK, opening=Params(misses=misses), **SMALL).why_not_valid()
+@pytest.mark.parametrize(
+    ("stated", "words"),
+    [
+        ({"misses": 1}, "misses: 1; expected 2 to 255"),
+        ({"misses": 256}, "misses: 256; expected 2 to 255"),
+        ({"first_blocks": -1}, "first_blocks: -1; expected 0 to 65536 blocks"),
+        ({"idle_percent": 1001}, "idle_percent: 1001; expected 0 to 1000"),
+    ],
+)
+def test_what_no_design_may_state(stated: dict[str, int], words: str) -> None:
+    refusal = Design("case", SIZES, front=STACK, opening=Params(**stated), **SMALL).why_not_valid()
     assert refusal is not None
-    assert "expected 2 to 255" in refusal.words
+    assert words in refusal.words
+
+
+@pytest.mark.quick
+def test_stacks_of_processors_are_never_closed() -> None:
+    design = changed(load("processor"), "case", {"opening": {"kind": "later", "first_blocks": 1}})
+    assert {row.numbers["opens_after"] for row in make_plan(design).classes} == {0}
 
 
 def test_idle_threads_hold_no_block_of_a_class_that_they_used_once(tmp_path: Path) -> None:

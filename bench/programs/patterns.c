@@ -1,5 +1,6 @@
 /* patterns KIND NUMBER...: asks for memory in one of the patterns of the table below, and writes how many KiB were resident at
  * the peak, while the last blocks were live, and after all were freed, and what lay on huge pages where a pattern tells. */
+#include <pthread.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -207,12 +208,67 @@ static void phases(void)
         drop_newest();
 }
 
+/* drift COUNT LEAST MOST ROUNDS: COUNT times a round a random one of COUNT blocks is replaced; their mean size goes from LEAST to
+ * MOST bytes. */
+static void drift(void)
+{
+    void **block = pointers(number[0]);
+    for (long round = 0; round < number[3]; round++) {
+        long mean = number[1] + (number[2] - number[1]) * round / number[3];
+        for (long i = 0; i < number[0]; i++) {
+            uint32_t which = below((uint32_t)number[0]);
+            size_t bytes = (size_t)(mean / 2 + below((uint32_t)mean));
+            free(block[which]);
+            block[which] = memset(checked(malloc(bytes)), 1, bytes);
+        }
+    }
+    free_all(block, number[0]);
+}
+
+static pthread_mutex_t one_asks = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t all_hold;
+
+static void *hold(void *with)
+{
+    void **block = with;
+    pthread_mutex_lock(&one_asks);
+    for (long i = 0; i < number[1]; i++) {
+        size_t bytes = (size_t)(number[2] + below((uint32_t)(number[3] - number[2])));
+        block[i] = memset(checked(malloc(bytes)), 1, bytes);
+    }
+    pthread_mutex_unlock(&one_asks);
+    pthread_barrier_wait(&all_hold);
+    for (long i = 0; i < number[1]; i++)
+        free(block[i]);
+    return NULL;
+}
+
+/* parked THREADS BLOCKS LEAST MOST: each thread allocates BLOCKS blocks, and waits until all have. */
+static void parked(void)
+{
+    pthread_t *thread = checked(calloc((size_t)number[0], sizeof *thread));
+    void **block = pointers(number[0] * number[1]);
+    pthread_attr_t attributes;
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, 1 << 16);
+    pthread_barrier_init(&all_hold, NULL, (unsigned)number[0] + 1);
+    for (long i = 0; i < number[0]; i++)
+        if (pthread_create(&thread[i], &attributes, hold, block + i * number[1]) != 0)
+            exit(5);
+    pthread_barrier_wait(&all_hold);
+    live_kib = kib_of("VmRSS:");
+    for (long i = 0; i < number[0]; i++)
+        pthread_join(thread[i], NULL);
+    free(block);
+    free(thread);
+}
+
 static const struct {
     const char *name;
     void (*perform)(void);
 } kinds[] = {
     { "turns", turns }, { "sparse", sparse }, { "zeroed", zeroed }, { "stretched", stretched }, { "replaced", replaced },
-    { "phases", phases }, { "after", after },
+    { "phases", phases }, { "after", after }, { "drift", drift }, { "parked", parked },
 };
 
 int main(int count, char **value)

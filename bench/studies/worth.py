@@ -28,6 +28,8 @@ BACK: dict[str, dict[str, Any]] = {
     "fronts of up to 256 KiB a class": {"front": {"max_bytes": MIB // 4}},
     "budgets of 4 and 1 MiB at first": {"release": {"slab_budget_bytes": 4 * MIB, "run_budget_bytes": MIB}},
     "stacks that open at once": {"opening": None},
+    "whole refills from the first on": {"opening": {"first_blocks": 0}},
+    "idle stacks keep their blocks": {"opening": {"idle_percent": 0}},
     "no run cache": {"run_cache_bytes": 0},
     "no look at the peak": {"release": {"peak_percent": 0}},
     "a transfer cache for one heap too": {"transfer_from_heaps": 1},

@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 8d986f9092b8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */
@@ -45,6 +45,7 @@
 #include "7_large/run_bins.c"
 #include "7_large/runs.c"
 #include "7_large/run_cache/newest.c"
+#include "8_threads/opening/later.c"
 #include "8_threads/release/looks.c"
 #include "8_threads/rows.c"
 #include "8_threads/life.c"

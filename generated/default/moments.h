@@ -1,6 +1,6 @@
 /* What happens in a heap, and which policies of this design act on it.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 8d986f9092b8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once

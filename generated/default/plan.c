@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 8d986f9092b8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "8_threads/front/array_stack.h"
@@ -20,12 +20,12 @@ _Static_assert(BITMAP_WORDS * 64 >= 4096, "a mark for every block of a slab");
 _Static_assert(offsetof(struct heap, end) == 384, "heap.end");
 _Static_assert(offsetof(struct heap, row_of) == 784, "heap.row_of");
 _Static_assert(offsetof(struct heap, front) == 1816, "heap.front");
-_Static_assert(offsetof(struct heap, remote) == 2992, "heap.remote");
-_Static_assert(offsetof(struct heap, store) == 3016, "heap.store");
-_Static_assert(offsetof(struct heap, count) == 3768, "heap.count");
-_Static_assert(offsetof(struct heap, caches) == 10536, "heap.caches");
-_Static_assert(offsetof(struct heap, quarantine) == 10688, "heap.quarantine");
-_Static_assert(offsetof(struct heap, slot) == 10704, "heap.slot");
+_Static_assert(offsetof(struct heap, remote) == 3328, "heap.remote");
+_Static_assert(offsetof(struct heap, store) == 3352, "heap.store");
+_Static_assert(offsetof(struct heap, count) == 4104, "heap.count");
+_Static_assert(offsetof(struct heap, caches) == 10872, "heap.caches");
+_Static_assert(offsetof(struct heap, quarantine) == 11024, "heap.quarantine");
+_Static_assert(offsetof(struct heap, slot) == 11040, "heap.slot");
 _Static_assert(offsetof(struct slab, out) == 8, "slab.out");
 _Static_assert(offsetof(struct slab, next) == 16, "slab.next");
 _Static_assert(offsetof(struct slab, previous) == 24, "slab.previous");
@@ -57,7 +57,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "default fa430052184a";
+const char hs_design[] = "default 8d986f9092b8";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -618,7 +618,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_fa430052184a_7f99fb __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_8d986f9092b8_f2bc64 __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 8d986f9092b8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -95,6 +95,8 @@ enum {
 enum {
     POPULATE_MOST_BYTES = 65536,
     POPULATE_SHARE = 32,
+    FIRST_BLOCKS = 1,
+    IDLE_PERCENT = 6,
     RECORD_ALIGNMENT = 0,
     UNMAP_FROM = 2,
     SHARDS = 16,

@@ -1,12 +1,13 @@
 /* What the policies of this design keep in a heap.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash fa430052184a.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 8d986f9092b8.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
 
 struct heap_rooms {
-    uint8_t missed[CLASS_COUNT]; /* by class, of a stack that is closed */
+    uint64_t idle_mark; /* committed bytes from which on it looks at its stacks */
+    struct opened { uint32_t held; uint8_t missed, refills; } opened[CLASS_COUNT]; /* what it knows of a stack */
 };
 
 /* Behind the counters, where only slow paths of the heap's own thread come. */

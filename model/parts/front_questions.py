@@ -139,6 +139,12 @@ def stays_closed(state: State, front: int, cls: int) -> bool:
     return False
 
 
+@question("opening", "refill_of")
+def refill_of(state: State, front: int, cls: int) -> int:
+    """Return how many blocks a refill of a front wants of the store."""
+    return int(state.classes[cls]["refill_batch"])
+
+
 @question("rounding", "lends")
 def lends(state: State, heap: int, cls: int) -> int:
     """Take a block for a class from a front of a larger class, into moved[0]; return how many, 0 or 1."""

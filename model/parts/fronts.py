@@ -30,6 +30,7 @@ from heapsmith.model.parts.front_questions import (
     lends,
     look_lines,
     opens,
+    refill_of,
     stays,
     stays_closed,
 )
@@ -100,7 +101,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         if taken > 0:
             refill_count_lines(state, heap, cls)
         else:
-            taken = taken_or_lent(state, heap, cls, int(state.classes[cls]["refill_batch"]))
+            taken = taken_or_lent(state, heap, cls, refill_of(state, front, cls))
         if taken == 0:
             return NO_BLOCK
         front_fill_lines(state, front, cls, taken)

@@ -97,6 +97,22 @@ def test_sparse_blocks_where_filled_ones_were_freed() -> None:
         assert ours["live_kib"] <= most(glibc["live_kib"]), pattern
 
 
+@pytest.mark.parametrize(
+    ("pattern", "most_ratio"), [("drift 20000 64 2000 30", 1.7), ("drift 5000 1000 20000 30", 1.42)]
+)
+def test_classes_out_of_use_keep_little(pattern: str, most_ratio: float) -> None:
+    """Stacks that are idle as the heap grows give back; without that these have 1.84 and 1.48 of glibc's peak."""
+    glibc, ours = memory(pattern), memory(pattern, library("default", checked=False))
+    assert ours["peak_kib"] <= most_ratio * glibc["peak_kib"]
+
+
+def test_many_threads_of_few_blocks() -> None:
+    """Refills that grow; with whole ones this has 2.8 of glibc's."""
+    pattern = "parked 500 40 16 1024"
+    glibc, ours = memory(pattern), memory(pattern, library("default", checked=False))
+    assert ours["live_kib"] <= 2.4 * glibc["live_kib"]
+
+
 @pytest.mark.skipif("[never]" in THP.read_text() if THP.exists() else True, reason="the system has no huge pages")
 @pytest.mark.parametrize("design", ["default", "processor", "keep"])
 def test_filled_blocks_get_huge_pages(design: str) -> None:

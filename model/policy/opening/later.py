@@ -1,6 +1,7 @@
 """Later: an array stack keeps nothing until its class has missed some times in the heap.
 
-A thread that asks for a class once leaves no block of it behind.
+A thread that asks for a class once leaves no block of it behind. Its first refills are short, and blocks that it
+does not use go back when the heap grows.
 """
 
 from typing import Any
@@ -9,18 +10,28 @@ import msgspec
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at, heap_at
+from heapsmith.model.memory.layout import TOTAL_COMMITTED, class_at, count_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.charge import any_class
+from heapsmith.model.parts.front_questions import front_drain, front_drain_lines
+from heapsmith.model.parts.slab_questions import lock_whole
+from heapsmith.model.parts.store import give_batch
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import Field
 
 NAME = "later"
+STATE = {"heaps": {"idle_mark": 0}}
+"""The committed bytes from which on a heap looks at its stacks."""
+NUMBERS = ("first_blocks", "idle_percent")
 CLASS_NUMBERS = ("opens_after",)
-SLOTS = 1
-"""The misses of a front that is closed, in `slots`."""
+SLOTS = 3
+"""Of a front, in `slots`: its misses while it was closed, its refills that grew, and what it held at the last look."""
+REFILLS, HELD = 1, 2
 MOST_MISSES = 255
-COSTS: dict[str, float] = {}  # a refill of one block, and a free to the store
+MOST_FIRST_BLOCKS = 1 << 16
+MOST_PERCENT = 1000
+COSTS: dict[str, float] = {}  # a refill of one block, and a free to the store; a look is rare
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -28,21 +39,35 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
 
     misses: with this miss, in a heap and of a class, the stack opens. Each miss before takes one block, each
     free gives it back. Threads that use a class once hold no block of it; each other costs some more misses.
+    first_blocks: blocks of a class's first refill; each later one brings twice as many, up to the front's refill (0:
+    all are whole). idle_percent: when the heap has grown by so many hundredths, a stack with as many blocks as at
+    the growth before gives them to the store (0: never).
     """
 
     misses: int = 2
+    first_blocks: int = 0
+    idle_percent: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
-    """Return why no stack opens with this miss, or None."""
+    """Return why no stack opens with this miss, or has no such refill or look, or None."""
     if not 2 <= params.misses <= MOST_MISSES:
         return f"misses: {params.misses}; expected 2 to {MOST_MISSES}"
+    if not 0 <= params.first_blocks <= MOST_FIRST_BLOCKS:
+        return f"first_blocks: {params.first_blocks}; expected 0 to {MOST_FIRST_BLOCKS} blocks"
+    if not 0 <= params.idle_percent <= MOST_PERCENT:
+        return f"idle_percent: {params.idle_percent}; expected 0 to {MOST_PERCENT}"
     return None
+
+
+def numbers(design: Any) -> dict[str, int]:
+    """Return the blocks of a class's first refill, and the growth from look to look."""
+    return {"first_blocks": design.opening.first_blocks, "idle_percent": design.opening.idle_percent}
 
 
 def class_numbers(design: Any) -> list[dict[str, int]]:
     """Return by class the miss with which its stack opens; 0: at once."""
-    opens = [_opens(front.row_of(design.front_of(size))) for size in design.sizes]
+    opens = [design.heaps is None and _opens(front.row_of(design.front_of(size))) for size in design.sizes]
     return [{"opens_after": design.opening.misses * able} for able in opens]
 
 
@@ -51,22 +76,27 @@ def _opens(row: Any) -> bool:
 
 
 def heap_fields(design: Any) -> list[Field]:
-    """Return the misses of a heap's fronts."""
-    classes = len(design.classes())
-    words = -(-classes // layout.WORD)
-    return [Field("uint8_t missed[CLASS_COUNT]", words, "by class, of a stack that is closed")]
+    """Return what a heap knows of its fronts."""
+    return [
+        Field("uint64_t idle_mark", 1, "committed bytes from which on it looks at its stacks"),
+        Field(
+            "struct opened { uint32_t held; uint8_t missed, refills; } opened[CLASS_COUNT]",
+            len(design.classes()),
+            "what it knows of a stack",
+        ),
+    ]
 
 
 @kernel
-def misses_at(state: State, heap: int, cls: int) -> int:
-    """Return where `slots` has the misses of a class in a heap."""
+def slots_of(state: State, heap: int, cls: int) -> int:
+    """Return where `slots` has what is known of the front of a class in a heap."""
     return state.shared_slots + heap * state.heap_slots + state.opening_slots_at + SLOTS * cls
 
 
 @kernel
-def missed_line(state: State, heap: int, cls: int, write: int) -> None:
-    """Touch the misses of a class in a heap."""
-    touch(state.listener, heap_at(state, heap) + state.opening_at + cls, write)
+def opened_line(state: State, heap: int, cls: int, write: int) -> None:
+    """Touch what a heap knows of the front of a class, a word; -1: its mark, before them."""
+    touch(state.listener, heap_at(state, heap) + state.opening_at + layout.WORD * (1 + cls), write)
 
 
 @kernel
@@ -75,8 +105,8 @@ def is_closed(state: State, front: int, cls: int) -> bool:
     if state.fronts[front]["closed_at"] == 0 or state.classes[cls]["opens_after"] == 0:
         return False
     heap = (front - cls) // state.class_count
-    missed_line(state, heap, cls, 0)
-    return bool(state.slots[misses_at(state, heap, cls)] < state.classes[cls]["opens_after"])
+    opened_line(state, heap, cls, 0)
+    return bool(state.slots[slots_of(state, heap, cls)] < state.classes[cls]["opens_after"])
 
 
 @kernel
@@ -84,10 +114,73 @@ def stays_closed(state: State, front: int, cls: int) -> bool:
     """Count a miss; return whether the front stays closed, so that it brings one block."""
     if state.classes[cls]["opens_after"] == 0:
         return False
+    heap = (front - cls) // state.class_count
+    if state.idle_percent > 0:
+        missed(state, heap)
     touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
     if not is_closed(state, front, cls):
         return False
+    opened_line(state, heap, cls, 1)
+    state.slots[slots_of(state, heap, cls)] += 1
+    return bool(state.slots[slots_of(state, heap, cls)] < state.classes[cls]["opens_after"])
+
+
+@kernel
+def refill_of(state: State, front: int, cls: int) -> int:
+    """Return the blocks that a refill wants: each of a heap's first ones twice as many as the one before."""
+    refill = int(state.classes[cls]["refill_batch"])
+    if state.first_blocks == 0 or state.classes[cls]["opens_after"] == 0:
+        return refill
     heap = (front - cls) // state.class_count
-    missed_line(state, heap, cls, 1)
-    state.slots[misses_at(state, heap, cls)] += 1
-    return bool(state.slots[misses_at(state, heap, cls)] < state.classes[cls]["opens_after"])
+    at = slots_of(state, heap, cls) + REFILLS
+    wanted = state.first_blocks << int(state.slots[at])
+    opened_line(state, heap, cls, int(wanted < refill))
+    if wanted >= refill:
+        return refill
+    state.slots[at] += 1
+    return wanted
+
+
+@kernel
+def missed(state: State, heap: int) -> None:
+    """Look at the heap's stacks if the heap has grown enough since the last look."""
+    touch(state.listener, TOTAL_COMMITTED, 0)
+    committed = int(state.committed)
+    opened_line(state, heap, -1, int(committed >= state.heaps[heap]["idle_mark"]))
+    if committed < state.heaps[heap]["idle_mark"]:
+        return
+    state.heaps[heap]["idle_mark"] = committed + committed // 100 * state.idle_percent + state.slab_bytes
+    for cls in range(state.class_count):
+        if state.classes[cls]["opens_after"] > 0:
+            look(state, heap, cls)
+
+
+@kernel
+def look(state: State, heap: int, cls: int) -> None:
+    """Give what an idle stack holds to the store, and note what it holds then."""
+    front = heap * state.class_count + cls
+    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    touch(state.listener, int(state.fronts[front]["top_at"]), 0)
+    if state.fronts[front]["closed_at"] > 0:
+        return
+    at = slots_of(state, heap, cls) + HELD
+    held = int(state.fronts[front]["held"])
+    opened_line(state, heap, cls, 1)
+    if held > 0 and held == state.slots[at]:
+        give_idle(state, heap, cls, held)
+        held = 0
+    state.slots[at] = held
+
+
+@kernel
+def give_idle(state: State, heap: int, cls: int, held: int) -> None:
+    """Give all blocks of a stack to the store, counted as flushed."""
+    front = heap * state.class_count + cls
+    touch(state.listener, count_at(state, heap, cls) + layout.COUNT_FLUSH + layout.WORD, 1)
+    any_class(state)
+    state.classes[cls]["flushed"] += held
+    touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
+    front_drain_lines(state, front, cls)
+    front_drain(state, front, cls)
+    lock_whole(state)
+    give_batch(state, heap, state.moved, 0, held)

@@ -35,7 +35,10 @@ void *array_stack_refill(struct heap *heap, unsigned class)
         return hs_alloc_run_for(class);
     if (hs_filled_meanwhile(heap, class) && stack_held(heap, class) > 0)
         return stack_pop(heap, class);
-    return opening_stays_closed(heap, class) ? take_alone(heap, class) : stack_fill(heap, class);
+    opening_missed(heap);
+    if (opening_stays_closed(heap, class))
+        return take_alone(heap, class);
+    return stack_fill(heap, class);
 }
 
 void array_stack_flush(struct heap *heap, unsigned class, void *block)

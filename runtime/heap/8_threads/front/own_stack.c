@@ -7,12 +7,14 @@
 #include "6_slabs/transfer/transfer.h"
 #include "moments.h"
 
+#include OPENING_ROW
+
 void *stack_fill(struct heap *heap, unsigned class)
 {
     void **slot = stack_slots(heap, class);
     uint32_t taken = hs_transfer_take(heap, class, slot);
     if (taken == 0)
-        taken = hs_take(heap, class, slot, hs_class[class].refill);
+        taken = hs_take(heap, class, slot, opening_wants(heap, class, hs_class[class].refill));
     return stack_filled(heap, class, slot, taken);
 }
 

@@ -1,4 +1,4 @@
-/* A stack keeps blocks from its first miss or free on. */
+/* A stack keeps blocks from its first miss or free on, as many as fit. */
 #pragma once
 
 #include "3_records/heap.h"
@@ -13,4 +13,15 @@ static inline bool opening_stays_closed(struct heap *heap, unsigned class)
 {
     (void)heap, (void)class;
     return false;
+}
+
+static inline void opening_missed(struct heap *heap)
+{
+    (void)heap;
+}
+
+static inline uint32_t opening_wants(struct heap *heap, unsigned class, uint32_t refill)
+{
+    (void)heap, (void)class;
+    return refill;
 }
