@@ -71,8 +71,19 @@ class Pool:
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
+def worker(function: Callable[..., None], *given: Any) -> BaseProcess:
+    """Return a copy of this process that does one thing, and leaves interrupts to this one as those of a pool do."""
+    process = multiprocessing.get_context("fork").Process(target=_begin, args=(function, given), daemon=True)
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})  # which it does not ignore at once
+    try:
+        process.start()
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+    return process
+
+
 def _begin(begin: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
-    """Leave interrupts to the parent, end at its word in silence, and end with it."""
+    """Leave interrupts to the parent, end at its word in silence, and end with it, and call `begin`."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
