@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from multiprocessing import parent_process
 from typing import Any
 
-from heapsmith.model.predict.process_pool import worker
+from heapsmith.model.child import child
 
 MODEL_S = 60.0
 """What all that a search needs takes to compile on an idle core, about; nearly all of it is two loops."""
@@ -45,9 +45,9 @@ def is_told() -> bool:
 
 def in_child(compiles: Callable[[Any], Any], signature: Any) -> None:
     """Have a child compile, which leaves the result on disk: a signal ends this process at once, but not LLVM."""
-    child = worker(compiles, signature)
+    compiling = child(compiles, signature)
     with reported():
-        child.join()
+        compiling.join()
 
 
 def begin() -> None:

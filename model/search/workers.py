@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, Self
 
+from heapsmith.model.child import child
 from heapsmith.model.compile import wait
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
@@ -13,7 +14,7 @@ from heapsmith.model.memory.hardware import Hardware
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.predict.clocks import Timing
 from heapsmith.model.predict.ledgers import Ledgers, ledgers_of
-from heapsmith.model.predict.process_pool import Pool, worker
+from heapsmith.model.predict.process_pool import Pool
 from heapsmith.model.predict.simulate import simulation
 from heapsmith.model.predict.times import follower_of
 from heapsmith.model.search.outcome import Glance, Outcome, glance_of, outcome_of, rough_ns, waiting
@@ -164,7 +165,7 @@ class Workers:
         Another process compiles one of them meanwhile, and leaves it on disk. If it fails, this process compiles both.
         """
         with_caches = Listener(self._bench.hardware)
-        other = worker(_load, with_caches) if self.jobs > 1 else None
+        other = child(_load, with_caches) if self.jobs > 1 else None
         _load(None)
         if other:
             with wait.reported():
