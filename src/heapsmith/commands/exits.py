@@ -3,7 +3,6 @@
 import errno
 import io
 import os
-import shlex
 import signal
 import sys
 import threading
@@ -62,7 +61,6 @@ def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsm
         return answer if isinstance(answer, int) else 0
     except HeapsmithError as error:
         meant = _meant(app, arguments) if isinstance(error, WrongKind) else None
-        meant = None if meant and _has_the_program(meant, arguments) else meant
         _complain(f"{error}; try: {meant}" if meant else str(error))
         return error.exit_code
     except typer.TyperException as error:
@@ -96,12 +94,6 @@ def _meant(app: typer.Typer, arguments: list[str]) -> str | None:
     from heapsmith.commands import hints
 
     return hints.right(arguments, list(getattr(typer.main.get_command(app), "commands", {})))
-
-
-def _has_the_program(meant: str, arguments: list[str]) -> bool:
-    """Whether a command is for the words behind --, of which the error says that they are no command."""
-    given = arguments[arguments.index("--") :] if "--" in arguments else []
-    return bool(given) and meant.endswith(f" {shlex.join(given)}")
 
 
 def _complain(what: str) -> None:

@@ -77,6 +77,8 @@ def right(arguments: Sequence[str], commands: Sequence[str]) -> str | None:
     if first not in commands:
         return _meant(first, rest)
     rule = RULES.get(first) or (_of_a_trace if first in OF_A_TRACE else None)
+    if first in ("inspect", "forge") and "--" in rest[:-1] and not is_program(_program(rest)[0]):
+        return None  # to run it would fail again
     said = rule(first, rest) if rule else None
     return f"heapsmith {said}" if said else None
 
