@@ -157,7 +157,7 @@ def lab(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> I
 def _caller(
     main: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., Answer]]:
-    monkeypatch.setattr("heapsmith.model.compile.cache.announce", lambda say: None)  # no test waits for a cold cache
+    monkeypatch.setattr("heapsmith.model.compile.wait.announce", lambda *_: None)  # no test waits for a cold cache
     kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: object) -> Answer:

@@ -83,6 +83,48 @@ def test_ctrl_c_while_the_commands_load_shows_no_traceback() -> None:
     assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")
 
 
+LOST = """
+import ctypes, os, signal, sys, types, typer
+from heapsmith.__main__ import begin
+app = typer.Typer()
+app.callback()(lambda: None)
+class Dies:
+    def __del__(self):
+        os.kill(os.getpid(), {number})
+@app.command()
+def command():
+    {command}
+    while True:
+        signal.pause()
+sys.modules["stood_in"] = types.SimpleNamespace(app=app)
+begin("stood_in", "stood-in")
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("command", ["ctypes.CFUNCTYPE(None)(lambda: os.kill(os.getpid(), {number}))()", "Dies()"])
+def test_a_signal_where_python_drops_exceptions_ends_the_command_in_silence(number: int, command: str) -> None:
+    """In a function that C calls, as LLVM does while the model compiles, and in a finalizer."""
+    code = LOST.format(number=int(number), command=command.format(number=int(number)))
+    done = subprocess.run([sys.executable, "-c", code, "command"], check=False, capture_output=True, timeout=300)
+    assert (done.returncode, done.stdout, done.stderr) == (128 + number, b"", b"")
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_while_the_model_compiles_is_one_clear_end(number: int, trace: Path, tmp_path: Path) -> None:
+    """The whole group of processes gets it, as from a terminal; a compilation in another process ends too."""
+    words = [*PROGRAM, "tune", str(trace), "-o", str(tmp_path / "t.toml")]
+    environment = os.environ | {"XDG_CACHE_HOME": str(tmp_path / "a cache"), "NUMBA_CACHE_DIR": ""}
+    process = subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    assert process.stderr is not None
+    assert "compiling the model" in process.stderr.readline()
+    os.killpg(process.pid, number)
+    assert process.communicate(timeout=300)[1] == ""  # all that had standard error have ended
+    assert process.returncode == 128 + number
+    assert not (tmp_path / "t.toml").exists()
+
+
 def answer_json(answer: Answer) -> Any:
     """The JSON that a command printed and nothing else."""
     assert answer.status == 0, answer.err

@@ -56,6 +56,8 @@ WRONG = [
     ("compare --lib default", "heapsmith compare --lib default -- CMD"),
     ("simulate t.hst lean", "heapsmith simulate t.hst --design lean"),
     ("replay t.hst lean", "heapsmith replay t.hst --lib lean"),
+    ("trace import a.rep", "heapsmith trace import a.rep -o a.hst"),
+    ("sites a.rep", "heapsmith trace import a.rep -o a.hst"),
     ("trace export t.hst", "heapsmith trace export t.hst -o t.csv"),
     ("t.hst", "heapsmith trace info t.hst"),
     ("default ./server 80", "heapsmith run default -- ./server 80"),
@@ -84,6 +86,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a program, a script that is not executable, and a trace."""
     monkeypatch.chdir(tmp_path)
     random_trace(tmp_path / "t.hst", 100, 1)
+    (tmp_path / "a.rep").write_text("1000\n1\n2\n1\na 0 16\nf 0\n")
     (tmp_path / "x.pl").write_text("print 1;\n")
     (tmp_path / "server.c").write_text("int main(void) { return 0; }\n")
     compile_c([tmp_path / "server.c"], tmp_path / "server")
@@ -107,7 +110,15 @@ def test_the_right_command_is_one(call: Call, folder: Path, right: str) -> None:
     assert [word for word in words[len(command) :] if word.startswith("-") and word not in answer.out] == []
 
 
-NOTHING_KNOWN = ["tune nosuch.hst -o a.toml", "design show nosuch", "xyzzy", "doctor --fix", "--nosuch"]
+NOTHING_KNOWN = [
+    "inspect -- ./nosuch",
+    "record -o a.hst -- x.pl",
+    "tune nosuch.hst -o a.toml",
+    "design show nosuch",
+    "xyzzy",
+    "doctor --fix",
+    "--nosuch",
+]
 
 
 @pytest.mark.parametrize("wrong", NOTHING_KNOWN)

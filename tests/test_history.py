@@ -172,5 +172,5 @@ def test_empty_trace_is_refused(tmp_path: Path) -> None:
 
     with TraceWriter(tmp_path / "t.hst", command=[], source="test") as writer:
         writer.close()
-    with pytest.raises(BadInput, match=r"t\.hst: no events, so there is nothing to show"):
+    with pytest.raises(BadInput, match=r"t\.hst: no allocation, so there is nothing to show"):
         histories(tmp_path / "t.hst", [load("lean")])

@@ -105,6 +105,8 @@ def test_the_share_of_frees_that_may_be_of_another_block(tmp_path: Path) -> None
         (b"", "is empty; expected a file of another tool"),
         (MAGIC, "is a trace of heapsmith already; expected a file of another tool"),
         (b"heap_v2/524288\n", "this is a jemalloc heap profile, which has sums over blocks"),
+        (b"PERFILE2" + bytes(96), "this is a recording of perf, which has no allocations and frees in their order"),
+        (b"\x7fELF" + bytes(60), "this is a program, a library or a core file, which has no allocations"),
         (b"heap profile:      1:  100 [ 2: 200] @ heapprofile\n", "this is a gperftools heap profile, which"),
         (b'{"dhatFileVersion":2', "this is a DHAT profile, which"),
         (b"desc: --massif-out-file=x\ncmd: ./x\n", "this is a massif profile, which"),

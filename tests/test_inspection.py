@@ -71,3 +71,14 @@ def test_inspect_prints_tables(call: Call, program: Path, tmp_path: Path) -> Non
 def test_a_table_without_rows_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     results_sites.temporary(SiteTable("t.hst", "site", 0, 0, None, 0, 0, 0, [], [], []), 10)
     assert capsys.readouterr().out.strip().startswith("No temporary allocations")
+
+
+def test_of_a_program_that_never_called_malloc_there_is_one_line(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "p.c").write_text("int main(void) { return 0; }\n")
+    compile_c([tmp_path / "p.c"], tmp_path / "p")
+    out, why = tmp_path / "out", "no allocation, so there is nothing to show: its program never called malloc"
+    trace = out / "run.hst"
+    for words in (["inspect", "-o", out, tmp_path / "p"], ["sites", trace], ["leaks", trace], ["knobs", trace]):
+        assert call(*words) == Answer(2, "", f"heapsmith: {trace}: {why}\n")
+    assert call("report", trace, "-o", out / "r.html") == Answer(2, "", f"heapsmith: {trace}: {why}\n")
+    assert list(out.iterdir()) == [trace]

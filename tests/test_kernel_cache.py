@@ -11,7 +11,7 @@ import pytest
 from conftest import PROGRAM
 from covering import soon
 
-from heapsmith.model.compile import cache
+from heapsmith.model.compile import wait
 
 CODE = """
 import os, sys
@@ -71,12 +71,32 @@ def test_programs_do_not_see_it(tmp_path: Path) -> None:
         assert (done.returncode, done.stdout) == (7, "")
 
 
-def test_one_line_says_that_a_process_compiles() -> None:
-    said = list[str]()
-    cache.announce(said.append)
-    cache._tell()
-    cache._tell()
-    assert said == ["heapsmith: compiling the model, once for each version: half a minute"]
+@pytest.fixture(autouse=True)
+def _nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Undo what a test announces."""
+    for name in ("at_most", "so_far"):
+        monkeypatch.setattr(wait._Told, name, None)
+
+
+def test_one_line_says_that_a_process_compiles_and_how_long_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    said = list[float]()
+    for cores, busy in ((2, 0.5), (1, 0.5), (1, 20.0)):
+        monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
+        monkeypatch.setattr(os, "getloadavg", lambda busy=busy: (busy, busy, busy))
+        wait.announce(said.append, said.append)
+        wait.begin()
+        wait.begin()
+    assert said == [wait.MODEL_S / 2, wait.MODEL_S, 10 * wait.MODEL_S]
+
+
+def test_who_waits_hears_each_minute_for_how_long() -> None:
+    said, left = list[float](), iter((False, False, True))
+    wait.announce(said.append, said.append)
+    with wait.reported(lambda seconds: seconds != wait.AGAIN_S or next(left)):
+        pass
+    assert len(said) == 2
+    assert 0 < said[0] < said[1]
 
 
 @pytest.mark.thorough

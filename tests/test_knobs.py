@@ -342,4 +342,4 @@ def test_mistakes_are_one_line(call: Call, tmp_path: Path, arguments: list[str],
 
 def test_a_trace_without_events_is_refused(call: Call, tmp_path: Path) -> None:
     answer = call("knobs", written(tmp_path / "none.hst", Chunk.of(*[np.zeros(0)] * 6)))
-    assert (answer.status, "has no events" in answer.err) == (2, True)
+    assert (answer.status, "no allocation" in answer.err) == (2, True)

@@ -10,6 +10,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
 
+from heapsmith.model.compile import wait
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import cache_dir
 
@@ -53,25 +54,6 @@ class _Late:
         return dispatcher
 
 
-class _Told:
-    """Who is told that something is compiled, until it was told."""
-
-    say: Callable[[str], None] | None = None
-
-
-def announce(say: Callable[[str], None]) -> None:
-    """Have a person told, once, if this process must compile what an earlier one has not: that takes a while."""
-    _Told.say = say
-
-
-def _tell() -> None:
-    from multiprocessing import parent_process
-
-    say, _Told.say = _Told.say, None
-    if say is not None and parent_process() is None:  # a worker's parent has told it
-        say("heapsmith: compiling the model, once for each version: half a minute")
-
-
 def keep_on_disk(dispatcher: Any) -> None:
     """Keep what a dispatcher compiles in NUMBA_CACHE_DIR, if set, or in `cache_dir()/numba`.
 
@@ -79,6 +61,8 @@ def keep_on_disk(dispatcher: Any) -> None:
     """
     with suppress(RuntimeError, Missing):
         cache, compile_now = _cache_class()(dispatcher.py_func), dispatcher.compile
+
+        cache.compile_now = compile_now
 
         def compiled(signature: Any) -> Any:
             try:
@@ -112,13 +96,17 @@ def _cache_class() -> Any:
 
         _impl_class = Implementation
         _turn: Any = None
+        compile_now: Callable[[Any], Any]
 
         def load_overload(self, signature: Any, context: Any) -> Any:
             found = self._loaded(signature, context)
             if found is None and self._turn is None:
-                _tell()
+                wait.begin()
                 self._turn = _turn(Path(self._cache_path), self._impl.filename_base)
                 found = self._loaded(signature, context)
+                if found is None and wait.is_told():
+                    wait.in_child(self.compile_now, signature)
+                    found = self._loaded(signature, context)
                 if found is not None:
                     self.end_turn()
             return found
@@ -155,12 +143,13 @@ def _turn(folder: Path, name: str) -> IO[bytes] | None:
         folder.mkdir(parents=True, exist_ok=True)
         file = (folder / f"{name}.lock").open("ab")
         end = time.monotonic() + PATIENCE_S
-        while time.monotonic() < end:
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                return file
-            except BlockingIOError:
-                time.sleep(0.05)
+        with wait.reported():
+            while time.monotonic() < end:
+                try:
+                    fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return file
+                except BlockingIOError:
+                    time.sleep(0.05)
         file.close()
     return None
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from heapsmith.model.errors import BadInput
 from heapsmith.model.knobs import classes
 from heapsmith.model.knobs.arena import FIRST_THRESHOLD, LARGEST_THRESHOLD, NEVER, TOP_PAD, Arena, Thresholds, Used
 from heapsmith.model.knobs.series import Kept, LiveBytes
@@ -56,15 +55,14 @@ class Evidence(NamedTuple):
 
 
 def gather(traces: Sequence[Path], progress: Progress | None = None) -> Evidence:
-    """Return what the traces tell; BadInput if one is damaged or has no events."""
+    """Return what the traces tell; BadInput if one is damaged or has no block."""
     return reduce(_joined, [_of(trace, progress) for trace in traces])
 
 
 def _of(trace: Path, progress: Progress | None) -> Evidence:
     with TraceReader(trace) as reader:
+        reader.require_blocks()
         footer = reader.footer
-        if not footer.events:
-            raise BadInput(f"{trace}: has no events; expected a trace to derive settings from")
         last = last_time_ns(reader)
         said = footer.extra.get("inexact", [])
         lacks = [what for what in (NO_TIMES, NO_THREADS) if what in said]

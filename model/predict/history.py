@@ -9,7 +9,6 @@ import numpy.typing as npt
 
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.events import DEAD
 from heapsmith.model.heap.ledger import Ledger, ledger
 from heapsmith.model.heap.simulator import Simulator, has_rare_choices
@@ -178,9 +177,8 @@ def histories(
     plans = [make_plan(design) for design in designs]
     rare = any(map(has_rare_choices, plans))
     with TraceReader(trace, sited=ask_sites(designs)) as reader:
+        reader.require_blocks()
         events, blocks, threads = reader.footer.events, reader.footer.max_blocks, reader.footer.threads
-        if not events:
-            raise BadInput(f"{trace}: no events, so there is nothing to show")
         first = [warmed_up(plan, None, PROGRAM, rare) for plan in plans]
         operations = feed_all(reader, first, "simulating", progress).operations
         used = [used_by(simulator) for simulator in first]

@@ -7,7 +7,6 @@ import msgspec
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
-from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator, has_rare_choices
 from heapsmith.model.memory.application import PROGRAM
 from heapsmith.model.memory.hardware import Hardware
@@ -52,8 +51,6 @@ def site_lives(grouped: Grouped, progress: Progress | None = None, last: int | N
     with TraceReader(grouped.trace) as reader:
         call_tree(reader)
         events = reader.footer.events
-        if not events:
-            raise BadInput(f"{grouped.trace}: no events, so no sites to tell of")
         require_events(grouped.trace, events, [] if last is None else [last])
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
         for part, site in pieces(reader, set() if last is None else {last}):

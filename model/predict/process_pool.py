@@ -1,15 +1,14 @@
 """A pool of processes that leave interrupts to this one, end with it, and never end in a traceback."""
 
 import multiprocessing
-import os
 import signal
-import threading
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing.process import BaseProcess
 from typing import Any, Literal, TypeVar
 
+from heapsmith.model.child import begin_child
 from heapsmith.model.errors import Missing
 
 Found = TypeVar("Found")
@@ -27,7 +26,7 @@ class Pool:
     ) -> None:
         self._own: set[BaseProcess] = set()
         context = multiprocessing.get_context(method)
-        self._pool = ProcessPoolExecutor(count, context, _begin, (begin, given))
+        self._pool = ProcessPoolExecutor(count, context, begin_child, (begin, given))
         self._closed = False
 
     def run(
@@ -69,19 +68,3 @@ class Pool:
         finally:
             self._own |= set(multiprocessing.active_children()) - others
             signal.pthread_sigmask(signal.SIG_SETMASK, before)
-
-
-def _begin(begin: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
-    """Leave interrupts to the parent, end at its word in silence, and end with it."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    threading.Thread(target=_end_with_parent, daemon=True).start()
-    if begin:
-        begin(*given)
-
-
-def _end_with_parent() -> None:
-    parent = multiprocessing.parent_process()
-    assert parent is not None
-    parent.join()
-    os._exit(1)

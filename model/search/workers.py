@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import get_context
 from types import TracebackType
 from typing import Literal, NamedTuple, Protocol, Self
 
+from heapsmith.model.child import child
+from heapsmith.model.compile import wait
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
@@ -164,12 +165,11 @@ class Workers:
         Another process compiles one of them meanwhile, and leaves it on disk. If it fails, this process compiles both.
         """
         with_caches = Listener(self._bench.hardware)
-        other = get_context("fork").Process(target=_load, args=(with_caches,), daemon=True)
-        if self.jobs > 1:
-            other.start()
+        other = child(_load, with_caches) if self.jobs > 1 else None
         _load(None)
-        if self.jobs > 1:
-            other.join()
+        if other:
+            with wait.reported():
+                other.join()
         _load(with_caches)
 
 

@@ -86,6 +86,11 @@ class TraceReader:
         with self._naming_file():
             return unpacked(self.footer.stacks, self.footer.events) if self.footer.stacks else None
 
+    def require_blocks(self) -> None:
+        """Raise BadInput for a trace without a block, of which there is nothing to say."""
+        if not self.footer.max_blocks:
+            raise BadInput(f"{self.path}: no allocation, so there is nothing to show: its program never called malloc")
+
     def _frames_checked_by(self, rules: Rules) -> Iterator[tuple[Frame, Chunk]]:
         for frame, chunk in _sound_chunks(self.file, rules):
             if rules.blocks > self.footer.max_blocks or rules.threads > self.footer.threads:

@@ -175,6 +175,7 @@ class SiteLives:
 
 def call_tree(reader: TraceReader) -> CallTree:
     """Return the stacks of a trace; BadInput, which says how to record them, if it has none."""
+    reader.require_blocks()
     tree = reader.stacks()
     if tree is None:
         raise BadInput(f"{reader.path}: has no call stacks; expected a trace of `heapsmith record --stacks`")

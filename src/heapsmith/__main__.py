@@ -12,26 +12,39 @@ def main() -> None:
 
 def begin(module: str, program: str) -> None:
     """Run the commands of a module, its `app`, under the name of a program, and exit with its status."""
+    ended = 128 + signal.SIGINT
     try:
         from heapsmith.commands import exits
-        from heapsmith.model.compile import cache
+        from heapsmith.model.compile import wait
         from heapsmith.tools.common import inherited
 
         app = import_module(module).app
+        sys.unraisablehook = exits.unraisable
+        exits.open_streams()
+        wait.announce(_compiles, _still_compiles)
+        inherited.accept_children()
+        for number in {signal.SIGTERM, signal.SIGHUP} - inherited.ignored_signals():  # nohup(1) has the second ignored
+            signal.signal(number, exits.stop)
+        ended = exits.status(app, sys.argv[1:] or ["--help"], program)
+        for number in {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} - inherited.ignored_signals():
+            signal.signal(number, signal.SIG_DFL)  # nothing is left to be put in order
     except KeyboardInterrupt:
-        sys.exit(128 + signal.SIGINT)
-    exits.open_streams()
-    cache.announce(_note)
-    inherited.accept_children()
-    for number in {signal.SIGTERM, signal.SIGHUP} - inherited.ignored_signals():  # nohup(1) has the second ignored
-        signal.signal(number, exits.stop)
-    sys.exit(exits.status(app, sys.argv[1:] or ["--help"], program))
+        pass
+    sys.exit(ended)
 
 
-def _note(text: str) -> None:
+def _compiles(at_most_s: float) -> None:
     from heapsmith.api import show
+    from heapsmith.tools.common.units import span
 
-    show.note(text)
+    show.note(f"heapsmith: compiling the model, once for each version: up to {span(at_most_s)}")
+
+
+def _still_compiles(so_far_s: float) -> None:
+    from heapsmith.api import show
+    from heapsmith.tools.common.units import span
+
+    show.note(f"heapsmith: still compiling the model, for {span(so_far_s)}")
 
 
 if __name__ == "__main__":

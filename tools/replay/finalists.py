@@ -1,7 +1,6 @@
 """Replays of a search's finalists beside its base: what each takes more of CPU time and of peak RSS."""
 
 import math
-import os
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -11,6 +10,7 @@ import numpy as np
 
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.model.compile.wait import slowness
 from heapsmith.model.design.design import Design
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
@@ -103,8 +103,7 @@ def replay_finalists(
 
 def build_s(count: int) -> float:
     """The seconds that `count` builds take, about, on these cores and with the load that they have."""
-    at_once = min(count, len(os.sched_getaffinity(0)))
-    return BUILD_S * count / at_once * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return BUILD_S * slowness(count)
 
 
 def _built(designs: Sequence[Design], may_go_on: Callable[[float], bool], progress: Progress) -> list[Library]:

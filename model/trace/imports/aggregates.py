@@ -1,4 +1,4 @@
-"""Heap profiles: sums over many blocks, which are recognised and refused with the reason."""
+"""Files without single allocations, such as heap profiles: they are recognised and refused with the reason."""
 
 import re
 
@@ -25,13 +25,23 @@ _PROFILES = {
 """What the first bytes of each kind of profile match."""
 
 
+_OTHERS = {"a recording of perf": rb"PERFILE2|2ELIFREP", "a program, a library or a core file": rb"\x7fELF"}
+"""Other files that a user may take for a trace."""
+
+
 def profile_of(head: bytes) -> str | None:
     """Return the kind of heap profile that begins with these bytes, in words, or None."""
     return next((what for what, begins in _PROFILES.items() if re.match(begins, head)), None)
 
 
 def refuse_aggregate(source: Source) -> None:
-    """Raise BadInput if the file is a heap profile."""
+    """Raise BadInput if the file is a heap profile, or has no allocations at all."""
     what = profile_of(source.head)
     if what is not None:
         raise BadInput(f"{source.name}: this is {what}, which {_WHY}{'' if what == MASSIF else _INSTEAD}")
+    for other, begins in _OTHERS.items():
+        if re.match(begins, source.head):
+            record = "record the program with `heapsmith record -o t.hst -- CMD`"
+            raise BadInput(
+                f"{source.name}: this is {other}, which has no allocations and frees in their order; {record}"
+            )

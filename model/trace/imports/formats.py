@@ -1,6 +1,7 @@
 """The table of formats, and the import of a file (docs/other-tools.md)."""
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -70,6 +71,13 @@ def import_trace(
             if not writer.events:
                 raise BadInput(f"{source.name}: has no calls of malloc or free; expected {chosen.what}")
             return writer.close(_figures(chosen, about, builder))
+
+
+def is_known(path: Path) -> bool:
+    """Say whether a file can be read that begins as one of these formats."""
+    with suppress(BadInput), Source(path) as source:
+        return any(one.recognises(source.head) for one in FORMATS.values())
+    return False
 
 
 def _chosen(source: Source, name: str | None) -> Format:

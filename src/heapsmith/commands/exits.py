@@ -5,6 +5,8 @@ import io
 import os
 import signal
 import sys
+import threading
+from typing import Protocol
 
 import typer
 
@@ -16,9 +18,39 @@ _OF_OUTPUT = (errno.EBADF, errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """Errors that are standard output's if they name no file: model/files.py writes all others, and names them."""
 
 
+_BY_SIGNAL = {128 + number: int(number) for number in (signal.SIGTERM, signal.SIGHUP)}
+"""The signals that end a command in order, by its exit status."""
+
+AGAIN_S = 0.02
+"""After this a signal comes again that was lost."""
+
+
 def stop(number: int, _: object) -> None:
     """End with the status of a program that this signal ends."""
     raise SystemExit(128 + number)
+
+
+class _Exception(Protocol):
+    """What sys.unraisablehook is called with."""
+
+    exc_value: BaseException | None
+
+
+def unraisable(found: _Exception) -> None:
+    """Send a signal to this process again if its exception came where C calls Python, which drops all exceptions.
+
+    Such places are finalizers, and what LLVM calls while it compiles the model.
+    """
+    if isinstance(found.exc_value, KeyboardInterrupt):
+        number = int(signal.SIGINT)
+    elif isinstance(found.exc_value, SystemExit) and found.exc_value.code in _BY_SIGNAL:
+        number = _BY_SIGNAL[found.exc_value.code]
+    else:
+        sys.__unraisablehook__(found)  # type: ignore[arg-type]
+        return
+    again = threading.Timer(AGAIN_S, os.kill, (os.getpid(), number))
+    again.daemon = True
+    again.start()
 
 
 def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsmith") -> int:

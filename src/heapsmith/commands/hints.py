@@ -77,6 +77,8 @@ def right(arguments: Sequence[str], commands: Sequence[str]) -> str | None:
     if first not in commands:
         return _meant(first, rest)
     rule = RULES.get(first) or (_of_a_trace if first in OF_A_TRACE else None)
+    if first in ("inspect", "forge") and "--" in rest[:-1] and not is_program(_program(rest)[0]):
+        return None  # to run it would fail again
     said = rule(first, rest) if rule else None
     return f"heapsmith {said}" if said else None
 
@@ -194,6 +196,10 @@ def _of_a_trace(command: str, rest: Words) -> str | None:
     if is_program(given[0]):
         return f"record -o {shlex.quote(file.name)}.hst -- {shlex.join(_program(rest))}"
     if file.is_file() and not _is_trace(file):
+        from heapsmith.model.trace.imports.formats import is_known  # a command that is right must not wait for it
+
+        if is_known(file):
+            return _imported(given[0])
         return f"record -o {shlex.quote(file.stem)}.hst -- CMD {shlex.quote(given[0])}"
     if command in ("simulate", "replay") and len(given) == 2 and given == rest:
         option = {"simulate": "--design", "replay": "--lib"}[command]
@@ -202,6 +208,10 @@ def _of_a_trace(command: str, rest: Words) -> str | None:
     if wanted and not _has(rest, *wanted.split()[:1], "--out"):
         return f"{command} {shlex.join(rest)} {wanted}"
     return None
+
+
+def _imported(name: str) -> str:
+    return f"trace import {shlex.quote(name)} -o {shlex.quote(Path(name).name.partition('.')[0] or 'trace')}.hst"
 
 
 def _of_a_design(command: str, rest: Words) -> str | None:
@@ -219,9 +229,11 @@ def _of_a_design(command: str, rest: Words) -> str | None:
 
 
 def _trace(_: str, rest: Words) -> str | None:
-    """`trace` with a file in place of what to do with it, or an export to nowhere."""
+    """`trace` with a file in place of what to do with it, or an export or an import to nowhere."""
     if rest[:1] == ["export"] and len(rest) == 2:
         return f"trace export {shlex.quote(rest[1])} -o {shlex.quote(Path(rest[1]).stem)}.csv"
+    if rest[:1] == ["import"]:
+        return _imported(rest[1]) if len(rest) == 2 else None
     return f"trace info {shlex.quote(rest[0])}" if rest and os.path.exists(rest[0]) else None
 
 
