@@ -92,33 +92,30 @@ static bool has_frames(void)
 static void *const of_libgcc[] __attribute__((used)) = { pthread_once, pthread_mutex_lock, pthread_mutex_unlock };
 
 /* A static program tells libgcc of its frames by its first constructor; libgcc aborts where it has to walk before. */
-static bool can_walk;
+static bool begun;
 
 /* The first walk in a static program asks for memory, and holds a lock that each walk takes. */
 static __thread bool is_walking;
 
+static void walking_begins(void)
+{
+    begun = has_frames();
+}
+
 void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
 {
-    if (is_walking || !can_walk)
+    if (is_walking || !begun)
         return;
     is_walking = true;
     walk_by_libgcc(visit, to);
     is_walking = false;
 }
 
-static bool visit_none(void *to, const struct frame *frame)
-{
-    return false;
-}
-
-/* Before the program throws, whose own first walk would ask for memory: a sample of that would wait for itself. */
-static __attribute__((constructor)) void walk_first(void)
-{
-    can_walk = has_frames();
-    hs_walk_stack(visit_none, NULL);
-}
-
 #else
+
+static void walking_begins(void)
+{
+}
 
 void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
 {
@@ -127,3 +124,16 @@ void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
 }
 
 #endif
+
+static bool visit_none(void *to, const struct frame *frame)
+{
+    return false;
+}
+
+/* Libgcc's first walk prepares it: by futex(2), which a sandbox that the program enters later may forbid, and in a static program
+ * by malloc, under a lock. If the program threw first, a sample of what that asks for would wait for itself. */
+static __attribute__((constructor)) void walk_first(void)
+{
+    walking_begins();
+    hs_walk_stack(visit_none, NULL);
+}
