@@ -208,6 +208,7 @@ OF_THE_BUILD = {
 }
 """What the library's C may ask for: compiler, and how it is built or read."""
 OF_A_SYSTEM = {
+    "1_base/unwind.c": {"__GLIBC__"},
     "1_base/arch/arch.h": {"__x86_64__", "__aarch64__", "__riscv", "__riscv_xlen"},
     "1_base/libc.h": {"__GLIBC__"},
     "1_base/libc.c": {"__GLIBC__"},

@@ -16,7 +16,7 @@ from heapsmith.tools.sampled.snapshot import Rows, Snapshot
 from heapsmith.tools.sites.functions import WRAPPERS
 from heapsmith.tools.sites.grouping import UNKNOWN, By, Spot, callers, pattern, shown, spots_in, told_apart
 
-TAKEN, OWN = "hs_call_stack", re.compile(r"(?:hs|sample|sampling)_\w+|walk_calls")
+TAKEN, OWN = "hs_call_stack", re.compile(r"(?:hs|sample|sampling)_\w+|walk_calls|walk_by_libgcc")
 """A frame of an archive's library, which lies in the program's file, and all of them in front of malloc."""
 
 Path = tuple[Spot, ...]

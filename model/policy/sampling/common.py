@@ -31,7 +31,7 @@ that drew; slots of guarded samples that had a block, how often one was freed, a
 """
 TAKEN = 363.0
 """Instructions of a sample besides its run, by hand: callgrind, pairs of 40,000 bytes, each a sample or none."""
-LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL")
+LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,--eh-frame-hdr")
 """Stacks are unwound by a libgcc of the library's own: the shared one locks where programs register frames."""
 LOOK_BYTES = 1 << 20
 """What a thread asks for before it looks again whether samples are taken, where none were."""

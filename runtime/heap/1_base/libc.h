@@ -1,4 +1,4 @@
-/* What differs between C libraries: glibc, and those that keep to the standards, such as musl. No other file asks which it is. */
+/* What differs between C libraries: glibc, and those that keep to the standards, such as musl. No other file but unwind.c asks which it is. */
 #pragma once
 
 #include <stddef.h>

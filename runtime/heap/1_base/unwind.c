@@ -1,7 +1,9 @@
 /* The calling thread's stack (unwind.h), by libgcc, which keeps all of its state on the stack. A library has a libgcc of its own:
- * the shared one takes a lock where programs register frames, and its holder may ask for memory. */
+ * the shared one takes a lock where programs register frames, and its holder may ask for memory. An archive has the program's. */
+#define _GNU_SOURCE
 #include "1_base/unwind.h"
 
+#include <stddef.h>
 #include <unwind.h>
 
 struct walk_of_stack {
@@ -19,8 +21,119 @@ static _Unwind_Reason_Code visit_context(struct _Unwind_Context *context, void *
     return place != 0 && walk->visit(walk->to, &frame) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
-void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
+static void walk_by_libgcc(bool (*visit)(void *to, const struct frame *frame), void *to)
 {
     struct walk_of_stack walk = { visit, to };
     _Unwind_Backtrace(visit_context, &walk);
+}
+
+#ifdef __GLIBC__
+
+static bool has_frames(void)
+{
+    return true;
+}
+
+#else
+#include <link.h>
+
+#ifdef HEAPSMITH_ARCHIVE
+#define FOR_LIBGCC __attribute__((weak, visibility("default")))
+#else
+#define FOR_LIBGCC
+#endif
+
+/* What glibc's dlfcn.h has. */
+struct dl_find_object {
+    unsigned long long flags;
+    void *start, *end;
+    struct link_map *object;
+    void *frames;
+    unsigned long long reserved[7];
+};
+
+static int is_file_of(struct dl_phdr_info *file, size_t bytes, void *of)
+{
+    struct dl_find_object *found = of;
+    const ElfW(Addr) code = (ElfW(Addr))found->start - file->dlpi_addr;
+    void *frames = NULL;
+    bool is_here = false;
+    for (const ElfW(Phdr) *part = file->dlpi_phdr; part < file->dlpi_phdr + file->dlpi_phnum; part++) {
+        is_here |= part->p_type == PT_LOAD && code - part->p_vaddr < part->p_memsz;
+        if (part->p_type == PT_GNU_EH_FRAME)
+            frames = (void *)(file->dlpi_addr + part->p_vaddr);
+    }
+    if (is_here)
+        found->frames = frames;
+    return is_here;
+}
+
+/* A libgcc that was made for glibc asks it for the file that has `code`; Debian's musl-gcc links this libgcc with musl. Musl's
+ * loader holds the lock of its list of files only for a step in it, and asks no malloc but its own meanwhile. */
+FOR_LIBGCC int _dl_find_object(void *code, struct dl_find_object *found)
+{
+    *found = (struct dl_find_object){ .start = code };
+    return dl_iterate_phdr(is_file_of, found) != 0 && found->frames != NULL ? 0 : -1;
+}
+
+/* Without unwind information of its caller libgcc aborts: musl-gcc links programs without a table of it. */
+static bool has_frames(void)
+{
+    struct dl_find_object found;
+    return _dl_find_object((void *)walk_by_libgcc, &found) == 0;
+}
+
+#endif
+
+#ifdef HEAPSMITH_ARCHIVE
+#include <pthread.h>
+
+/* Libgcc refers to them weakly: no static program has them by that. */
+static void *const of_libgcc[] __attribute__((used)) = { pthread_once, pthread_mutex_lock, pthread_mutex_unlock };
+
+/* A static program tells libgcc of its frames by its first constructor; libgcc aborts where it has to walk before. */
+static bool begun;
+
+/* The first walk in a static program asks for memory, and holds a lock that each walk takes. */
+static __thread bool is_walking;
+
+static void walking_begins(void)
+{
+    begun = has_frames();
+}
+
+void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
+{
+    if (is_walking || !begun)
+        return;
+    is_walking = true;
+    walk_by_libgcc(visit, to);
+    is_walking = false;
+}
+
+#else
+
+static void walking_begins(void)
+{
+}
+
+void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
+{
+    if (has_frames())
+        walk_by_libgcc(visit, to);
+}
+
+#endif
+
+static bool visit_none(void *to, const struct frame *frame)
+{
+    return false;
+}
+
+/* Libgcc's first walk prepares it: by futex(2), which a sandbox that the program enters later may forbid, and in a static program
+ * by malloc, under a lock. If the program threw first, a sample of what that asks for would wait for itself. */
+static __attribute__((constructor)) void walk_first(void)
+{
+    walking_begins();
+    hs_walk_stack(visit_none, NULL);
 }

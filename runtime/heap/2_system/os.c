@@ -151,11 +151,20 @@ static struct os_part pages_of(struct os_part part)
     return (struct os_part){ first, (size_t)(round_up((char *)part.start + part.bytes, PAGE_BYTES) - first) };
 }
 
+bool os_allow(void *start, size_t bytes)
+{
+    if (counted_mprotect(start, bytes, PROT_READ | PROT_WRITE))
+        return true;
+    const bool forbidden = errno == EPERM || errno == EACCES || errno == ENOSYS;
+    const int flags = MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED;
+    return forbidden && counted_mmap(start, bytes, PROT_READ | PROT_WRITE, flags) != MAP_FAILED;
+}
+
 static bool commit_pages(struct os_part pages)
 {
     if (pages.bytes == 0)
         return true;
-    return os_reserving ? counted_mprotect(pages.start, pages.bytes, PROT_READ | PROT_WRITE)
+    return os_reserving ? os_allow(pages.start, pages.bytes)
                         : map_at(pages.start, pages.bytes, PROT_READ | PROT_WRITE, 0);
 }
 

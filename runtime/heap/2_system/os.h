@@ -51,6 +51,10 @@ bool os_commit_all(const struct os_part *part, size_t parts);
 /* The same for whole pages. */
 bool os_commit(void *start, size_t bytes);
 
+/* Makes whole pages readable and writable that have no access and hold nothing: by mprotect(2) or, where a sandbox forbids that,
+ * by a mapping in their place. */
+bool os_allow(void *start, size_t bytes);
+
 /* Whole pages are address space only again, so that no limit counts them (a limit on address space: once that it is known);
  * false on failure. */
 bool os_decommit(void *start, size_t bytes);

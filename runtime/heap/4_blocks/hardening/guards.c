@@ -103,8 +103,7 @@ void *hardening_map(size_t bytes, size_t alignment, bool *narrow)
     char *start = guarded(bytes, alignment, 0, narrow);
     if (start == NULL || bytes == 0) /* emulators refuse to protect nothing */
         return start;
-    count_system(COUNT_MPROTECT);
-    if (mprotect(start, bytes, PROT_READ | PROT_WRITE) == 0)
+    if (os_allow(start, bytes))
         return start;
     os_refused = true;
     unmap_guarded((uintptr_t)start, bytes, *narrow);
@@ -153,8 +152,7 @@ void *hardening_remap(void *start, struct huge_place old, size_t new_bytes, size
 
 bool hardening_grow(void *room, size_t bytes)
 {
-    count_system(COUNT_MPROTECT);
-    return mprotect(room, bytes, PROT_READ | PROT_WRITE) == 0;
+    return os_allow(room, bytes);
 }
 
 /* What is behind the guard that begins where the room did. */
