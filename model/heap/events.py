@@ -37,6 +37,7 @@ from heapsmith.model.parts.block_questions import (
     resealed_lines,
     sampled_block,
     stayed,
+    watched_lines,
 )
 from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
 from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
@@ -63,11 +64,15 @@ ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6
 @hit_path
 def allocate(state: State, thread: int, size: int, align: int) -> int:
     """Return the handle of a new block, a run if no slab is available; NO_BLOCK without room."""
+    cls = class_for(state, size, align)
+    asked = size
+    if align > state.grain:
+        asked = aligned_lines(state, cls, size, align)
+        if cls >= 0:
+            watched_lines(state, int(state.threads[thread]))
     taken = sampled_block(state, int(state.threads[thread]), size, align)
     if taken >= 0:
         return taken
-    cls = class_for(state, size, align)
-    asked = aligned_lines(state, cls, size, align) if align > state.grain else size
     if cls < 0:
         return large_block(state, int(state.threads[thread]), size, align)
     size = asked
@@ -226,7 +231,7 @@ def birth(state: State, thread: int, name: int, size: int, align: int, kind: int
     block_made(state, name)
     if handle >= 0:
         at = place_of(state, handle)
-        if kind == CALLOC and (handle < RUN_CODE or state.clean == 0):
+        if kind == CALLOC and (size <= state.small_limit or state.clean == 0):
             state.cleared_bytes += size
             touch_bytes(state.listener, at, size, 1)
         were_the_librarys(state)
