@@ -251,6 +251,21 @@ def test_a_cut_in_the_middle_of_calls_loses_nothing(tmp_path: Path) -> None:
     assert at_end.threads == 1 + 4 + 1
 
 
+def test_the_ends_of_threads_are_recorded(tmp_path: Path) -> None:
+    """Three threads end in each of four steps, and others take their places; the last ones may end too late."""
+    with running(tmp_path, 3) as at:
+
+        def act() -> None:
+            for _ in range(4):
+                at.say("threads")
+
+        found = recorded_while(at.process.pid, tmp_path / "t.hst", act)
+    assert (found.drops, found.lost_frees) == (0, 0)
+    ends = Counter(thread for op, thread, *_ in events(tmp_path / "t.hst") if op == Op.THREAD_EXIT)
+    assert 3 <= len(ends) <= 12
+    assert set(ends.values()) == {1}
+
+
 @pytest.mark.thorough
 def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
     """Each request is a sample, so that all slots have blocks; their sizes are those that the program asked for."""
