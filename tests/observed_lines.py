@@ -102,14 +102,14 @@ class Process:
         return [Region(at, count, -1), Region(at + count, end - count, model), Region(at + end, size - end, -1)]
 
     def numbered_locks(self, plan: Plan) -> list[Region]:
-        """The locks of the heap that have numbers; the model leaves out those of the tables of samples."""
+        """The locks of the heap that have numbers; the model counts them without those of samples."""
         if "hs_numbered" not in self.symbols:
             return []
         at, line, model = self.symbols["hs_numbered"].at, layout.LOCK_LINE, layout.POOL_LOCK + layout.LOCK_LINE
         row, first = plan.design.row("sampling"), plan.first_locks.get("sampling", 0)
         of_samples = range(first, first + (row.locks(plan.design) if "sampling" in plan.first_locks else 0))
         locks = [number for number in range(plan.numbered_locks) if number not in of_samples]
-        return [Region(at + number * line, line, model + number * line) for number in locks]
+        return [Region(at + number * line, line, model + place * line) for place, number in enumerate(locks)]
 
     def regions(self, plan: Plan) -> list[Region]:
         """All that the model has addresses for."""

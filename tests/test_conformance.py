@@ -37,6 +37,8 @@ LIVES = 3 if SEED else 2
 """Lives of each of these designs; the first is the simplest that there is, whatever the number."""
 KEPT: dict[str, tuple[int, ...]] = {}
 """By design, the numbers of lives that found a fault once."""
+MOST_TO_FILL = 100
+"""Blocks of the largest class without a front that each life of a design makes to have its superslabs unmapped."""
 SELDOM_BY_SHARDS = {"transfer_in", "transfer_out"}
 """A batch in the transfer cache of a shard waits for the threads of this shard: few short lives see one."""
 
@@ -159,6 +161,7 @@ class Conformance(RuleBasedStateMachine):
         bare = next((row for row in self.plan.classes if row.front.kind == "none"), self.plan.classes[0])
         for block in [self.birth(Op.MALLOC, 2, bare.usable) for _ in range(12)]:
             self.death(Op.FREE, 2, block)  # to the store, beyond any quarantine
+        self.fill_superslabs()
         if self.plan.design.huge_cache:
             for block in [self.birth(Op.MALLOC, 2, self.plan.huge_bytes + 1) for _ in range(5)]:
                 self.death(Op.FREE, 2, block)  # more than wait at once
@@ -168,6 +171,20 @@ class Conformance(RuleBasedStateMachine):
                 self.death(Op.FREE, 2, block)  # more than the run cache holds
             self.ms += self.plan.numbers["release_delay"]
             self.birth(Op.MALLOC, 2, bare.usable)  # it looks at the run that is due
+
+    def fill_superslabs(self) -> None:
+        """Where a few blocks fill more superslabs than stay when they are empty: some go, and come back."""
+        row = max(
+            (row for row in self.plan.classes if row.front.kind == "none"), key=lambda row: row.usable, default=None
+        )
+        if row is None or self.plan.design.unmapping is None:
+            return
+        count = row.blocks * self.plan.slabs_per_superslab * (self.plan.numbers["unmap_from"] + 1)
+        if count <= MOST_TO_FILL:
+            for block in [self.birth(Op.MALLOC, 2, row.usable) for _ in range(count)]:
+                self.death(Op.FREE, 2, block)
+            for _ in range(count):
+                self.birth(Op.MALLOC, 2, row.usable)
 
     def draw_size(self, data: st.DataObject) -> int:
         return data.draw(st.sampled_from(self.usual) | st.sampled_from(self.usual) | self.sizes)

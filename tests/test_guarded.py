@@ -264,6 +264,32 @@ def test_the_programs_own_handler_comes_behind_the_report(handler: str, status: 
     assert set(stacks(done.report)) == {"accessed", "freed", "allocated"}
 
 
+def test_a_report_that_nobody_reads_leaves_errno_to_the_handler() -> None:
+    done = misused("read-freed", "silent")
+    assert (done.status, done.lines[1:], done.report) == (7, ["mine"], "")
+
+
+def test_blocks_live_on_under_a_limit_that_comes_late() -> None:
+    done = misused("limited")
+    assert (done.status, done.lines[1:], done.report) == (0, ["end"], "")
+
+
+def test_a_request_that_is_too_long_changes_no_draw() -> None:
+    done = misused("too-long")
+    assert done.status == -signal.SIGSEGV
+    assert set(stacks(done.report)) == {"accessed", "freed", "allocated"}
+
+
+@pytest.mark.parametrize("base", ["checks", pytest.param("hardened", marks=pytest.mark.thorough)])
+def test_marks_of_new_end_with_the_block(base: str) -> None:
+    """Each slot has a block of new[], then one of malloc."""
+    done = misused("marks", base=base)
+    assert (done.status, done.lines[1:], done.report) == (0, ["end"], "")
+    wrong = misused("wrong-delete", base=base)
+    assert (wrong.status, wrong.lines) == (-signal.SIGABRT, [])
+    assert "delete of what new[] made" in wrong.report
+
+
 @pytest.mark.parametrize("kind", ["null", "sent"])
 @pytest.mark.parametrize(("handler", "status"), [("", -signal.SIGSEGV), ("late", 7)])
 def test_other_faults_are_the_programs_own(kind: str, handler: str, status: int) -> None:

@@ -86,7 +86,7 @@ def is_under_way(pid: int) -> bool:
         return view is not None and memory.word(view.at["recording"]) & 0xFFFFFFFF != 0
 
 
-def recorded_while(pid: int, out: Path, act: Callable[[], None]) -> RunningResult:
+def recorded_while(pid: int, out: Path, act: Callable[[], object]) -> RunningResult:
     """The recording of a process that does something meanwhile, from its beginning on."""
     over = Event()
 
@@ -249,6 +249,15 @@ def test_a_cut_in_the_middle_of_calls_loses_nothing(tmp_path: Path) -> None:
     at_end = trace_info(tmp_path / "first.hst")
     assert at_end.live_blocks_at_end == second.census_blocks
     assert at_end.threads == 1 + 4 + 1
+
+
+def test_the_ends_of_threads_are_recorded(tmp_path: Path) -> None:
+    """Three threads end in each of four steps, and others take their places; the last ones may end too late."""
+    with running(tmp_path, 3) as at:
+        found = recorded_while(at.process.pid, tmp_path / "t.hst", lambda: list(map(at.say, 4 * ["threads"])))
+    ends = Counter(thread for op, thread, *_ in events(tmp_path / "t.hst") if op == Op.THREAD_EXIT)
+    assert (found.drops, found.lost_frees, set(ends.values())) == (0, 0, {1})
+    assert 3 <= len(ends) <= 12
 
 
 @pytest.mark.thorough

@@ -13,9 +13,10 @@ from typing import Annotated
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.pages import untitled, with_part
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_text
-from heapsmith.tools.common.tables import Words, section
+from heapsmith.tools.common.tables import Words
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "results.md"
 MADE = "<!-- made by bench/studies/by_size.py -->"
@@ -66,14 +67,13 @@ def table(page: str) -> str:
         [suite, size, str(count), *(f"{means[name]:.2f}" if name in means else "-" for name in columns)]
         for suite, size, count, means in found
     ]
-    return "\n".join(list(section(Words("", ("<suites", "<glibc's peak", "rows", *columns), cells)))[2:])
+    return untitled(Words("", ("<suites", "<glibc's peak", "rows", *columns), cells))
 
 
 def main(check: Annotated[bool, typer.Option("--check", help="Write nothing.")] = False) -> int:
     """Write the table into the page; with --check, fail where the page has another."""
     page = PAGE.read_text()
-    begin, _, end = page.split(MADE)
-    made = f"{begin}{MADE}\n\n{table(page).strip()}\n\n{MADE}{end}"
+    made = with_part(page, MADE, table(page))
     if check and made != page:
         raise CheckFailed(f"{PAGE.name}: its peaks by size are not those of its rows; expected a run of this script")
     if not check:

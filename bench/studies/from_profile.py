@@ -20,6 +20,7 @@ from scipy.stats import kendalltau
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.pages import untitled, with_part
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.studies.sampling import FRAMES, I64, PAGE
 from heapsmith.model.design.design import Design, changed, load
@@ -34,7 +35,7 @@ from heapsmith.model.search.workers import Bench, Workers
 from heapsmith.model.trace.events import Chunk, Op
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.writer import TraceWriter
-from heapsmith.tools.common.tables import Words, section
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.sampled.estimates import shares
 
 F64 = npt.NDArray[np.float64]
@@ -239,7 +240,6 @@ def measured(names: Sequence[str]) -> Iterator[Row]:
 
 def made(of: Report, page: str) -> str:
     """The page with the table of this report."""
-    begin, _, end = page.split(MADE)
     columns = ["program", "<kept of a life", "samples", "peak", "Kendall's tau", "loss", "loss of the default"]
     cells = [
         [
@@ -248,8 +248,8 @@ def made(of: Report, page: str) -> str:
         ]
         for one in of.rows
     ]
-    shown = "\n".join(list(section(Words("", columns, cells)))[2:]).strip()
-    return f"{begin}{MADE}\n\nMade on {of.date} at commit {of.commit}.\n\n{shown}\n\n{MADE}{end}"
+    said = f"Made on {of.date} at commit {of.commit}."
+    return with_part(page, MADE, said, untitled(Words("", columns, cells)))
 
 
 def main(

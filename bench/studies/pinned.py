@@ -17,6 +17,7 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.pages import untitled, with_part
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.studies.sampling import FRAMES, I64, PAGE
 from heapsmith.model.design.design import load
@@ -29,7 +30,7 @@ from heapsmith.model.predict.pages import page_bytes
 from heapsmith.model.predict.pins_at_moments import Grouped, fresh, pieces, site_lives
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import BYTES, GROUP_OF, SiteLives
-from heapsmith.tools.common.tables import Words, section
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.units import amount
 from heapsmith.tools.sampled.estimates import shares
 from heapsmith.tools.sampled.pinned import F64, Slabs, estimate, unsampled
@@ -191,7 +192,6 @@ def faults(rows: Sequence[Row]) -> list[str]:
 
 def made(of: Report, page: str) -> str:
     """The page with the table of this report."""
-    begin, _, end = page.split(MADE)
     columns = ["program", "unused", "to wrong sites", "at worst", "intervals that hold", "at least", "at most"]
     cells = [
         [
@@ -205,8 +205,8 @@ def made(of: Report, page: str) -> str:
         ]
         for one in of.rows
     ]
-    shown = "\n".join(list(section(Words("", columns, cells)))[2:]).strip()
-    return f"{begin}{MADE}\n\nMade on {of.date} at commit {of.commit}.\n\n{shown}\n\n{MADE}{end}"
+    said = f"Made on {of.date} at commit {of.commit}."
+    return with_part(page, MADE, said, untitled(Words("", columns, cells)))
 
 
 def main(

@@ -21,13 +21,14 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.pages import untitled, with_part
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import write_json, write_text
 from heapsmith.model.predict.pins_at_moments import site_lives
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import BYTES, GROUP_OF
-from heapsmith.tools.common.tables import Words, section
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.units import amount
 from heapsmith.tools.sampled import estimates
 from heapsmith.tools.sites.grouping import group_sites
@@ -233,14 +234,12 @@ def table(of: Report) -> Words:
 
 def made(of: Report, page: str) -> str:
     """The page with the table of this report."""
-    begin, _, end = page.split(MADE)
     said = f"Made on {of.date} at commit {of.commit}, with means of {', '.join(map(amount, MEANS))}:\n\n"
     said += "\n".join(
         f"- {inside:,} of {count:,} {name} ({inside / max(1, count):.1%})"
         for name, (inside, count) in shares(of.rows).items()
     )
-    shown = "\n".join(list(section(table(of)))[2:]).strip()
-    return f"{begin}{MADE}\n\n{said}\n\n{shown}\n\n{MADE}{end}"
+    return with_part(page, MADE, said, untitled(table(of)))
 
 
 def main(

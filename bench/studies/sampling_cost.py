@@ -18,6 +18,7 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.pages import untitled, with_part
 from heapsmith.bench.programs.instructions import events
 from heapsmith.bench.programs.programs import Program, programs
 from heapsmith.bench.studies.sampling import PAGE
@@ -28,7 +29,7 @@ from heapsmith.model.files import write_json, write_text
 from heapsmith.tools.common.elf import loader
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
-from heapsmith.tools.common.tables import Words, section
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.measure import measure
 
 DATA = Path(__file__).with_suffix(".json")
@@ -110,7 +111,6 @@ def written(out: Path, names: Sequence[str]) -> Report:
 
 def made(of: Report, page: str) -> str:
     """The page with the table of this report."""
-    begin, _, end = page.split(MADE)
     cells = [
         [
             *(one.program, one.arm, f"{one.instructions - 1:+.2%}"),
@@ -124,10 +124,9 @@ def made(of: Report, page: str) -> str:
         count, cpu, peak = (mean - 1 for mean in means)
         cells.append(["geometric mean", arm, f"{count:+.2%}", f"{cpu:+.1%}", "", f"{peak:+.1%}", ""])
     columns = ["program", "<samples", "instructions", "CPU time", "", "peak RSS", ""]
-    shown = "\n".join(list(section(Words("", columns, cells)))[2:]).strip()
     first = of.rows[0]
     said = f"Measured on {first.date} at commit {first.commit}, {first.rounds} interleaved rounds."
-    return f"{begin}{MADE}\n\n{said}\n\n{shown}\n\n{MADE}{end}"
+    return with_part(page, MADE, said, untitled(Words("", columns, cells)))
 
 
 def _cells(of: Ratio) -> tuple[str, str]:

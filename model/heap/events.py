@@ -37,6 +37,7 @@ from heapsmith.model.parts.block_questions import (
     resealed_lines,
     sampled_block,
     stayed,
+    watched_lines,
 )
 from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
 from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
@@ -64,7 +65,11 @@ ALREADY_LIVE, NOT_LIVE, NO_SUCH_OPERATION, NEGATIVE_SIZE, TOO_LARGE = range(1, 6
 def allocate(state: State, thread: int, size: int, align: int) -> int:
     """Return the handle of a new block, a run if no slab is available; NO_BLOCK without room."""
     cls = class_for(state, size, align)
-    asked = aligned_lines(state, cls, size, align) if align > state.grain else size
+    asked = size
+    if align > state.grain:
+        asked = aligned_lines(state, cls, size, align)
+        if cls >= 0:
+            watched_lines(state, int(state.threads[thread]))
     taken = sampled_block(state, int(state.threads[thread]), size, align)
     if taken >= 0:
         return taken

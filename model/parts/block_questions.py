@@ -96,6 +96,16 @@ def sampled_block(state: State, heap: int, size: int, align: int) -> int:
     return NO_BLOCK
 
 
+@question("sampling", "watched_lines", hit=True)
+def watched_lines(state: State, heap: int) -> None:
+    """Touch what the thread of a heap looks at before an aligned request of a class (heap: -1 without one)."""
+
+
+@question("sampling", "parked_lines", hit=True)
+def parked_lines(state: State, heap: int, cls: int) -> None:
+    """Touch what a free looks at that finds its stack full or not open."""
+
+
 @question("sampling", "block_made", hit=True)
 def block_made(state: State, name: int) -> None:
     """Note whether the block that was just made for `name` is a sample."""

@@ -14,7 +14,7 @@ from heapsmith.model.memory.branches import (
 from heapsmith.model.memory.layout import class_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import branch, touch
-from heapsmith.model.parts.block_questions import is_apart, last_lines, site_lines
+from heapsmith.model.parts.block_questions import is_apart, last_lines, parked_lines, site_lines
 from heapsmith.model.parts.front_questions import (
     capacity_of,
     front_overflow_lines,
@@ -80,6 +80,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
         branch(state.listener, CLASS_OF_FREE, cls)
         touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
     if capacity > 0 and not serves:
+        parked_lines(state, heap, cls)
         touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
         if closed:
             return True

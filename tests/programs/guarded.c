@@ -1,16 +1,21 @@
 /* guarded KIND [HANDLER]: a program that misuses a block, perhaps with a handler of SIGSEGV of its own. Each request is to be a
  * sample. It says how long the block is, and where. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
 #include <malloc.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SIZE = 40, STACK = 1 << 15 };
+enum { SIZE = 40, STACK = 1 << 15, SLOTS = 64, LIMIT = 200 << 20, OWN_ERROR = 77 };
 
 static char *volatile block;
 static const char *kind = "", *handler = "";
@@ -43,6 +48,7 @@ __attribute__((noinline)) static void *drop(void *unused)
 
 __attribute__((noinline)) static void *use(void *place)
 {
+    errno = OWN_ERROR;
     return (void *)(size_t)*(volatile char *)(block + (long)place);
 }
 
@@ -53,8 +59,15 @@ static void in_thread(void *(*function)(void *), void *with)
         exit(3);
 }
 
+static int is_use(void)
+{
+    return strncmp(kind, "read", 4) == 0 || is("threads") || is("child");
+}
+
 static void on_fault(int number, siginfo_t *fault, void *context)
 {
+    if (is_use() && errno != OWN_ERROR)
+        _exit(8);
     if (write(STDOUT_FILENO, "mine\n", 5) != 5)
         _exit(4);
     if (handles("goes-on"))
@@ -101,7 +114,7 @@ __attribute__((noinline)) static void misuse_live(void)
 
 __attribute__((noinline)) static void misuse_freed(void)
 {
-    if (is("read-freed"))
+    if (is("read-freed") || is("too-long"))
         use((void *)3);
     else if (is("write-freed"))
         memset(block, 'x', SIZE);
@@ -127,14 +140,57 @@ static void in_child(void)
     drop(NULL);
 }
 
+/* Blocks live on where a limit on address space, below what the slots reserve, makes the library give that back. */
+static void limited(void)
+{
+    char *kept[SLOTS - 3];
+    for (int index = 0; index < SLOTS - 3; index++)
+        memset(kept[index] = malloc(SIZE), index, SIZE);
+    for (int index = 0; index < SLOTS - 3; index++)
+        if (index % 30 != 0)
+            free(kept[index]);
+    if (setrlimit(RLIMIT_AS, &(struct rlimit){ LIMIT, LIMIT }) != 0)
+        exit(3);
+    for (int index = 0; index < 100; index++)
+        free(memset(malloc(10 * SIZE), 1, 10 * SIZE));
+    for (int index = 0; index < SLOTS - 3; index += 30) {
+        for (int byte = 0; byte < SIZE; byte++)
+            if (kept[index][byte] != index)
+                exit(9);
+        free(kept[index]);
+    }
+}
+
+/* What new[] made, delete[] or free, and then what malloc makes in the same slots, which any delete may free. */
+static void marked(void)
+{
+    void *(*array_new)(size_t) = (void *(*)(size_t))dlsym(RTLD_DEFAULT, "_Znam");
+    void (*array_delete)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "_ZdaPv");
+    void (*plain_delete)(void *) = (void (*)(void *))dlsym(RTLD_DEFAULT, "_ZdlPv");
+    for (int index = 0; index < SLOTS; index++)
+        (index % 2 == 0 ? array_delete : free)(array_new(SIZE));
+    for (int index = 0; index < SLOTS; index++)
+        plain_delete(malloc(SIZE));
+    if (is("wrong-delete"))
+        plain_delete(array_new(SIZE));
+}
+
 int main(int count, char **argument)
 {
     kind = count > 1 ? argument[1] : "";
     handler = count > 2 ? argument[2] : "";
+    if (handles("silent"))
+        close(STDERR_FILENO);
+    if (is("limited"))
+        limited();
+    if (is("marks") || is("wrong-delete"))
+        marked();
+    if (is("too-long") && malloc(PTRDIFF_MAX + (size_t)1) != NULL)
+        exit(9);
     if (handles("early") || handles("once") || handles("recovers"))
         install();
     free(malloc(SIZE));
-    if (handles("late") || handles("goes-on") || handles("restores"))
+    if (handles("late") || handles("silent") || handles("goes-on") || handles("restores"))
         install();
     free(malloc(SIZE));
     for (int turn = 0; turn < (handles("recovers") ? 2 : 1); turn++) {

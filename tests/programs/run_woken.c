@@ -53,11 +53,13 @@ static void *work(void *which)
     number = (int)(intptr_t)which;
     void *held[300];
     while (__atomic_load_n(&times, __ATOMIC_ACQUIRE) < WANTED) {
+        errno = 0;
         for (int index = 0; index < 300; index++)
             demand((held[index] = malloc(16)) != NULL, "malloc failed");
         for (int index = 0; index < 300; index++)
             free(held[index]);
         free(malloc((size_t)40 << 20));
+        demand(errno == 0, "a lock has changed errno");
     }
     return NULL;
 }

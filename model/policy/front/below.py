@@ -205,6 +205,7 @@ def make_room(state: State, front: int, cls: int) -> int:
         for index in range(count):
             push_below(state, front, cls, depth + 1, int(state.moved[flushed + index]))
         state.classes[cls]["spill"] += 1
+        touch(state.listener, counts + layout.COUNT_SPILL, 1)
     return flushed
 
 

@@ -4,7 +4,11 @@ from typing import Any
 
 import msgspec
 
+from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.errors import Refusal
+from heapsmith.model.memory.layout import WORD, heap_at
+from heapsmith.model.memory.state import State
+from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import BEHIND_COUNTS, NOTHING, Field, Function
 from heapsmith.model.policy.sampling import common
@@ -80,6 +84,51 @@ def heap_fields(design: Any) -> list[Field]:
         Field("void **parked[CLASS_COUNT]", classes, about, BEHIND_COUNTS),
         Field("uint64_t watched", 1, "samples are taken, as far as the heap's thread knows", BEHIND_COUNTS),
     ]
+
+
+@hit_path
+def parked_lines(state: State, heap: int, cls: int) -> None:
+    """Touch what tells whether a stack is parked."""
+    if heap >= 0:
+        touch(state.listener, heap_at(state, heap) + state.sampling_at + WORD * cls, 0)
+
+
+@hit_path
+def watched_lines(state: State, heap: int) -> None:
+    """Touch what the heap's thread knows of whether samples are taken."""
+    if heap >= 0:
+        touch(state.listener, heap_at(state, heap) + state.sampling_at + WORD * state.class_count, 0)
+
+
+@kernel
+def heap_started(state: State, heap: int) -> None:
+    """Touch what the thread looks at before its first request."""
+    watched_lines(state, heap)
+
+
+@kernel
+def heap_adopted(state: State, heap: int) -> None:
+    """Touch what a heap's next thread looks at."""
+    watched_lines(state, heap)
+
+
+@kernel
+def slow_path(state: State, heap: int) -> None:
+    """Touch what a miss looks at of the heap."""
+    watched_lines(state, heap)
+
+
+@kernel
+def front_missed(state: State, heap: int, cls: int) -> None:
+    """Touch what a miss looks at of the class."""
+    parked_lines(state, heap, cls)
+
+
+@kernel
+def thread_exits(state: State, heap: int) -> None:
+    """Touch what a heap knows that is about to be drained."""
+    touch_bytes(state.listener, heap_at(state, heap) + state.sampling_at, WORD * state.class_count, 0)
+    touch(state.listener, heap_at(state, heap) + state.sampling_at + WORD * state.class_count, 1)
 
 
 def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:

@@ -106,9 +106,7 @@ static bool slot_open(struct guarded_slot *slot, size_t bytes, size_t alignment,
     slot->block = guarded_end(slot) - ((bytes + step - 1) & -step);
     slot->allocated = *stack;
     slot->allocated_by = (uint32_t)syscall(SYS_gettid);
-    slot->freed.depth = 0;
     slot->mark = 0;
-    slot->sampled = false;
     slot_becomes(slot, GUARDED_LIVE);
     return true;
 }
