@@ -6,6 +6,7 @@ import pwd
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from shutil import rmtree
 from tempfile import TemporaryDirectory, TemporaryFile
 
 import msgspec
@@ -21,16 +22,22 @@ STANDARD = "-"
 
 @contextmanager
 def staged(out: Path, failure: type[HeapsmithError] = BadInput) -> Iterator[Path]:
-    """Give a path to write the file `out`: it becomes `out` at the end; exceptions remove it.
+    """Give a path to write the file `out`: it becomes `out` at the end; exceptions remove it, at any moment.
 
     The folder of `out` is created if needed. Raises `failure` if the system refuses any of this.
     """
+    folder = out.parent / f".{out.name}.{os.urandom(4).hex()}"
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(prefix=f".{out.name}.", dir=out.parent) as folder:
-            written = Path(folder) / out.name
-            yield written
-            written.replace(out)
+        try:
+            folder.mkdir(mode=0o700)
+            yield folder / out.name
+            (folder / out.name).replace(out)
+        finally:
+            try:
+                rmtree(folder, ignore_errors=True)
+            finally:  # a signal may have ended the first
+                rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise failure(f"{out}: cannot be written: {error.strerror}") from None
 

@@ -3,6 +3,7 @@
 import errno
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,6 +16,7 @@ from traces import random_trace
 
 import heapsmith
 from heapsmith.commands import exits
+from heapsmith.model import files
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import staged, write_whole
 
@@ -43,6 +45,23 @@ def test_a_failure_leaves_what_was_there(tmp_path: Path) -> None:
         fail(written)
     assert out.read_bytes() == b"old"
     assert os.listdir(tmp_path) == ["file"]
+
+
+def test_a_signal_while_it_cleans_up_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its handler raises SystemExit wherever the command is."""
+    made: list[Path] = []
+
+    def interrupted(folder: Path, *, ignore_errors: bool) -> None:
+        made.append(folder)
+        if len(made) == 1:
+            raise SystemExit(143)
+        shutil.rmtree(folder, ignore_errors=ignore_errors)
+
+    monkeypatch.setattr(files, "rmtree", interrupted)
+    with pytest.raises(SystemExit), staged(tmp_path / "new") as written:
+        written.write_text("whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["new"]
+    assert len(made) == 2
 
 
 def test_what_the_system_refuses(tmp_path: Path) -> None:
