@@ -3,7 +3,7 @@
 import hashlib
 from collections.abc import Mapping
 from contextlib import ExitStack
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -96,7 +96,7 @@ def render(plan: Plan) -> dict[str, str]:
         "heap_fields": [field for _, field in heap_fields(plan.design) if field.place != BEHIND_COUNTS],
         "heap_caches": [field for _, field in heap_fields(plan.design) if field.place == BEHIND_COUNTS],
         "given": rooms.headers(plan),
-        "answers": rooms.answers(plan),
+        "answers": rooms.answers(plan, _text("moments.h.j2")),
         "answering": rooms.answering(plan),
         "resizes": {row.NAME: row.CODE.resize for row in policy.TABLES["front"]},
     }
@@ -112,7 +112,12 @@ def render(plan: Plan) -> dict[str, str]:
     return {name: text(name, rows_symbol) for name in of_files}
 
 
-@lru_cache(maxsize=1)
+@cache
+def _text(template: str) -> str:
+    return (TEMPLATES / template).read_text()
+
+
+@cache
 def _templates() -> Environment:
     """The templates, each parsed once: that takes far longer than to render it."""
     return Environment(

@@ -18,6 +18,9 @@ from heapsmith.model.design.plan import Plan
 ASKED = re.compile(r"^#include ([A-Z_]+)\b", re.MULTILINE)
 """An include of a file that a row gives."""
 
+TOLD = re.compile(r'\{\{ (?:tell|ask|sum)\("(\w+)"')
+"""A moment, where the template of moments tells the rows of it."""
+
 
 def room_of(row: ModuleType) -> str:
     """The room of a row: the folder of its files."""
@@ -69,11 +72,17 @@ def _name(file: Path) -> str:
     return str(file.relative_to(HEAP))
 
 
-def answers(plan: Plan) -> dict[str, list[str]]:
-    """By moment, the functions of the rows that answer it, in the order of the tables."""
+def answers(plan: Plan, told: str) -> dict[str, list[str]]:
+    """By moment, the functions of the rows that answer it, in the order of the tables.
+
+    told: the template that calls them. Raises TypeError if it calls none for a moment: the row would do nothing there.
+    """
     found: dict[str, list[str]] = {}
+    known = TOLD.findall(told)
     for row in _each(plan):
         for moment in _moments(row, plan):
+            if moment not in known:
+                raise TypeError(f"{row.NAME}: {moment}: expected a moment of templates/moments.h.j2")
             found.setdefault(moment, []).append(f"{room_of(row)}_{moment}")
     return found
 

@@ -49,7 +49,8 @@ def test_kernels_of_rows_are_reached() -> None:
                 todo.append(value)
     for _, row in ROWS:
         own = {kernel for kernel in _KERNELS if kernel.__module__ == row.__name__}
-        assert {kernel.__name__ for kernel in own if kernel.__code__ not in reached} == set(), row.NAME
+        idle = {kernel.__name__ for kernel in own if kernel.__code__ not in reached}
+        assert idle == set(), f"{row.NAME}: {idle}: answer no question and no moment of model/parts"
 
 
 def test_a_row_without_the_function_is_refused() -> None:

@@ -1,11 +1,14 @@
-"""Rooms: a policy's numbers are read in its own room alone, with few exceptions, each with its reason."""
+"""Rooms: a policy's numbers are read in its own room alone, with few exceptions; its moments are told."""
 
 import re
 from pathlib import Path
 
 import pytest
 
+from heapsmith.codegen.generate import render
 from heapsmith.model import policy
+from heapsmith.model.design.design import load
+from heapsmith.model.design.plan import make_plan
 
 ROOT = Path(__file__).resolve().parent.parent
 PRODUCT = ("model", "codegen", "templates", "runtime", "tools", "src/heapsmith/api", "src/heapsmith/commands")
@@ -84,3 +87,10 @@ def test_numbers_of_a_room_are_read_in_it_alone(texts: dict[str, str]) -> None:
 def test_a_reader_outside_is_found(room: str, path: str, text: str) -> None:
     assert reads(room, path, text)
     assert not reads(room, f"model/policy/{room}/row.py", text)
+
+
+def test_a_moment_that_nobody_tells_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the row would do nothing there, in the model nor in C, and both would agree."""
+    monkeypatch.setattr(policy.row("slab_choice", "fullest_first"), "MOMENTS", ("block_given",), raising=False)
+    with pytest.raises(TypeError, match=r"^fullest_first: block_given: expected a moment of templates/moments\.h\.j2$"):
+        render(make_plan(load("fullest")))

@@ -1,4 +1,4 @@
-"""The store against docs/machine.md: slab choice, empties, classifiers, commitment, by hand."""
+"""The store against docs/machine.md: empties, classifiers, commitment, by hand."""
 
 from typing import Any
 
@@ -27,69 +27,6 @@ def test_marks_beyond_one_word(compiled: bool) -> None:
     program.free("n255 n33 n31 n32 n100 n0")
     assert program.malloc("a b c d e f", 16) == [0, 31 * 16, 32 * 16, 33 * 16, 100 * 16, 255 * 16]
     assert program.malloc("g", 16) == 4096
-
-
-@pytest.mark.parametrize(("choice", "next_addresses"), [("hot_index", [8192, 0]), ("address_ordered", [0, 8192])])
-def test_slab_choice(compiled: bool, choice: str, next_addresses: list[int]) -> None:
-    program = Program(compiled, [2048], slab_choice=choice)
-    assert program.malloc("a b c d e f", 2048) == [0, 2048, 4096, 6144, 8192, 10240]
-    program.free("a e")  # slab 2 is put before slab 0 on the list
-    assert program.malloc("g h", 2048) == next_addresses
-
-
-def test_hot_slab_stays(compiled: bool) -> None:
-    program = Program(compiled, [1024], slab_choice="hot_index")
-    program.malloc("a b c d e", 1024)  # slab 1 is hot
-    program.free("e")
-    assert program.counts(0, "retire") == (0,)  # empty, but hot
-    program.free("a b c d")
-    assert program.counts(0, "retire", "acquire") == (1, 2)  # slab 0, from the list
-    assert program.malloc("f", 1024) == 4096
-
-
-def test_last_available_slab_stays(compiled: bool) -> None:
-    program = Program(compiled, [1024], slab_choice="address_ordered")
-    program.malloc("a b c d e f g h", 1024)  # two full slabs
-    program.free("e f g h")
-    assert program.counts(0, "retire") == (0,)  # slab 1 is the only one
-    program.free("a b c d")
-    assert program.counts(0, "retire") == (1,)  # slab 0: slab 1 is there
-    assert program.malloc("i", 1024) == 4096
-
-
-def test_fullest_slab_serves(compiled: bool) -> None:
-    program = Program(compiled, [1024], slab_choice="fullest_first")
-    program.malloc("a b c d e f g h i j k l", 1024)  # three full slabs
-    program.free("a b e f g i")  # 2, 1 and 3 blocks of theirs stay out; slab 2 is the last that joined the list
-    assert program.malloc("m", 1024) == 8192  # slab 2 is full again
-    assert program.malloc("n o", 1024) == [0, 1024]  # then slab 0, until it is full
-    assert program.malloc("p", 1024) == 4096
-    program.free("c d n o j k l")  # slab 0 empties, and goes: others are available; slab 2 has one block out
-    assert program.counts(0, "retire") == (1,)
-    program.free("h p m")
-    assert program.counts(0, "retire") == (2,)  # the last available one stays
-
-
-def test_scan_goes_round_from_the_superslab_that_served_last(compiled: bool) -> None:
-    program = Program(compiled, [1024], slab_choice="scan", superslab_bytes=8192)  # two slabs of four blocks each
-    program.malloc(" ".join(f"n{i}" for i in range(16)), 1024)  # slab 3 served last
-    program.free("n0 n4 n8 n12")
-    assert program.malloc("a b", 1024) == [8192, 12288]  # slabs 2 and 3, of that superslab
-    assert program.malloc("c d", 1024) == [0, 4096]  # then round
-    program.free("n9 n1")
-    assert program.malloc("e f", 1024) == [1024, 9216]  # the first superslab served last
-    program.free("b n13 n14 n15")  # slab 3 empties; slab 2 served last
-    assert program.counts(0, "retire") == (1,)
-
-
-def test_address_order_of_many_slabs(compiled: bool) -> None:
-    program = Program(compiled, [2048], slab_choice="address_ordered")
-    names = [f"n{i}" for i in range(60)]
-    program.malloc(" ".join(names), 2048)
-    order = [7, 3, 28, 0, 19, 4, 11, 29, 2, 23]
-    program.free(" ".join(names[2 * slab] for slab in order))
-    again = program.malloc(" ".join(f"m{i}" for i in range(10)), 2048)
-    assert again == [slab * 4096 for slab in sorted(order)]
 
 
 def test_shared_empties(compiled: bool) -> None:

@@ -1,4 +1,4 @@
-"""The doubly linked LIFO list of available slabs that several slab choices use."""
+"""The doubly linked list of available slabs that several slab choices use, and what those with nothing else do."""
 
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_PREVIOUS, WORD, slab_at
@@ -60,3 +60,17 @@ def chain(state: State, slab: int) -> list[int]:
         found.append(slab)
         slab = int(state.slabs[slab]["next"])
     return found
+
+
+@kernel
+def lets_go(state: State, store: int, slab: int) -> bool:
+    """Any empty slab may be retired unless no other slab is on the list."""
+    touch(state.listener, int(state.stores[store]["at"]) + WORD, 0)
+    if state.stores[store]["head"] == slab:
+        touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
+    return bool(state.stores[store]["head"] != slab or state.slabs[slab]["next"] >= 0)
+
+
+def members(state: State, store: int) -> list[int]:
+    """Return the slabs of the list, for checks."""
+    return chain(state, int(state.stores[store]["head"]))

@@ -8,7 +8,7 @@ from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.memory.layout import SLAB_NEXT, SLAB_OUT, WORD, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.choice.common import chain, push, unlink
+from heapsmith.model.policy.choice.common import lets_go, members, push, unlink
 
 NAME = "fullest_first"
 RARE = True
@@ -17,6 +17,8 @@ COSTS = {
     f"slab.add.{NAME}": 0.00,
     f"slab.remove.{NAME}": 14.69,
 }
+
+__all__ = ["add", "attach", "gives", "lets_go", "members", "remove"]
 
 add = attach = push
 remove = unlink
@@ -36,17 +38,3 @@ def gives(state: State, store: int) -> int:
             fullest = slab
         slab = int(state.slabs[slab]["next"])
     return fullest
-
-
-@kernel
-def lets_go(state: State, store: int, slab: int) -> bool:
-    """Any empty slab may be retired unless no other slab is available."""
-    touch(state.listener, int(state.stores[store]["at"]) + WORD, 0)
-    if state.stores[store]["head"] == slab:
-        touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
-    return bool(state.stores[store]["head"] != slab or state.slabs[slab]["next"] >= 0)
-
-
-def members(state: State, store: int) -> list[int]:
-    """Return the available slabs, for checks."""
-    return chain(state, int(state.stores[store]["head"]))

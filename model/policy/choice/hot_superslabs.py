@@ -13,7 +13,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import SLAB_CLASS_NUMBER, SLAB_NEXT, WORD, slab_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
-from heapsmith.model.policy.choice.common import chain, push, unlink
+from heapsmith.model.policy.choice.common import lets_go, members, push, unlink
 
 NAME = "hot_superslabs"
 RARE = True
@@ -31,6 +31,8 @@ COSTS = {
     f"slab.add.{NAME}": 0.00,
     f"slab.remove.{NAME}": 14.67,
 }  # estimates, counted in the disassembly
+
+__all__ = ["add", "attach", "gives", "lets_go", "members", "remove"]
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -118,17 +120,3 @@ def attach(state: State, store: int, slab: int) -> None:
 
 add = push
 remove = unlink
-
-
-@kernel
-def lets_go(state: State, store: int, slab: int) -> bool:
-    """Any empty slab may be retired unless no other slab is available."""
-    touch(state.listener, int(state.stores[store]["at"]) + WORD, 0)
-    if state.stores[store]["head"] == slab:
-        touch(state.listener, slab_at(state, slab) + SLAB_NEXT, 0)
-    return bool(state.stores[store]["head"] != slab or state.slabs[slab]["next"] >= 0)
-
-
-def members(state: State, store: int) -> list[int]:
-    """Return the available slabs, for checks."""
-    return chain(state, int(state.stores[store]["head"]))
