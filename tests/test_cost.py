@@ -100,9 +100,9 @@ def test_prices_add_up(simulated: list[tuple[Design, Simulation]], tmp_path: Pat
 
 def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(tmp_path: Path) -> None:
     """`default` has a row per class and jumps at the first call of each class alone."""
-    drawn = np.random.default_rng(3).integers(1, 1000, 400).tolist()
+    drawn = np.random.default_rng(3).integers(1, 1000, 2000).tolist()
     shares = []
-    for name, sizes in (("same", [100] * 400), ("drawn", drawn)):
+    for name, sizes in (("same", [100] * 2000), ("drawn", drawn)):
         script = Script()
         script.churn(sizes, 20)
         script.write(tmp_path / f"{name}.hst")
@@ -116,7 +116,7 @@ def test_jumps_to_the_class_of_a_drawn_size_are_mispredicted(tmp_path: Path) -> 
 
 def test_lists_among_stacks_jump_to_the_class(tmp_path: Path) -> None:
     """Rows of stacks serve the classes of stacks alone; other classes pay for the jump as without any stack."""
-    drawn = np.random.default_rng(3).integers(1, 1000, 400).tolist()
+    drawn = np.random.default_rng(3).integers(1, 1000, 2000).tolist()
     script = Script()
     script.churn(drawn, 20)
     script.write(tmp_path / "t.hst")

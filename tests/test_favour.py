@@ -36,9 +36,8 @@ TRACES = {
 }
 
 
-@pytest.mark.parametrize(
-    "name", ["random", *(pytest.param(name, marks=pytest.mark.thorough) for name in ("threads", "crowded"))]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["random", "threads", "crowded"])
 def test_memory_is_no_fatter_and_time_no_slower_than_balanced(name: str, tmp_path: Path) -> None:
     path = TRACES[name](tmp_path / "t.hst")
     found = {one: tune(path, base=BASE, name="made", asked=Asked(favour=one, simulations=6, jobs=1)) for one in WEIGHTS}

@@ -57,7 +57,8 @@ def run(page_bytes: int, library: Path, folder: Path) -> tuple[int, str, str]:
 MORE = ["lean", "hardened", "unmap", "records-head", "prewarm", "huge-cache", "own-superslabs", "populate", "growth"]
 
 
-@pytest.mark.parametrize("name", ["default", *(pytest.param(name, marks=pytest.mark.thorough) for name in MORE)])
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", ["default", *MORE])
 def test_one_library_agrees_with_the_model_on_pages_of_all_sizes(name: str, tmp_path: Path) -> None:
     library, chunk = library_for(ARM, name, tmp_path, checked=True), trace(1000)
     preloaded = guard(ARM, tmp_path)

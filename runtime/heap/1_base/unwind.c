@@ -51,6 +51,7 @@ struct dl_find_object {
     void *frames;
     unsigned long long reserved[7];
 };
+int _dl_find_object(void *code, struct dl_find_object *found);
 
 static int is_file_of(struct dl_phdr_info *file, size_t bytes, void *of)
 {

@@ -141,13 +141,13 @@ static uint32_t place_of(const struct sample_tables *tables, uintptr_t block)
 /* Later samples of the row move up, unless they would leave it in front of their home. */
 static void move_up(struct sample_tables *tables, uint32_t hole)
 {
-    for (uint32_t next = (hole + 1) & (SAMPLE_PLACES - 1); tables->sample[next].block != 0;
-         next = (next + 1) & (SAMPLE_PLACES - 1)) {
-        const uint32_t home = home_of(tables->sample[next].block);
-        if (((next - home) & (SAMPLE_PLACES - 1)) < ((next - hole) & (SAMPLE_PLACES - 1)))
+    for (uint32_t behind = (hole + 1) & (SAMPLE_PLACES - 1); tables->sample[behind].block != 0;
+         behind = (behind + 1) & (SAMPLE_PLACES - 1)) {
+        const uint32_t home = home_of(tables->sample[behind].block);
+        if (((behind - home) & (SAMPLE_PLACES - 1)) < ((behind - hole) & (SAMPLE_PLACES - 1)))
             continue;
-        tables->sample[hole] = tables->sample[next];
-        hole = next;
+        tables->sample[hole] = tables->sample[behind];
+        hole = behind;
     }
     tables->sample[hole].block = 0;
 }
