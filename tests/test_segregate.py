@@ -98,7 +98,7 @@ def test_what_another_trace_does_not_confirm_is_not_kept(trace: Path, tmp_path: 
 def test_time_beyond_the_limits_is_not_spent(trace: Path) -> None:
     found = searched(trace, [trace], most_time=1.0)
     assert found.segregated is not None
-    assert found.segregated.why_not == "beyond the limits of time or memory"
+    assert found.segregated.why_not == "beyond the limits of time or memory, which --max-time and --max-rss widen"
     assert found.design.segregation is None
 
 

@@ -15,6 +15,7 @@ from heapsmith.model.search.choice import SLACK, WEIGHTS, Limits, chosen, scores
 from heapsmith.model.search.choice_worth import put_back, simplest
 from heapsmith.model.search.explore import Known
 from heapsmith.model.search.outcome import Outcome, ratios
+from heapsmith.model.search.reasons import why_choices
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.workers import Bench, Task, measured
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
@@ -60,6 +61,7 @@ def test_what_no_time_is_left_for_has_no_worth_and_stays() -> None:
     kept, worth = list(simplest(Known(design, [], np.ones(4)), DEFAULT, judge, until=0.0))[-1]
     assert kept.design == design
     assert [one.without for one in worth] == [{}] * len(worth) != []
+    assert all("the time was up" in reason.why for reason in why_choices(worth))
 
 
 def test_choices_of_no_clear_worth_go_back_together_and_at_once() -> None:

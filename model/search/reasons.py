@@ -78,7 +78,7 @@ def why_choices(worth: Sequence[Worth]) -> Iterator[Reason]:
 def in_words(worth: Worth) -> str:
     """Return what the objectives would be with the base's choice."""
     if not worth.without:
-        return f"The base's value ({worth.base}) cannot go with the design's other choices"
+        return f"Not simulated with the base's value ({worth.base}): the time was up, or no such design is legal"
     parts = [f"{WORDS[name]} {ratio - 1:+.1%}" for name, ratio in worth.without.items() if abs(ratio - 1) >= 5e-4]
     return f"With the base's choice ({worth.base}): {', '.join(parts) or 'no difference of 0.05 %'}"
 

@@ -88,7 +88,7 @@ def _why_not(best: Known, found: Known, explorer: Explorer) -> str | None:
     if not _gains(best.ratios / found.ratios, explorer.operations):
         return "no gain beyond the margin"
     if not explorer.allowed(best):
-        return "beyond the limits of time or memory"
+        return "beyond the limits of time or memory, which --max-time and --max-rss widen"
     gains = explorer.score(best) < explorer.score(found) * (1 - margin(explorer.operations))
     return None if gains else "not worth its time"
 

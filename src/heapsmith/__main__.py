@@ -37,7 +37,7 @@ def _compiles(at_most_s: float) -> None:
     from heapsmith.api import show
     from heapsmith.tools.common.units import span
 
-    show.note(f"heapsmith: compiling the model, once for each version: up to {span(at_most_s)}")
+    show.note(f"heapsmith: compiling the model for this command, once for each version: up to {span(at_most_s)}")
 
 
 def _still_compiles(so_far_s: float) -> None:

@@ -128,7 +128,7 @@ def worth(choices: list[Worth]) -> Words:
         )
         for one in choices
     ]
-    title = "what each choice is worth: the design with the base's value in its place"
+    title = "what each choice is worth: the design with the base's value in its place (-: not simulated)"
     return Words(title, ("choice", "<chosen", "<base", *OBJECTIVES), rows)
 
 
