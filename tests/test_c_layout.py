@@ -273,12 +273,13 @@ def test_a_question_for_a_policy_is_found(planted: str, tmp_path: Path) -> None:
 
 def test_each_moment_is_performed_and_each_answer_has_a_moment() -> None:
     """A moment that no file performs, and a row that answers none of them, would be silent."""
-    emitted = set(re.findall(r"on_(\w+)\(", (RUNTIME.parent / "templates/moments.h.j2").read_text()))
+    told = (RUNTIME.parent / "templates/moments.h.j2").read_text()
+    emitted = set(re.findall(r"on_(\w+)\(", told))
     performed = {name for path in HEAP.rglob("*.[ch]") for name in re.findall(r"\bon_(\w+)\(", path.read_text())}
     limited = msgspec.structs.replace(load("default"), release=Budget(limit_percent=50))
     near = msgspec.structs.replace(load("processor"), shards=load("nodes").shards)
     designs = [limited, near, *map(load, builtin_names())]
-    answered = {moment for design in designs for moment in rooms.answers(make_plan(design))}
+    answered = {moment for design in designs for moment in rooms.answers(make_plan(design), told)}
     assert len(answered) > 15
     assert emitted <= performed
     assert answered == emitted
