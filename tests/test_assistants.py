@@ -74,12 +74,15 @@ def test_the_server_ends_with_its_input() -> None:
 
 
 def asked(work: Callable[[Any], Awaitable[Any]]) -> Any:
-    """What somebody learns of the server by the official client, over standard input and output."""
+    """What somebody learns of the server by the official client, over standard input and output.
+
+    The client takes for its log the standard error that was there when it was imported, by another test perhaps.
+    """
     mcp: Any = pytest.importorskip("mcp", reason="mcp is not installed")
 
     async def connected() -> Any:
         server = mcp.StdioServerParameters(command=PROGRAM[0], args=[*PROGRAM[1:], "mcp"])
-        async with mcp.Client(server) as client:
+        async with mcp.Client(mcp.stdio_client(server, errlog=sys.stderr)) as client:
             return await work(client)
 
     return asyncio.run(connected())

@@ -166,7 +166,7 @@ def test_the_job_of_gitlab_fails_for_planted_growth(workspace: Path) -> None:
 
 def recipe(name: str) -> str:
     """The block of docs/ci.md whose first line names a file."""
-    blocks = re.findall(r"^```\w*\n(.*?)^```", (ROOT / "docs/ci.md").read_text(), re.MULTILINE | re.DOTALL)
+    blocks = re.findall(r"^```[^\n]*\n(.*?)^```", (ROOT / "docs/ci.md").read_text(), re.MULTILINE | re.DOTALL)
     (found,) = (block for block in blocks if name in block.partition("\n")[0])
     return found
 

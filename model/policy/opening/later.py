@@ -31,7 +31,7 @@ REFILLS, HELD = 1, 2
 MOST_MISSES = 255
 MOST_FIRST_BLOCKS = 1 << 16
 MOST_PERCENT = 1000
-COSTS: dict[str, float] = {}  # a refill of one block, and a free to the store; a look is rare
+COSTS: dict[str, float] = {}  # a refill of one block, and a free to the store; looks end as the heap stops growing
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
@@ -40,8 +40,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     misses: with this miss, in a heap and of a class, the stack opens. Each miss before takes one block, each
     free gives it back. Threads that use a class once hold no block of it; each other costs some more misses.
     first_blocks: blocks of a class's first refill; each later one brings twice as many, up to the front's refill (0:
-    all are whole). idle_percent: when the heap has grown by so many hundredths, a stack with as many blocks as at
-    the growth before gives them to the store (0: never).
+    all are whole). idle_percent: when the heap has grown by this share, a stack with as many blocks as at the growth
+    before gives them to the store (0: never).
     """
 
     misses: int = 2

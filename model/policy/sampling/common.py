@@ -1,5 +1,6 @@
 """Common to the rows that take samples: a thread counts down the bytes that it asks for, and draws the next count."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -29,8 +30,11 @@ STATE = {
 """Where `samplers` has what the thread of the event draws by; 1: the block that was just made is a sample; threads
 that drew; slots of guarded samples that had a block, how often one was freed, and how often a freed one was taken.
 """
-TAKEN = 363.0
-"""Instructions of a sample besides its run, by hand: callgrind, pairs of 40,000 bytes, each a sample or none."""
+TAKEN, GUARDED = 14_600.0, 15_500.0
+"""Instructions of a sample besides its run, and of a guarded one's walk at its free and its two calls of the system.
+
+By hand: callgrind, churn of blocks up to 32 KiB, where a walk of the stack meets some ten frames.
+"""
 LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,--eh-frame-hdr")
 """Stacks are unwound by a libgcc of the library's own: the shared one locks where programs register frames."""
 LOOK_BYTES = 1 << 20
@@ -108,6 +112,18 @@ def files(design: Any, parked: str) -> dict[str, str]:
 def locks(design: Any) -> int:
     """Return how many locks the tables of samples and of guarded ones have."""
     return 1 + int(design.sampling.guards > 0)
+
+
+def costs(name: str) -> dict[str, float]:
+    """Return what a sample of the row costs, and a guarded one beside that."""
+    return {f"sampling.taken.{name}": TAKEN, f"sampling.guarded.{name}": GUARDED}
+
+
+def work_of_samples(plan: Any, simulation: Any, name: str) -> Iterator[tuple[str, int]]:
+    """Yield the samples, and the guarded ones: nearly all, where a design has guards."""
+    samples = simulation.counters.totals["sampled"]
+    yield f"sampling.taken.{name}", samples
+    yield f"sampling.guarded.{name}", samples * int(plan.design.sampling.guards > 0)
 
 
 def requests(simulation: Any) -> int:

@@ -18,7 +18,7 @@ WATCHES = False
 NUMBERS = common.NUMBERS
 STATE = common.STATE
 LINK = common.LINK
-COSTS = {"sampling.request": 3.0, f"sampling.taken.{NAME}": common.TAKEN}
+COSTS = {"sampling.request": 3.0, **common.costs(NAME)}
 """Of a request by hand: the load, the subtraction, the branch."""
 
 
@@ -52,7 +52,7 @@ def files(design: Any) -> dict[str, str]:
 def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:
     """Yield the requests that malloc counts, and the samples."""
     yield "sampling.request", common.requests(simulation)
-    yield f"sampling.taken.{NAME}", simulation.counters.totals["sampled"]
+    yield from common.work_of_samples(plan, simulation, NAME)
 
 
 locks, follow, event_begins = common.locks, common.follow, common.event_begins

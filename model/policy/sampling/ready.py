@@ -23,7 +23,7 @@ WATCHES = True
 NUMBERS = common.NUMBERS
 STATE = common.STATE
 LINK = common.LINK
-COSTS = {"sampling.watched": 27.0, f"sampling.taken.{NAME}": common.TAKEN}
+COSTS = {"sampling.watched": 27.0, **common.costs(NAME)}
 """Of a request while samples are taken, by hand: callgrind, a loop of malloc and free."""
 
 
@@ -134,7 +134,7 @@ def thread_exits(state: State, heap: int) -> None:
 def work(plan: Any, simulation: Any, missed: int, unkept: int) -> Any:
     """Yield the requests that are watched, and the samples."""
     yield "sampling.watched", common.requests(simulation) * plan.numbers["sample_on"]
-    yield f"sampling.taken.{NAME}", simulation.counters.totals["sampled"]
+    yield from common.work_of_samples(plan, simulation, NAME)
 
 
 locks, follow, event_begins = common.locks, common.follow, common.event_begins
