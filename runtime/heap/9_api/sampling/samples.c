@@ -4,6 +4,7 @@
 #include "9_api/sampling/samples.h"
 
 #include "1_base/call_stack.h"
+#include "1_base/page.h"
 #include "2_system/held_over_fork.h"
 #include "9_api/sampling/probes.h"
 
@@ -195,7 +196,7 @@ static void add_sample(struct sample_tables *tables, struct sample sample, const
 
 static void *map_pages(size_t bytes)
 {
-    void *pages = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void *pages = mmap(NULL, whole_pages(bytes), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     return pages == MAP_FAILED ? NULL : pages;
 }
 
@@ -252,7 +253,7 @@ void hs_samples_forget(void)
 {
     enter_samples();
     if (hs_samples.tables != NULL)
-        munmap(hs_samples.tables, sizeof *hs_samples.tables);
+        munmap(hs_samples.tables, whole_pages(sizeof *hs_samples.tables));
     hs_samples = (struct samples){ .changes = hs_samples.changes };
     leave_samples();
 }
@@ -282,5 +283,5 @@ struct samples_copy *hs_samples_copy(void)
 
 void hs_samples_drop(struct samples_copy *copy)
 {
-    munmap(copy, sizeof *copy);
+    munmap(copy, whole_pages(sizeof *copy));
 }
