@@ -13,6 +13,7 @@ from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import TOTAL_COMMITTED, class_at, count_at, heap_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
+from heapsmith.model.parts.block_questions import parked_lines
 from heapsmith.model.parts.charge import any_class
 from heapsmith.model.parts.front_questions import front_drain, front_drain_lines
 from heapsmith.model.parts.slab_questions import lock_whole
@@ -161,6 +162,7 @@ def look(state: State, heap: int, cls: int) -> None:
     front = heap * state.class_count + cls
     touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
     touch(state.listener, int(state.fronts[front]["top_at"]), 0)
+    parked_lines(state, heap, cls)
     if state.fronts[front]["closed_at"] > 0:
         return
     at = slots_of(state, heap, cls) + HELD

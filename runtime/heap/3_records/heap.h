@@ -132,7 +132,7 @@ static inline uint32_t stack_held(struct heap *heap, unsigned class)
 
 static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    __atomic_store_n(&heap->top[1 + class], stack_slots(heap, class) + blocks, __ATOMIC_RELAXED);
+    hs_set_stack_top(heap, class, stack_slots(heap, class) + blocks);
 }
 
 #include LEARNER_CAPACITY
@@ -140,6 +140,12 @@ static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks
 static inline bool stack_is_open(struct heap *heap, unsigned class)
 {
     return heap->top[1 + class] >= stack_slots(heap, class);
+}
+
+/* Open, though it may be parked. */
+static inline bool stack_keeps(struct heap *heap, unsigned class)
+{
+    return hs_stack_top(heap, class) >= stack_slots(heap, class);
 }
 
 /* It is empty then. */

@@ -8,3 +8,9 @@ static inline void **hs_stack_top(struct heap *heap, unsigned class)
     void **parked = __atomic_load_n(&heap->caches.parked[class], __ATOMIC_RELAXED);
     return parked != NULL ? parked : __atomic_load_n(&heap->top[1 + class], __ATOMIC_RELAXED);
 }
+
+static inline void hs_set_stack_top(struct heap *heap, unsigned class, void **top)
+{
+    void ***at = heap->caches.parked[class] != NULL ? &heap->caches.parked[class] : &heap->top[1 + class];
+    __atomic_store_n(at, top, __ATOMIC_RELAXED);
+}

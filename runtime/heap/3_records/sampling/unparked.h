@@ -7,3 +7,8 @@ static inline void **hs_stack_top(struct heap *heap, unsigned class)
 {
     return __atomic_load_n(&heap->top[1 + class], __ATOMIC_RELAXED);
 }
+
+static inline void hs_set_stack_top(struct heap *heap, unsigned class, void **top)
+{
+    __atomic_store_n(&heap->top[1 + class], top, __ATOMIC_RELAXED);
+}

@@ -37,7 +37,7 @@ bool stack_begins(struct heap *heap, unsigned class, void *block)
 
 void stack_drain(struct heap *heap, unsigned class)
 {
-    if (!stack_is_open(heap, class))
+    if (!stack_keeps(heap, class))
         return;
     if (stack_held(heap, class) > 0)
         hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));

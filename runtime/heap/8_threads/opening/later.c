@@ -4,7 +4,7 @@
 void opening_look(struct heap *heap)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        if (hs_opens_after[class] == 0 || !stack_is_open(heap, class))
+        if (hs_opens_after[class] == 0 || !stack_keeps(heap, class))
             continue;
         struct opened *opened = &heap->rooms.opened[class];
         uint32_t held = stack_held(heap, class);
