@@ -132,7 +132,7 @@ static inline uint32_t stack_held(struct heap *heap, unsigned class)
 
 static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    hs_set_stack_top(heap, class, stack_slots(heap, class) + blocks);
+    __atomic_store_n(&heap->top[1 + class], stack_slots(heap, class) + blocks, __ATOMIC_RELAXED);
 }
 
 #include LEARNER_CAPACITY

@@ -41,5 +41,5 @@ void stack_drain(struct heap *heap, unsigned class)
         return;
     if (stack_held(heap, class) > 0)
         hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
-    stack_hold(heap, class, 0);
+    hs_set_stack_top(heap, class, stack_slots(heap, class));
 }
