@@ -61,7 +61,7 @@ static struct estimate estimate_of(const struct sample *sample)
     return (struct estimate){ 1 / share, bytes / share, variance, bytes * bytes * variance };
 }
 
-/* Of a table with so many sites: at most half of the places are taken, and few sites make one page resident. */
+/* The places of a table of `sites` call stacks: twice as many or more, and so few at first that they fill one page. */
 static uint32_t places_for(uint64_t sites)
 {
     uint32_t places = FEWEST_PLACES;
