@@ -48,6 +48,37 @@ def test_the_end_of_a_pool_leaves_the_processes_of_a_later_pool() -> None:
     assert not multiprocessing.active_children()
 
 
+def many_bytes(count: int) -> bytes:
+    """Return more than a pipe holds, so that the process writes while nobody reads."""
+    return bytes(count)
+
+
+def test_a_process_that_ends_while_it_writes_a_result_ends_the_pool() -> None:
+    results = (pool := Pool(2, "fork")).run(many_bytes, [(100 << 20,)] * 4)
+    next(results)
+    time.sleep(0.2)
+    pool.close()
+    assert not multiprocessing.active_children()
+
+
+def raises(failure: type[Exception]) -> None:
+    """Raise."""
+    raise failure("as asked")
+
+
+@pytest.mark.parametrize("failure", [EOFError, ConnectionError, ValueError])
+def test_what_a_function_raises_is_raised_here(failure: type[Exception]) -> None:
+    pool = Pool(2, "fork")
+    with pytest.raises(failure, match="as asked"):
+        list(pool.run(raises, [(failure,)]))
+    assert not multiprocessing.active_children()
+
+
+def test_a_result_that_cannot_be_sent_is_what_pickle_says() -> None:
+    with pytest.raises(TypeError, match="pickle"):
+        list(Pool(1, "fork").run(open, [(os.devnull,)]))
+
+
 def test_an_interrupt_of_all_processes_ends_the_pool_in_silence(capfd: pytest.CaptureFixture[str]) -> None:
     pool = Pool(2, "fork")
     results = pool.run(work, [(0.0,), *[(60.0,)] * 8])
