@@ -119,6 +119,7 @@ def machine_code(folder: Path, files: dict[str, bytes]) -> bytes:
     return (folder / "heap.o").read_bytes()
 
 
+@pytest.mark.thorough
 def test_the_machine_code_is_the_same(work: Path, tmp_path: Path) -> None:
     design = load("lean")
     plain = machine_code(tmp_path / "plain", folder_of(design))

@@ -67,6 +67,7 @@ def test_without_the_package_a_line_says_so() -> None:
     assert done.stderr == "heapsmith: no package mcp, of version 2 or later: pip install 'heapsmith[mcp]'\n"
 
 
+@pytest.mark.thorough
 def test_the_server_ends_with_its_input() -> None:
     pytest.importorskip("mcp", reason="mcp is not installed")
     done = subprocess.run([*PROGRAM, "mcp"], input="", capture_output=True, text=True, check=False)
@@ -92,6 +93,7 @@ async def answers(client: Any, calls: list[tuple[str, dict[str, Any]]]) -> list[
     return [await client.call_tool(name, words) for name, words in calls]
 
 
+@pytest.mark.thorough
 def test_the_tools_only_read() -> None:
     tools = asked(lambda client: client.list_tools()).tools
     assert [tool.name for tool in tools] == [tool.__name__ for tool in TOOLS]

@@ -89,6 +89,7 @@ def test_every_front_under_every_dispatch(classifier: str, remote: str) -> None:
         assert complaints(audit(design)) == []
 
 
+@pytest.mark.thorough
 @needs_tools
 @pytest.mark.parametrize(
     "design",
@@ -277,6 +278,7 @@ def test_c_that_does_not_compile_fails_the_audit(
     }
 
 
+@pytest.mark.thorough
 @needs_tools
 def test_other_machine_code_than_claimed_names_the_compiler(emitted: Path, tmp_path: Path) -> None:
     flags = [flag for flag in FLAGS if flag != "-O2"]

@@ -101,6 +101,7 @@ def expect_all(library: Path, *, but: Sequence[str] = ()) -> None:
     assert not surprises, f"{len(surprises)} of {len(SOURCES)} behaviours:\n" + "\n".join(surprises)
 
 
+@pytest.mark.thorough
 def test_glibc() -> None:
     found = faults(None)
     surprises = {name: text for name, text in found.items() if name not in GLIBC_DEVIATES}
@@ -109,6 +110,7 @@ def test_glibc() -> None:
         assert found.keys() == GLIBC_DEVIATES.keys()
 
 
+@pytest.mark.thorough
 def test_default_design() -> None:
     expect_all(library_of(load("default")))
 
@@ -125,6 +127,7 @@ def test_covering_design(design: Design) -> None:
     expect_all(checked_library(design), but=kept_out(design))
 
 
+@pytest.mark.thorough
 def test_copies_beside_a_large_block_that_comes_or_goes() -> None:
     """A copy asks without the lock whether a run begins behind the block; 19 of 20 programs once ended there."""
     sizes = [size for size in load("hardened").sizes if size <= 256]

@@ -73,6 +73,7 @@ def failed(rows: list[Row]) -> list[str]:
     return [f"{row.name}: {row.found}" for row in rows if not row.ok]
 
 
+@pytest.mark.thorough
 @needs_tools
 def test_steady_is_bounded() -> None:
     rows = audit_bounds(library("steady", checked=False))
@@ -94,6 +95,7 @@ def test_default_is_not_bounded() -> None:
     assert any("states none" in line for line in found)
 
 
+@pytest.mark.thorough
 @needs_tools
 @pytest.mark.parametrize(
     "name", [pytest.param(name, marks=[] if name == "inner loop" else pytest.mark.big) for name in MUTANTS]

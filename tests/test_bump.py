@@ -181,6 +181,7 @@ DESIGNS: list[dict[str, object]] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "fields", soon(DESIGNS, DESIGNS[3:4], DESIGNS), ids=["default", "owner", "hardened", "lent", "discarded"]
 )

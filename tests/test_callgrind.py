@@ -151,6 +151,7 @@ def test_the_shipped_constants_are_of_the_library_of_today(name: str, tmp_path: 
     assert predicted == pytest.approx(replay_counts(tmp_path / "script", library_of(design)).instructions, rel=0.1)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_a_library_for_benchmarks_runs_under_valgrind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """`calibrate` counts all built-in designs, also that which wants HEAPSMITH_BENCHFAST."""

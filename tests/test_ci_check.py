@@ -50,6 +50,7 @@ def figures(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
     return {one["figure"]: one for one in found["figures"]}
 
 
+@pytest.mark.thorough
 def test_a_baseline_is_written_and_the_same_job_passes(check: Check) -> None:
     first = check(1000, options=())
     assert first.status == 0
@@ -73,6 +74,7 @@ def test_a_baseline_is_written_and_the_same_job_passes(check: Check) -> None:
     assert Path("b.json").read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_planted_growth_fails_at_its_line(check: Check, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     check(1000)
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(tmp_path / "summary.md"))
@@ -172,6 +174,7 @@ def test_what_cannot_be_checked_is_an_error(check: Check, call: Call) -> None:
         assert said in answer.err
 
 
+@pytest.mark.thorough
 def test_without_debug_information_the_baseline_is_the_place(check: Check) -> None:
     subprocess.run(["strip", "job"], check=True)
     check(1000)
@@ -183,6 +186,7 @@ def test_without_debug_information_the_baseline_is_the_place(check: Check) -> No
     assert re.search(r", by job\+0x[0-9a-f]+$", errors[0])
 
 
+@pytest.mark.thorough
 def test_notes_say_that_the_baseline_is_of_something_else(check: Check) -> None:
     check(1000)
     found = json.loads(check(1001, options=("--design", "lean", "--json")).out)

@@ -131,6 +131,7 @@ def answer_json(answer: Answer) -> Any:
     return json.loads(answer.out)
 
 
+@pytest.mark.thorough
 def test_trace_commands(call: Call, trace: Path) -> None:
     info = answer_json(call("trace", "info", trace, "--json"))
     events = info["events"]
@@ -213,6 +214,7 @@ def test_doctor(call: Call) -> None:
     assert "gcc" in call("doctor").out
 
 
+@pytest.mark.thorough
 def test_the_exit_status_is_the_commands(call: Call, tmp_path: Path) -> None:
     for start in (("record", "-o", tmp_path / "t.hst", "--"), ("run", "default", "--"), ("run", "default")):
         assert call(*start, "sh", "-c", "exit 7").status == 7
@@ -221,6 +223,7 @@ def test_the_exit_status_is_the_commands(call: Call, tmp_path: Path) -> None:
     assert answer_json(call("record", "-o", tmp_path / "t.hst", "--json", "--", "true"))["exit_status"] == 0
 
 
+@pytest.mark.thorough
 def test_a_reader_that_leaves_is_no_error(trace: Path) -> None:
     with subprocess.Popen(
         [*PROGRAM, "trace", "print", str(trace)], stdout=subprocess.PIPE, stderr=subprocess.PIPE

@@ -163,6 +163,7 @@ def test_the_scheduler_ends_before_it_hands_over_a_result(
     assert not (tmp_path / "r.parquet").exists()
 
 
+@pytest.mark.thorough
 def test_schedulers_that_are_none(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from heapsmith.tools.sweep import cluster as dask
 

@@ -47,6 +47,7 @@ def test_the_answer_as_json(call: Call) -> None:
         assert one.low <= one.median <= one.high
 
 
+@pytest.mark.thorough
 def test_there_are_five_rounds_whatever_the_time(call: Call) -> None:
     words = [*GLIBC_AND_DEFAULT, "--time", "0.1s"]
     answer = call("compare", *words, "--json", "--", "sleep", "0.1")
@@ -55,6 +56,7 @@ def test_there_are_five_rounds_whatever_the_time(call: Call) -> None:
     assert None not in {one.bounds() for _, one in table.rows[1].ratios.items()}
 
 
+@pytest.mark.thorough
 def test_what_five_rounds_take_is_said_before_them(call: Call) -> None:
     words = [*GLIBC_AND_DEFAULT, "--time", "0.2s"]
     answer = call("compare", *words, "--", "sleep", "0.1")

@@ -72,6 +72,7 @@ def replays_of(shift: Callable[[Design], Shift], seen: list[Design] | None = Non
     return told
 
 
+@pytest.mark.thorough
 def test_nothing_is_replayed_unasked(predicted: Tuned) -> None:
     assert not predicted.kept_base
     assert (predicted.finalists, predicted.why_not_replayed, [*finalists(predicted)]) == ([], None, [])
@@ -141,6 +142,7 @@ def test_the_choice_stays_where_replays_put_all_beyond_the_limits(trace: Path) -
     assert {one.hash for one in found.finalists} >= {found.design.hash()}
 
 
+@pytest.mark.thorough
 def test_slower_designs_within_the_limits_may_stay(trace: Path, predicted: Tuned) -> None:
     """Limits hold for the corrected time: 2 % more than the base is too much without a limit of its own."""
     base_ns = predicted.before.allocator_ns_per_op

@@ -70,6 +70,7 @@ def told(folder: Path) -> list[tuple[str, int, int]]:
     return [(kind, int(address, 16), int(size)) for kind, address, size in rows]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", soon(BUILT_IN, ("default",), ("lean", "owner", "hakmem", "ring", "hardened")))
 def test_every_block_is_what_the_program_says(name: str, tmp_path: Path) -> None:
     core = dumped(tmp_path, unchecked_library(design_of(name)), "none")
@@ -182,6 +183,7 @@ def test_a_library_that_has_changed_is_refused(tmp_path: Path) -> None:
         look_at_core(core)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", soon(BUILT_IN, ("default",), ("lean", "owner", "hakmem", "ring")))
 def test_pins_are_those_of_the_program(name: str, tmp_path: Path) -> None:
     words = [str(program("run_core")), str(tmp_path / "blocks"), str(THREADS), "wait"]

@@ -83,6 +83,7 @@ def test_hits_cost_no_more(function: str) -> None:
     assert found == mnemonics(changed(NAMED, "unnamed", {"crash": None}), function)
 
 
+@pytest.mark.thorough
 def test_a_program_with_the_library_inside_is_told_of_nothing(tmp_path: Path) -> None:
     """Which code is the heap's cannot be told there."""
     archive = tmp_path / "heap.a"

@@ -42,6 +42,7 @@ def test_make_demo_runs_the_program_as_it_is() -> None:
     assert re.findall(r"^(?:use|require) (\w+)", JOB.read_text(), re.M) == ["strict", "warnings"]
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("perl") is None, reason="perl is not installed")
 def test_the_demos_program_prints_the_same_under_every_malloc(call: Callable[..., Answer]) -> None:
     command = ["perl", str(JOB), "3000"]

@@ -162,6 +162,7 @@ def test_what_is_no_program_has_no_obstacle(tmp_path: Path) -> None:
         find_program(["no-such-command-here"])
 
 
+@pytest.mark.thorough
 @settings(max_examples=500, deadline=None)
 @given(changes=CHANGES, length=st.integers(0, len(PROGRAM)) | st.just(len(PROGRAM)))
 def test_any_bytes(changes: list[tuple[int, int]], length: int, tmp_path_factory: Any) -> None:

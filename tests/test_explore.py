@@ -56,6 +56,7 @@ def explorer_of(bench: Bench, base: Design = BASE) -> Explorer:
     return Explorer(evaluator, exact, favour="balanced", huge_pages=False, seed=1)
 
 
+@pytest.mark.thorough
 def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a third of the simulations of all designs, the front dominates 98 % of what all of them dominate."""
 

@@ -89,6 +89,7 @@ def test_forge(call: Call, tmp_path: Path) -> None:
     assert call("run", out / "libmy-job.so", "--", *COMMAND).out == call("run", "default", "--", *COMMAND).out
 
 
+@pytest.mark.thorough
 def test_the_share_of_malloc_is_sampled() -> None:
     """A loop of malloc and free spends its time there, a loop of additions does not."""
     library, (pair,) = library_of(load("default")), [row for row in MICRO if row.name == "mixed"]
@@ -160,6 +161,7 @@ def test_forge_compares_with_the_malloc_that_the_command_has(call: Call, tmp_pat
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("step", "number", "command"),
     [

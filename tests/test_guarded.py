@@ -112,6 +112,7 @@ def test_what_guards_cost(name: str) -> None:
         assert found == pytest.approx([float(row[0]), float(row[1])], rel=0.05)
 
 
+@pytest.mark.thorough
 def test_library_and_model_guard_the_same_samples(tmp_path: Path) -> None:
     holds(countdown.Params(mean_bytes=OFTEN, seed=SEED, guards=8), "sampled", tmp_path)
 
@@ -240,6 +241,7 @@ def test_a_child_of_fork_reports_by_itself() -> None:
     assert done.report.count("heapsmith: use after free") == 1
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("base", BASES)
 def test_a_program_without_a_fault_gets_no_report(base: str) -> None:
     done = misused("none", base=base)
@@ -297,6 +299,7 @@ def test_other_faults_are_the_programs_own(kind: str, handler: str, status: int)
     assert (done.status, done.report) == (status, "")
 
 
+@pytest.mark.thorough
 def test_blocks_keep_their_bytes(tmp_path: Path) -> None:
     design = msgspec.structs.replace(guarded("sampled"), sampling=countdown.Params(mean_bytes=500, guards=64))
     found = samples_of_threads(design, tmp_path)
@@ -324,6 +327,7 @@ def test_guards_under_sanitizers(sanitizer: Sanitizer, tmp_path: Path) -> None:
     run_sanitized(build_sanitized(design, sanitizer, tmp_path), sanitizer, ["--operations", "4000", "--threads", "4"])
 
 
+@pytest.mark.thorough
 def test_the_attacks_that_guards_report() -> None:
     """The page's table."""
     rows = MEASURED.read_text().split("| kind of attack |")[1].split("\n\n")[0].splitlines()[2:]

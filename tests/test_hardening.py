@@ -240,6 +240,7 @@ def judge(done: subprocess.CompletedProcess[str], name: str, level: str) -> None
             assert (done.returncode, done.stderr) == (-signal.SIGABRT, f"heapsmith: {words}: {address:#018x}\n")
 
 
+@pytest.mark.thorough
 def test_the_figures_of_levels_are_those_of_the_attacks() -> None:
     """What `tune` and `forge` say, of the two levels whose library is a built-in design's."""
     found = hardening.figures()

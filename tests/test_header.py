@@ -283,6 +283,7 @@ LIES = {
 }
 
 
+@pytest.mark.thorough
 def test_the_audit_sees_each_lie_in_the_header(tmp_path: Path) -> None:
     generate(SMALL, tmp_path)
     true = (tmp_path / HEADER).read_text()

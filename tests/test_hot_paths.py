@@ -15,6 +15,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.tools.record.record import SPOOL_VARIABLE
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 @pytest.mark.parametrize("name", soon(DESIGNS, ["default"], ["by-class", "owner"]))
 def test_instructions_of_designs(name: str) -> None:

@@ -85,6 +85,7 @@ def events_of(trace: Path, least: int, most: int) -> list[list[str]]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(not Path("/usr/lib/x86_64-linux-gnu/libc_malloc_debug.so.0").exists(), reason="no malloc_debug")
 def test_mtrace(program: Path, own: TraceInfo, tmp_path: Path) -> None:
     """The counts, and each birth's caller, of our own recording."""
@@ -193,6 +194,7 @@ def test_stacks_of_heaptrack(program: Path, tmp_path: Path) -> None:
     assert found == births_by_place(tmp_path / "own.hst", 0, LIBSTDCXX)
 
 
+@pytest.mark.thorough
 def test_memray(tmp_path: Path) -> None:
     """The blocks that a library allocates for Python, which have sizes that Python itself asks for nowhere."""
     pytest.importorskip("memray", reason="memray is not installed")

@@ -56,6 +56,7 @@ def test_inspect_is_its_parts(call: Call, program: Path, tmp_path: Path) -> None
     assert (rows["hurries"]["end_blocks"], rows["hurries"]["temporary"]) == (0, 500)
 
 
+@pytest.mark.thorough
 def test_inspect_prints_tables(call: Call, program: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     answer = call("inspect", "-o", out, program, "word")

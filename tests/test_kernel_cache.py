@@ -40,6 +40,7 @@ FOLDERS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("place", soon(FOLDERS, FOLDERS[:1]))
 def test_where_compiled_functions_are(tmp_path: Path, place: tuple[dict[str, str], str]) -> None:
     """Of two processes at once, one compiles, and the other waits for what it compiles."""
@@ -63,6 +64,7 @@ def test_a_cache_that_cannot_be_used_costs_only_time(tmp_path: Path) -> None:
     assert not list(beside.glob("codec._count-*"))
 
 
+@pytest.mark.thorough
 def test_programs_do_not_see_it(tmp_path: Path) -> None:
     environment = {name: value for name, value in os.environ.items() if not name.startswith("NUMBA")}
     for start in (["record", "-o", str(tmp_path / "t.hst")], ["run", "default"]):

@@ -78,6 +78,7 @@ def test_the_library_does_as_much_for_each_block(name: str, tmp_path: Path) -> N
     assert done[2] == pytest.approx(done[1], rel=0.05)
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_calloc_does_not_write_fresh_pages(tmp_path: Path) -> None:
     """Of runs at the top of their span, and of huge blocks: only the replay misses their lines, as after malloc."""

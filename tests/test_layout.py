@@ -220,6 +220,7 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [*(work / "wheel").glob("*.whl"), *(work / "again").glob("*.whl")]
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
     assert len(wheels) == 2
@@ -250,6 +251,7 @@ for module in pkgutil.walk_packages(heapsmith.__path__, "heapsmith."):
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_what_is_installed_works_without_the_laboratory(wheels: list[Path], tmp_path: Path) -> None:
     """No file of it is in a wheel, and all modules of a wheel can be imported, those of no other place."""
@@ -280,6 +282,7 @@ def outer_modules(path: Path) -> set[str]:
     return {name.partition(".")[0] for name in names}
 
 
+@pytest.mark.thorough
 def test_mypy_may_miss_what_only_other_extras_bring() -> None:
     """`make check` runs with the extra dev alone, where packages of other extras are not installed."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())

@@ -174,6 +174,7 @@ OF_EACH_KIND = [
 REMOTES = ("local_cache", "owner_list", "owner_batch")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("remote", soon(REMOTES, REMOTES[1:2], REMOTES))
 def test_library_and_model_agree_step_by_step(remote: str) -> None:
     fields = {"sizes": [16, 32, 64, 128], "class_front": OF_EACH_KIND, "remote": remote, "shards": "off"}
@@ -181,6 +182,7 @@ def test_library_and_model_agree_step_by_step(remote: str) -> None:
     assert min(total[name] for name in ("hit0", "hit1", "hit2", "spill", "flush")) > 0
 
 
+@pytest.mark.thorough
 def test_a_refill_past_a_hot_level_leaves_the_counts_of_a_list_below() -> None:
     """The list's counts lie behind the two slots of level 0, and a refill brings more than two blocks."""
     front = {"kind": "levels", "hot": True, "refill": 8}

@@ -117,6 +117,7 @@ def differences(
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", soon(DESIGNS, SOON, THEN), ids=lambda design: design.name)
 def test_the_library_touches_the_lines_that_the_model_says(design: Design, tmp_path: Path) -> None:
     agree(design, tmp_path, (1, 1), (2, 3))

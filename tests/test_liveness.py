@@ -86,6 +86,7 @@ def unreached(plan: Plan, emitted: Path) -> list[str]:
         return [name for place, name in enumerate(watched.names) if not process.word(start + WORD * place)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", soon(DESIGNS, FIRST, SOON), ids=lambda design: design.name)
 def test_every_emitted_statement_runs(design: Design, tmp_path: Path) -> None:
     generate(design, tmp_path)
@@ -98,6 +99,7 @@ def test_every_emitted_statement_runs(design: Design, tmp_path: Path) -> None:
     assert [name for name in left if not name.startswith(excused)] == []
 
 
+@pytest.mark.thorough
 def test_statements_that_never_run_are_named(tmp_path: Path) -> None:
     """A function that nothing calls, and a return for a pointer that never comes."""
     design = Design("small", [16, 32])

@@ -201,6 +201,7 @@ OWNED = changed(load("counting"), "owned", {"remote": "owner_mutex", "release": 
 SHARDED = changed(load("counting"), "sharded", {"shards": {"kind": "striped", "count": 2, "by": "thread"}})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", [load("counting"), OWNED, SHARDED], ids=lambda design: design.name)
 def test_the_release_build_counts_the_same_locks(design: Design, tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 3000, 7, 4, cross_thread=0.3, max_size=1 << 21, live=300)
@@ -214,6 +215,7 @@ def test_a_library_that_does_not_count_has_nothing_of_it() -> None:
     assert b"heapsmith_locks" not in unchecked_library(load("default")).read_bytes()
 
 
+@pytest.mark.thorough
 def test_small_designs_take_locks_on_every_path() -> None:
     """So conformance, which performs such events on their libraries, compares each counter."""
     seen = set[str]()
@@ -274,6 +276,7 @@ def difference(shop: Workshop, trace: Path, library: Path) -> str | None:
     return row.difference and row.difference.what
 
 
+@pytest.mark.thorough
 def test_the_library_as_it_is_agrees(shop: Workshop, trace: Path) -> None:
     assert difference(shop, trace, shop.pristine()) is None
 

@@ -90,6 +90,7 @@ def test_peak_rss_is_the_programs_not_this_processs(built: Path) -> None:
     assert direct > 200 * 1024  # KiB: what the launcher is for
 
 
+@pytest.mark.thorough
 def test_times_are_the_programs(built: Path) -> None:
     spin = "i = 0\nwhile i < 3000000: i += 1\n"
     (busy,) = measure([sys.executable, "-S", "-c", spin], ["glibc"], stop=Stop(1)).rows
@@ -100,6 +101,7 @@ def test_times_are_the_programs(built: Path) -> None:
     assert idle.cpu_ns.median < 50e6
 
 
+@pytest.mark.thorough
 def test_the_average_rss_is_that_of_the_tree_over_time(built: Path) -> None:
     """64 MiB for half of the time, in a child of the command."""
     for _ in range(9):  # a busy machine may prolong one of the halves
@@ -150,6 +152,7 @@ def test_a_daemon_that_has_ended_is_gone_for_the_command(samples: bool, built: P
     assert (used.exit_status, used.left, used.samples > 0) == (0, 0, samples)
 
 
+@pytest.mark.thorough
 def test_what_a_daemon_used_that_ended_counts(built: Path, tmp_path: Path) -> None:
     pid = f"'{tmp_path / 'pid'}'"
     (row,) = measure(["sh", "-c", WAITS.format(f"'{built / 'hold'}'", pid, "true", pid)], ["glibc"], stop=Stop(1)).rows
@@ -251,6 +254,7 @@ def ended_by_name(word: str) -> int:
     return found
 
 
+@pytest.mark.thorough
 def test_a_limit_ends_a_command_that_starts_more_and_more_processes(tmp_path: Path) -> None:
     word = f"3600.{os.getpid()}"
     start, void = Start(["sh", "-c", f"while :; do sleep {word} & done"], "/bin/sh"), subprocess.DEVNULL

@@ -236,6 +236,7 @@ def test_together_the_designs_have_every_policy() -> None:
     assert fronts == set(policy.names("front")) - {"prepared"}  # it goes with no other: test_prepared.py
 
 
+@pytest.mark.thorough
 def test_every_source_has_a_judge_or_is_looked_at_elsewhere(shops: list[Workshop]) -> None:
     """But for the sources that no design here has; a name of either list that is none is a mistake in it."""
     sources = {str(file.relative_to(HEAP)) for shop in shops for file in rooms.sources(make_plan(shop.design))}

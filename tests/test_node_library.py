@@ -211,6 +211,7 @@ def test_a_system_that_binds_nothing_does_no_harm(tmp_path: Path) -> None:
     assert all("EPERM" in answer for answer in said)
 
 
+@pytest.mark.thorough
 @needs_strace
 def test_the_model_counts_calls_that_bind(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One for each superslab, where there is a second node."""
@@ -287,6 +288,7 @@ def test_calls_that_fail_do_no_harm(fault: str, tmp_path: Path) -> None:
     assert run(command, shim("shim_faults"), library("nodes"), environment={"FAULT": fault, **two_nodes(tmp_path)})
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sanitizer", soon((THREAD, ADDRESS_UNDEFINED), (THREAD,)), ids=lambda sanitizer: sanitizer.name
 )

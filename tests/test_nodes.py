@@ -128,6 +128,7 @@ TOPOLOGIES = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("nodes", soon(TOPOLOGIES, ("two",)))
 @pytest.mark.parametrize("variant", soon(VARIANTS, ("processor",), ("plain",)))
 def test_library_is_the_model(variant: str, nodes: str, tmp_path: Path) -> None:
@@ -159,12 +160,14 @@ def covered() -> list[Design]:
     return [changed(design, f"nodes-{design.name}", shards) for design in covering_designs() if design.shards]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", soon(covered(), covered()[:1]), ids=lambda design: design.name)
 def test_step_by_step(design: Design) -> None:
     """Threads of two nodes: see test_conformance.py."""
     assert step_by_step(design, examples=8)["carve" if design.freed_blocks == "discarded" else "reuse"] > 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variant", soon(VARIANTS, ("plain",), ("processor",)))
 def test_one_node_is_one_store(variant: str) -> None:
     """No address and no counter but the locks differs from those without shards; with two nodes they do."""

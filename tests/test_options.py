@@ -71,6 +71,7 @@ def test_report_has_every_counter_under_the_models_name(checked: bool) -> None:
     assert report["rss_bytes"] <= report["peak_rss_bytes"]  # a child of fork begins with its parent's peak
 
 
+@pytest.mark.thorough
 def test_a_report_says_how_many_superslabs_each_class_keeps_hot() -> None:
     design = load("hot-superslabs")
     report = json.loads(run("stats", library=library_of(design))[1])

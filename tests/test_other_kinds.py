@@ -132,6 +132,7 @@ def test_a_program_of_musl_and_its_children_of_glibc_are_recorded(kinds: Path, t
     assert found.apart == []
 
 
+@pytest.mark.thorough
 def test_a_library_for_musl_does_not_end_children_of_glibc(
     kinds: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
@@ -164,6 +165,7 @@ def loaded(word: str, program: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run([program], env=environment, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.thorough
 def test_each_loader_finds_the_library_of_its_kind(kinds: Path, tmp_path: Path) -> None:
     glibc, musl = library_of(load("lean")), build(load("lean"), tmp_path / "libm.so", tools=MUSL.tools())
     found = for_all(musl, glibc)

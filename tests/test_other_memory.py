@@ -237,6 +237,7 @@ def test_a_run_for_its_counters_has_the_word(call: Call, folder: Path, tmp_path:
     assert "of the resident memory of arena (pid " in line
 
 
+@pytest.mark.thorough
 def test_the_interpreters_own_malloc_is_no_secret(folder: Path) -> None:
     """Python's small objects are in arenas of its own, by default."""
     python = shutil.which("python3") or sys.executable

@@ -156,6 +156,7 @@ def test_a_release_costs_more_where_other_threads_run(
         assert after - before == pytest.approx(calls * per_call / source.operations)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("step_ns", soon([0, 1, 10**5], [1], [0, 10**5]))
 def test_waits_for_locks_are_part_of_the_time_on_the_cores_asked_for(tmp_path: Path, step_ns: int) -> None:
     """They are those of `simulate --cores`; with time stamps a thread has its own time between its events."""
@@ -264,6 +265,7 @@ def in_part(path: Path, event_ns: int) -> Path:
 RUNS = [(3000, "ends"), (1_000_000, "all"), (1, "all"), (0, "all")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("run", soon(RUNS, RUNS[:1], RUNS))
 def test_blocks_that_the_run_had_no_time_to_write_are_written_in_part(
     tmp_path: Path, run: tuple[int, str], own_outcomes: None

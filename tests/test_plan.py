@@ -120,6 +120,7 @@ def test_release_and_spans() -> None:
     assert make_plan(region).release_lazily == 0
 
 
+@pytest.mark.thorough
 @given(st.integers(1, 1 << 18), st.integers(0, (1 << 21) - 1))
 @settings(max_examples=2000)
 @pytest.mark.slow

@@ -83,6 +83,7 @@ def test_builtin_designs_use_every_row() -> None:
     assert used == {(family, row.NAME) for family, row in ROWS if family not in OF_A_PROGRAM}
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_covering_designs_have_every_legal_pair_and_all_numbers() -> None:
     designs = covering_designs()

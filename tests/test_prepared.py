@@ -91,6 +91,7 @@ int main(void)
 """
 
 
+@pytest.mark.thorough
 def test_the_end_of_the_blocks_is_a_line(tmp_path: Any) -> None:
     """A thread frees more blocks than its array has room for; later one asks for more than were taken."""
     (tmp_path / "full.c").write_text(FULL)

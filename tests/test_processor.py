@@ -76,6 +76,7 @@ def storm(library: Path, environment: Mapping[str, str]) -> str | None:
     return None if (done.returncode, done.stderr) == (0, "") else f"status {done.returncode}: {done.stderr}"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("environment", [{}, NO_SEQUENCES], ids=["sequences", "locks"])
 def test_no_block_is_handed_out_twice(environment: Mapping[str, str]) -> None:
     design = load("processor")

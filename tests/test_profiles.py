@@ -166,6 +166,7 @@ def test_a_difference_has_negative_values_of_the_first(call: Call, traces: tuple
             assert +sums == +Counter({pair["name"]: pair[which][field] for pair in found["sites"]})
 
 
+@pytest.mark.thorough
 def test_collapsed_stacks(call: Call, traces: tuple[Path, Path]) -> None:
     found = answered(call("sites", traces[0], "--json"))
     for words, name in (((), "inuse_space"), (("--weight", "alloc_objects"), "alloc_objects")):
@@ -192,6 +193,7 @@ def live_stacks(call: Call, trace: Path) -> Counter[tuple[str, ...]]:
     return sums
 
 
+@pytest.mark.thorough
 def test_speedscope_has_a_profile_per_quantity(call: Call, traces: tuple[Path, Path]) -> None:
     found = answered(call("sites", traces[0], "--json"))
     made = answered(call("sites", traces[0], "--format", "speedscope"))
@@ -335,6 +337,7 @@ def test_otlp_profiles(call: Call, trace: Path, tmp_path: Path) -> None:
         assert {row: n for row, n in of_rows(found, FIGURES[name]).items() if "+" not in row}.items() <= sums.items()
 
 
+@pytest.mark.thorough
 def test_formats_take_leaks(call: Call, trace: Path, tmp_path: Path) -> None:
     """All but DHAT, which needs lives and says where they are."""
     for name in FORMATS:

@@ -313,6 +313,7 @@ def test_tune_takes_the_options_of_the_command() -> None:
     assert own == set(inspect.signature(tune).parameters) - {"out", "json", "scheduler"}
 
 
+@pytest.mark.thorough
 def test_a_design_keeps_its_reasons(tmp_path: Path) -> None:
     found = heapsmith.tune(tiny(tmp_path), simulations=2)
     path = found.design.save(tmp_path / "a.toml")

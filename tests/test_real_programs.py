@@ -91,6 +91,7 @@ def test_under_the_checked_default_library(runs: Runs, name: str) -> None:
     runs.unchanged(name, checked_library(load("default")), checked=True)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["python-server", pytest.param("redis-threads", marks=pytest.mark.big)])
 def test_servers_under_the_checked_default_library(runs: Runs, name: str) -> None:
     runs.unchanged(name, checked_library(load("default")), checked=True)
@@ -135,6 +136,7 @@ def rss_after_rounds(folder: Path, rounds: int, commands: int, library: Path | N
     return [int(line.split()[4]) for line in done.stderr.splitlines() if line.startswith("round ")]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("design", "rounds", "commands"),
     [

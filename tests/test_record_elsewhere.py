@@ -101,6 +101,7 @@ def test_a_recording_under_an_emulator_tells_the_same(system: System, stacks: in
     assert elsewhere(system, stacks, tmp_path / "elsewhere") == wanted
 
 
+@pytest.mark.thorough
 def test_a_recording_of_a_program_of_musl_tells_the_same(tmp_path: Path) -> None:
     MUSL.tools()
     (tmp_path / "musl").mkdir()

@@ -41,6 +41,7 @@ def adds_up(found: GlibcBytes | None) -> None:
     assert min(items) >= 0
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("threads", "cross_thread"), [(2, 0.0), (7, 0.4)])
 def test_bytes_of_glibc_with_threads(tmp_path: Path, threads: int, cross_thread: float) -> None:
     """All threads stop where the trace peaks, in its order: what they have asked for is the peak."""

@@ -67,6 +67,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("waits")
 
 
+@pytest.mark.thorough
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     turns=st.lists(st.tuples(st.integers(0, 5), st.integers(1, 3 * WINDOW), st.integers(0, 8)), min_size=1, max_size=12)
@@ -179,6 +180,7 @@ def test_a_call_that_does_not_come_back_is_named(tmp_path: Path, slow: Library) 
         replay_once(tmp_path / "s", slow)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("impatient")
 def test_a_slow_replay_is_left_alone_also_after_a_stop(
     tmp_path: Path, slow: Library, monkeypatch: pytest.MonkeyPatch

@@ -202,6 +202,7 @@ def colours(tab: Any, canvas: str) -> int:
     return found
 
 
+@pytest.mark.thorough
 def test_every_view_draws(view: Any) -> None:
     assert colours(view, "#timeline canvas") > 5
     assert view.locator("#map canvas").count() == 2
@@ -214,6 +215,7 @@ def test_every_view_draws(view: Any) -> None:
     assert "No search is part of this report" in view.inner_text("#search")
 
 
+@pytest.mark.thorough
 def test_map_names_the_block_that_pins_a_slab(view: Any) -> None:
     """At the end one block is live: the place on the map where it lies names it, a free place names none."""
     view.locator("input[type=range]").focus()
@@ -242,6 +244,7 @@ def pinned_share(view: Any, design: int) -> float:
     return (last.index(1) + 0.5) / len(last)
 
 
+@pytest.mark.thorough
 def test_flame_graph_shows_paths_zooms_and_finds(view: Any) -> None:
     """At the peak the wave has all but 64 of the bytes; at the end the pin has all, and keeps a slab."""
     frames = view.locator("#sites .flame button")
@@ -281,6 +284,7 @@ def test_flame_graph_shows_paths_zooms_and_finds(view: Any) -> None:
     ]
 
 
+@pytest.mark.thorough
 def test_time_line_zooms_and_moves(view: Any) -> None:
     chart = view.locator("#timeline canvas")
     chart.focus()
@@ -298,6 +302,7 @@ def test_time_line_zooms_and_moves(view: Any) -> None:
     assert chart.evaluate("(canvas) => canvas.toDataURL()") == whole
 
 
+@pytest.mark.thorough
 def test_tables_sort_by_a_click(view: Any) -> None:
     sizes = "#classes table:first-of-type tbody tr td:first-child"
     head = view.locator("#classes table").first.get_by_role("button", name="block")
@@ -319,6 +324,7 @@ def test_views_have_names_and_fit_a_phone(view: Any) -> None:
     assert view.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(21, 24, 27)"
 
 
+@pytest.mark.thorough
 def test_front_tells_its_designs_and_gives_their_toml(chromium: Any, page: Path, tmp_path: Path) -> None:
     """A page with a front of two designs and with measured ratios: the data of the planted page, and these."""
     text = page.read_text()

@@ -63,6 +63,7 @@ def test_a_resumed_search_chooses_as_well_as_the_best_stored_design(trace: Path,
     assert again.design.name == "again"
 
 
+@pytest.mark.thorough
 def test_what_is_stored_is_not_simulated_again_and_the_search_goes_on(trace: Path, first: Tuned) -> None:
     before = stored(trace).outcomes.keys()
     again = tune(trace, base=BASE, name="again", asked=SHORT._replace(simulations=17))

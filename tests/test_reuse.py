@@ -49,6 +49,7 @@ def stack_distances(lines: list[int]) -> list[int | None]:
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("application", [Application("all", "ends"), Application("none", "none")])
 def test_curves_are_those_of_brute_force(short: Path, application: Application) -> None:
     names = ["default", "lean"]

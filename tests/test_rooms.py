@@ -67,6 +67,7 @@ def texts() -> dict[str, str]:
     return {str(path.relative_to(ROOT)): path.read_text() for path in files}
 
 
+@pytest.mark.thorough
 def test_numbers_of_a_room_are_read_in_it_alone(texts: dict[str, str]) -> None:
     assert len(texts) > 500
     outside = {(room, path) for room in ROOMS for path, text in texts.items() if reads(room, path, text)}

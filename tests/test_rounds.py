@@ -193,6 +193,7 @@ def test_outputs(its: list[Run], wanted: list[Run], same: bool | None) -> None:
     assert same_output(its, wanted) is same
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_a_limit_ends_all_that_was_started(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed, match=r"killed: it had not ended after 1 s"):

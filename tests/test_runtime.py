@@ -177,6 +177,7 @@ def test_memory_runs_out_and_comes_back(design: str) -> None:
     check_filling(design, resource.RLIMIT_DATA, 64)
 
 
+@pytest.mark.thorough
 @live_designs
 def test_address_space_runs_out_and_comes_back(design: str) -> None:
     check_filling(design, resource.RLIMIT_AS, 256)

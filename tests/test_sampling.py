@@ -130,6 +130,7 @@ def test_each_realloc_is_a_request(compiled: bool) -> None:
     assert case.totals("sampled", "sampled_freed") == (sampled + 2, sampled)
 
 
+@pytest.mark.thorough
 @plain_and_compiled
 def test_aligned_and_calloc_count_what_was_asked_for(compiled: bool) -> None:
     case, of = program(compiled), intervals(1, 0, MEAN)

@@ -70,6 +70,7 @@ def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) ->
     assert [row.counters.totals["sampled"] > 0 for row in rows] == [False, True]
 
 
+@pytest.mark.thorough
 def test_step_by_step() -> None:
     small = {"sizes": [32, 64, 1024, 1360, 2048], "slab_bytes": 4096, "superslab_bytes": 8192, "huge_bytes": 65_536}
     design = msgspec.structs.replace(load("sampling-ready"), name="ready-small", **small)

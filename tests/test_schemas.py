@@ -180,6 +180,7 @@ def completions(server: Server, about: dict[str, Any], **position: int) -> list[
     raise AssertionError("the server proposes nothing")
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "command",

@@ -178,6 +178,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("design", soon(APART, FIRST[-1:], FIRST), ids=lambda design: design.name)
 def test_library_and_model_agree(design: Design, trace: Path) -> None:
     """On every address and counter, with every other policy; a call from another group shows."""
@@ -214,6 +215,7 @@ def sites_in(tree: CallTree, functions: tuple[str, ...]) -> Iterator[dict[str, A
             }
 
 
+@pytest.mark.thorough
 def test_a_programs_own_calls_are_of_the_groups_that_the_model_says(tmp_path: Path) -> None:
     """By their return addresses, in the program and in a library that it loads late: every counter of the classes.
 
@@ -259,6 +261,7 @@ def test_a_trace_that_shows_nothing_of_the_sites_is_named(trace: Path, tmp_path:
     assert note == "default: none of its call sites is in the trace; they are those of other builds"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", [None, pytest.param("default", marks=pytest.mark.big)])
 def test_both_builds_take_the_sites_of_a_trace(name: str | None, trace: Path) -> None:
     """And the audit finds the emitted C as it says."""

@@ -151,6 +151,7 @@ def test_no_verdict_on_a_program_behind_a_scrubbed_environment(folder: Path, wra
     assert did_the_work(recorded.apart)
 
 
+@pytest.mark.thorough
 def test_a_program_that_is_reached_has_a_verdict(folder: Path, tmp_path: Path) -> None:
     """Also behind wrappers that leave the environment as it is."""
     command = ["sh", "-c", f"env X=1 '{folder}/churn'; true"]
@@ -161,6 +162,7 @@ def test_a_program_that_is_reached_has_a_verdict(folder: Path, tmp_path: Path) -
     assert recorded.traces[0].events > 190_000
 
 
+@pytest.mark.thorough
 def test_a_process_that_knows_itself_by_another_number_is_recorded(folder: Path, tmp_path: Path) -> None:
     """As in a container: the recorder names its files by the number that the process sees (pid_namespaces(7))."""
     apart_from_others = ["unshare", "--map-root-user", "--pid", "--fork"]
@@ -175,6 +177,7 @@ def test_a_process_that_knows_itself_by_another_number_is_recorded(folder: Path,
     assert (other.pid, other.program) == (1, "pool")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("flag", "why"), [("-static", "it is statically linked"), ("-m32", "it is a 32-bit program")])
 def test_the_reason_is_that_of_the_child(folder: Path, flag: str, why: str, tmp_path: Path) -> None:
     command = ["sh", "-c", f"'{special(folder, flag)}'; true"]
@@ -184,6 +187,7 @@ def test_the_reason_is_that_of_the_child(folder: Path, flag: str, why: str, tmp_
     assert missed.why.startswith(why)
 
 
+@pytest.mark.thorough
 def test_a_malloc_inside_the_executable_is_told(folder: Path, tmp_path: Path) -> None:
     own = str(folder / "own")
     (missed,) = record([own], tmp_path / "t.hst").apart
@@ -202,6 +206,7 @@ def test_memory_that_is_none_of_mallocs_is_told(folder: Path, tmp_path: Path) ->
     assert "MiB of the resident memory of pool (pid " in recorded.warnings()[0]
 
 
+@pytest.mark.thorough
 def test_run_says_which_process_it_did_not_serve(folder: Path) -> None:
     said: list[str] = []
     library = library_of(load("default"))

@@ -150,6 +150,7 @@ def test_designs_that_cannot_have_shards(fields: dict[str, Any], words: str) -> 
         changed(load("sharded"), "case", fields)
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_forks_under_load_and_in_handlers() -> None:
     assert run([program("run_fork"), "load", 20], library("sharded")) == "done\n"

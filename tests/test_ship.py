@@ -109,6 +109,7 @@ def test_readme_is_one_screen_and_its_files_are_there() -> None:
     assert files["Makefile"].decode().count("\n") <= 3
 
 
+@pytest.mark.thorough
 def test_a_changed_file_is_named(tmp_path: Path) -> None:
     design = load("lean")
     for single, file in ((False, "runtime/9_api/api.c"), (True, "heap.c")):

@@ -45,6 +45,7 @@ def test_a_front_whose_blocks_are_used_up_says_so(tmp_path: Path) -> None:
         simulate(path, [load("benchfast-whole")])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("part", soon(range(4), [0], range(4)))
 def test_rows_are_the_machines_own(part: int, tmp_path: Path) -> None:
     """Of every fourth built-in design, in four parts."""

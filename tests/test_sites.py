@@ -49,6 +49,7 @@ def functions(rows: list[Any]) -> list[str]:
     return [row["path"][0]["function"] for row in rows]
 
 
+@pytest.mark.thorough
 def test_sites_names_the_pin_and_the_burst(call: Call, planted: Path) -> None:
     found = answered(call("sites", planted, "--design", "default", "--design", "lean", "--json"))
     assert functions(found["sites"])[0] == "cache_insert"
@@ -168,6 +169,7 @@ def test_rows_that_share_pages_get_a_region_together(call: Call, tmp_path: Path)
     assert "heapsmith: /no/file: cannot be read" in call("sites", path).err
 
 
+@pytest.mark.thorough
 def test_map_names_the_pin(planted: Path) -> None:
     """At the end each slab of the requests has a block of `cache_insert` as its oldest."""
     shown = collect(planted, [load("default")])
@@ -179,6 +181,7 @@ def test_map_names_the_pin(planted: Path) -> None:
     assert names == {"cache_insert (sites_planted.c:14)"}
 
 
+@pytest.mark.thorough
 def test_diff_names_what_changed(call: Call, planted: Path, tmp_path: Path) -> None:
     """The program without its leak and with a burst of half the size."""
     source = (PROGRAMS / "sites_planted.c").read_text()
@@ -210,6 +213,7 @@ def test_diff_of_a_trace_without_stacks_tells_of_sizes(call: Call, planted: Path
     assert answered(call("diff", plain, planted, "--json"))["sites"] is None
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("heaptrack") is None, reason="heaptrack is not installed")
 def test_temporary_blocks_are_those_of_heaptrack(call: Call, tmp_path: Path) -> None:
     """The figure that heaptrack prints, of the blocks that its own file has."""

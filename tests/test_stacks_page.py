@@ -83,6 +83,7 @@ def look(tab: Any, name: str) -> tuple[float, tuple[int, ...]]:
     return frame.bounding_box()["width"] / whole, tuple(map(int, re.findall(r"\d+", colour)[:3]))
 
 
+@pytest.mark.thorough
 def test_a_difference_is_red_where_it_grew_and_blue_where_it_shrank(opened: Open) -> None:
     tab = opened(CHANGE)
     assert labels(tab) == {
@@ -107,6 +108,7 @@ def test_a_difference_is_red_where_it_grew_and_blue_where_it_shrank(opened: Open
     assert "before: <b>" in tab.inner_text("#stacks")
 
 
+@pytest.mark.thorough
 def test_quantities_search_and_zoom(opened: Open) -> None:
     tab = opened(CHANGE)
     choice = tab.get_by_label("quantity:")
@@ -153,6 +155,7 @@ def test_five_thousand_stacks_are_readable(opened: Open) -> None:
     assert tab.evaluate("document.documentElement.scrollWidth") <= 1400
 
 
+@pytest.mark.thorough
 def test_one_table_has_shares_and_no_colours_of_growth(opened: Open) -> None:
     tab = opened(table({stack("main", "more"): [1, 3 * KIB, 0], stack("main", "less"): [3, KIB, 0]}))
     assert labels(tab)["more"] == "3.0 KiB, 75.0 %"

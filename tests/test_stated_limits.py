@@ -215,6 +215,7 @@ def stated_in_sources() -> Iterator[tuple[str, str]]:
                     yield str(path.relative_to(ROOT)), ".*".join(map(re.escape, re.split(r"\0|\{\w+\}", text)))
 
 
+@pytest.mark.thorough
 def test_every_stated_limit_is_driven_or_has_a_test_of_its_own() -> None:
     said = [message for message, _ in found().values()]
     left = [place for place in stated_in_sources() if not any(re.search(place[1], one) for one in said)]

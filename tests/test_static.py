@@ -82,6 +82,7 @@ def symbols(library: Path, *flags: str) -> set[str]:
     return {name for name in names if not FOR_THE_HEADER.fullmatch(name)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", LINKS)
 @pytest.mark.parametrize("checked", [False, pytest.param(True, marks=pytest.mark.big)], ids=["release", "checked"])
 def test_c_program(archive: Callable[[bool], Path], kind: str, checked: bool, tmp_path: Path) -> None:
@@ -111,6 +112,7 @@ def test_only_the_api_is_global(archive: Callable[[bool], Path]) -> None:
     assert symbols(archive(False)) == set(API.split())
 
 
+@pytest.mark.thorough
 def test_linked_by_name(by_name: Path, tmp_path: Path) -> None:
     """-lheap: the program asks for the library's SONAME, its file name; also where it was linked by its path."""
     assert symbols(by_name, "-D") == {*API.split(), *OPERATORS.split(), "__register_atfork", "dlopen"}

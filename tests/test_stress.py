@@ -140,6 +140,7 @@ def sanitize(design: Design, sanitizer: Sanitizer, folder: Path, *arguments: str
     assert json.loads(said)["heap_checked"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sanitizer", soon((THREAD, ADDRESS_UNDEFINED), (ADDRESS_UNDEFINED,)), ids=lambda sanitizer: sanitizer.name
 )
@@ -183,12 +184,14 @@ def test_thread_sanitizer_sees_a_missing_order(name: str, change: Change, tmp_pa
 REMOTE_LISTS = ("owner_batch", "owner_mutex", "owner_queue", "own_superslabs")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", soon(REMOTE_LISTS, ("owner_batch",), ("owner_queue",)))
 def test_remote_lists_have_no_race(kind: str, tmp_path: Path) -> None:
     design = load(kind.replace("_", "-"))
     sanitize(design, THREAD, tmp_path, "--operations", "8000", "--threads", "4")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", soon(("lock-free-lists", "lock-free-claims"), ("lock-free-claims",)))
 def test_pools_without_a_lock_have_no_race(name: str, tmp_path: Path) -> None:
     sanitize(load(name), THREAD, tmp_path, "--operations", "8000", "--threads", "4")
@@ -202,6 +205,7 @@ THEIR_SUPERSLABS = {
 }
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "sanitizer", soon((THREAD, ADDRESS_UNDEFINED), (THREAD,)), ids=lambda sanitizer: sanitizer.name
 )
@@ -213,6 +217,7 @@ def test_superslabs_go_and_come_back_without_a_race(
     sanitize(design, sanitizer, tmp_path, "--operations", "8000", "--threads", "4")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("by", soon(("class", "thread"), ("thread",)))
 def test_shards_have_no_race(by: str, tmp_path: Path) -> None:
     design = changed(load("sharded"), "shards", {"shards": {"kind": "striped", "count": 3, "by": by}})
@@ -226,6 +231,7 @@ def test_each_built_in_design_sanitized(name: str, sanitizer: Sanitizer, tmp_pat
     sanitize(load(name), sanitizer, tmp_path, "--operations", "8000", "--threads", "4")
 
 
+@pytest.mark.thorough
 def test_a_helper_has_no_race(tmp_path: Path) -> None:
     sanitize(load("background"), THREAD, tmp_path, "--operations", "8000", "--threads", "4")
 

@@ -347,6 +347,7 @@ class Terminal:
         os.write(self.leader, text.encode())
 
 
+@pytest.mark.thorough
 def test_the_view_fits_its_terminal_and_leaves_it_clean(tmp_path: Path) -> None:
     with stepped("default", tmp_path) as run:
         terminal = Terminal("top", run.pid, "--interval", "0.1s")

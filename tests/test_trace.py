@@ -230,6 +230,7 @@ def test_a_truncated_trace_names_the_chunk_and_is_salvaged_up_to_it(tmp_path: Pa
         assert trace.header.command == ["random", "11"]
 
 
+@pytest.mark.thorough
 def test_no_changed_byte_goes_unseen(tmp_path: Path) -> None:
     path, ends = small(tmp_path / "t.hst")
     data, whole, out = path.read_bytes(), events_of(path), tmp_path / "out.hst"

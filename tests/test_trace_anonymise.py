@@ -136,6 +136,7 @@ def figures(trace: Path, designs: list[Design]) -> list[Any]:
     ]
 
 
+@pytest.mark.thorough
 def test_no_built_in_design_tells_it_from_the_trace(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 5000, 11, 3, max_size=90_000, cross_thread=0.2, realloc=0.3, aligned=0.1)
     anonymise(trace, tmp_path / "plain.hst")

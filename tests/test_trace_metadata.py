@@ -69,6 +69,7 @@ def assert_read_or_refused(path: Path) -> None:
         assert said is None or re.fullmatch(f"{re.escape(str(path))}: [^\n]+", said)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, deadline=None)
 @given(data=st.data())
 def test_any_json(data: st.DataObject, parts: tuple[bytes, bytes, bytes], tmp_path_factory: Any) -> None:

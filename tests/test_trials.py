@@ -50,6 +50,7 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return random_trace(tmp_path_factory.mktemp("traces") / "small.hst", 4000, 1, max_size=200)
 
 
+@pytest.mark.thorough
 def test_bisect_names_the_planted_change(call: Call, planted: Path, small: Path) -> None:
     words = ["lean", planted, "--trace", small, "--by", "instructions", "--measure", "none"]
     answer = call("bisect", *words, "--json")

@@ -104,6 +104,7 @@ def test_tuned_is_legal_better_and_within_its_limits(name: str, trace: Path) -> 
     assert here.regret >= 0
 
 
+@pytest.mark.thorough
 def test_no_member_of_the_front_beats_another_and_the_choice_is_one(tuned: Tuned) -> None:
     points = np.array([[one.ratios[name] for name in OBJECTIVES] for one in tuned.front])
     for index, (one, point) in enumerate(zip(tuned.front, points, strict=True)):
@@ -220,6 +221,7 @@ def test_p999_is_that_of_simulate_and_bounds_every_trace(trace: Path, tmp_path: 
         tune(trace, base=DEFAULT, name="made", asked=asked._replace(limits=Limits(p999_ns=1)))
 
 
+@pytest.mark.thorough
 def test_several_traces_count_by_weight_and_held_out_ones_are_marked(trace: Path, tmp_path: Path) -> None:
     other = trace_of(tmp_path / "other.hst", [520] * 6000, freed=True)
     seen = [(trace, 1.0), (other, 3.0)]
@@ -242,12 +244,14 @@ def test_several_traces_count_by_weight_and_held_out_ones_are_marked(trace: Path
     assert all(one.regret is not None and one.regret >= 0 for one in tuned.traces[:2])
 
 
+@pytest.mark.thorough
 def test_a_size_the_base_wastes_gets_its_class(tmp_path: Path) -> None:
     tuned = tune(trace_of(tmp_path / "t.hst", [520] * 20_000), base=DEFAULT, name="made", asked=FEW)
     assert {528} == {size for size in tuned.design.sizes if 520 <= size < 640}
     assert tuned.after.committed_peak < 0.86 * tuned.before.committed_peak  # 528 for 640
 
 
+@pytest.mark.thorough
 def test_capacity_follows_what_is_freed_and_asked_again(tmp_path: Path) -> None:
     """Of many blocks of 64, forty are freed and asked for again, over and over: 40 is what a front needs."""
     events = [(Op.MALLOC, block, 64) for block in range(5000)]

@@ -49,6 +49,7 @@ def tuned(path: Path, *held: Path, limits: Limits | None = None) -> Tuned:
     return tune(path, base=DEFAULT, name="made", asked=asked, hold_out=held)
 
 
+@pytest.mark.thorough
 def test_the_second_half_of_a_run_is_served_as_the_first(tmp_path: Path) -> None:
     """The first half needs six blocks in a front, the second fifty: a design for the first keeps room for more."""
     first = rounds(tmp_path / "first.hst", (6, 200, 900))
@@ -106,6 +107,7 @@ def test_a_tiny_run_refuses_a_huge_page_for_each_class(tmp_path: Path) -> None:
     assert found.resident_peak > 10 * START_RATIO * base.resident_peak
 
 
+@pytest.mark.thorough
 def test_a_limit_that_a_held_out_trace_breaks_is_refused(tmp_path: Path) -> None:
     """On what is held out no design has so much less than the base's peak: the search ends with the reason."""
     seen = rounds(tmp_path / "seen.hst", (6, 520, 300))
@@ -117,6 +119,7 @@ def test_a_limit_that_a_held_out_trace_breaks_is_refused(tmp_path: Path) -> None
         tuned(seen, held, limits=limits)
 
 
+@pytest.mark.thorough
 def test_another_design_keeps_the_limits_of_what_is_held_out(tmp_path: Path) -> None:
     """The best of the first trace alone takes more time on the second; with that held out the answer does not."""
     seen, held = rounds(tmp_path / "seen.hst", (6, 520, 600)), rounds(tmp_path / "held.hst", (40, 700, 80))

@@ -88,6 +88,7 @@ GROWN = changed_design(
 )
 
 
+@pytest.mark.thorough
 def test_a_superslab_comes_back_on_the_pages_that_it_had(tmp_path: Path) -> None:
     """The first lies on small pages, also when it is mapped again after one on huge pages."""
     blocks = (1 << 21) // 1024
@@ -101,6 +102,7 @@ def test_a_superslab_comes_back_on_the_pages_that_it_had(tmp_path: Path) -> None
     assert [row.difference for row in verify(GROWN, [trace]).runs] == [None, None]
 
 
+@pytest.mark.thorough
 def test_an_address_that_differs(shop: Workshop, trace: Path) -> None:
     row = run(
         shop,
@@ -166,6 +168,7 @@ def test_an_equation_that_does_not_hold(shop: Workshop, trace: Path) -> None:
     assert row.difference.event is not None
 
 
+@pytest.mark.thorough
 def test_a_crash_and_a_hang(shop: Workshop, trace: Path) -> None:
     row = run(shop, trace, "7_large/runs.c", "count_own(&hs_count.run_free, 1);", "__builtin_trap();")
     assert row.difference is not None

@@ -63,6 +63,7 @@ def test_pprof_top_is_sites_to_the_byte(call: Call, traces: tuple[Path, Path], t
             assert all(amount(count) in table for count in shown.values())
 
 
+@pytest.mark.thorough
 def test_pprof_shows_a_difference_as_with_diff_base(call: Call, traces: tuple[Path, Path], tmp_path: Path) -> None:
     pytest.importorskip("google.protobuf", reason="pprof's profiles are messages of protobuf")
     viewers.pprof()
@@ -79,6 +80,7 @@ def test_pprof_shows_a_difference_as_with_diff_base(call: Call, traces: tuple[Pa
     assert totals[0] == totals[1]
 
 
+@pytest.mark.thorough
 def test_flame_graphs_of_collapsed_stacks(call: Call, traces: tuple[Path, Path]) -> None:
     command = viewers.flamegraph()
     weighted = ("--format", "collapsed", "--weight", "alloc_space", "--by", "function")
@@ -126,6 +128,7 @@ def test_speedscope_opens_the_file(browser: Any, call: Call, traces: tuple[Path,
     assert said == []
 
 
+@pytest.mark.thorough
 def test_dh_view_shows_the_file(browser: Any, call: Call, traces: tuple[Path, Path], tmp_path: Path) -> None:
     page = viewers.dh_view()
     profile = made(call, tmp_path / "p.json", "sites", traces[0], "--format", "dhat")

@@ -44,6 +44,7 @@ def test_the_command_runs(
     assert answer.out or Path(words[-1]).stat().st_size > 0
 
 
+@pytest.mark.thorough
 def test_report_writes_the_stacks_under_its_designs(call: Callable[..., Answer], folder: Path, tmp_path: Path) -> None:
     """With a viewer's format: those of `sites` under the designs of the page, or under others."""
     trace, page = folder / "job.hst", tmp_path / "page.json"

@@ -213,6 +213,7 @@ CASES_IN_C = [("steady", "mixed"), ("owner-batch", "mixed"), ("owner-queue", "en
 CASES_IN_C += [(design, way) for design in ("steady", *OWNING) for way in WAYS if (design, way) not in CASES_IN_C]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("case", soon(CASES_IN_C, CASES_IN_C[1:2], CASES_IN_C[:3]), ids="-".join)
 def test_what_waits_at_the_end_is_bounded_too(case: tuple[str, str], tmp_path: Path) -> None:
     """The program's blocks in flight are the most that it holds of a class."""

@@ -315,6 +315,7 @@ def test_columns(no_peers: Path, tmp_path: Path) -> None:
     assert beside == ["glibc", "jemalloc", "rpmalloc", *CEILINGS]
 
 
+@pytest.mark.thorough
 def test_a_library_that_hangs_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "START_LIMIT_S", 1.0)
     source = tmp_path / "hang.c"
@@ -324,6 +325,7 @@ def test_a_library_that_hangs_at_once(tmp_path: Path, monkeypatch: pytest.Monkey
         peers.require_malloc_of(library)
 
 
+@pytest.mark.thorough
 def test_rows_by_suite_and_name(tmp_path: Path) -> None:
     everything = rows([], [], tmp_path, quick=False)
     assert len({row.name for row in everything}) == len(everything) > len(MICRO) + len(THREADS)

@@ -67,10 +67,12 @@ def test_what_differs_is_named() -> None:
     assert compared(plain, plain, Run(2, "", "heapsmith: x: why\n")) == "refused: heapsmith: x: why"
 
 
+@pytest.mark.thorough
 def test_a_run_that_does_not_end_is_killed_with_its_children(inputs: Path) -> None:
     assert run("sleep 1000 & sleep 1000", [], inputs, 1).status is None
 
 
+@pytest.mark.thorough
 def test_many_commands_by_one_start(inputs: Path) -> None:
     """Each in a folder of its own, with its own end; one that hangs is killed alone."""
     commands = ["echo a > a; exit 3", "ls a; sleep 1000", "echo error >&2; kill $$", "ls words.txt"]

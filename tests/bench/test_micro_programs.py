@@ -93,6 +93,7 @@ def test_stamps_are_of_every_call_and_change_no_work(name: str, tmp_path: Path) 
     assert stamped.end_rss_bytes is None  # the tables of the stamps would be in it
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", ["backends", "crowd"])
 def test_servers_say_what_stays_resident(name: str, tmp_path: Path) -> None:
     path = str(program(name))

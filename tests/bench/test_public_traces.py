@@ -48,6 +48,7 @@ def test_made_traces(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert before == {file: file.stat().st_mtime_ns for file in (tmp_path / "keep").glob("one.[ht]*")}
 
 
+@pytest.mark.thorough
 def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="expected a folder with traces of other tools"):
         run(public_traces.main, [str(tmp_path)])

@@ -47,6 +47,7 @@ def test_twenty_seconds(tmp_path: Path) -> None:
         assert 1 < sample.fragmentation < 3
 
 
+@pytest.mark.thorough
 def test_memory_that_is_never_freed_is_found() -> None:
     program = build_tool("soak", [PROGRAM], FLAGS)
     broken = build_tool("broken.so", [STRESS / "broken.c"], ["-std=gnu17", "-O1", "-fno-builtin", "-fPIC", "-shared"])

@@ -86,6 +86,7 @@ def test_what_can_go_wrong_in_training(monkeypatch: pytest.MonkeyPatch) -> None:
     assert benchmark.broken(msgspec.structs.replace(report, rows=[untuned])) == ["large"]
 
 
+@pytest.mark.thorough
 def test_no_row_is_tuned_on_the_measured_input(tmp_path: Path) -> None:
     for row in [*MICRO, *THREADS]:
         assert row.training_words() not in [row.words(quick=False), row.words(quick=True)], row
