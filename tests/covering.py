@@ -79,8 +79,11 @@ ELSEWHERE = {
     "shards=nodes": "it goes with what striped shards go with: test_nodes.py gives it to these designs",
     "bounded": "a promise that the audit proves, no choice of the machine: test_bounded.py",
     "compile_flags": "they change no decision: test_toolchain.py",
+    "size_lookup=computed.steps": "the sizes here have two steps per doubling: test_plan.py has others",
+    "slab_span_bytes": "address space that does not run out here: test_limits.py",
+    "run_span_bytes": "address space that does not run out here: test_limits.py",
 }
-"""Why no covering design has a field, a row, or more than one value of a number."""
+"""Why covering designs lack a row of a field, or have one value of a field or of a row's number."""
 
 CORE = ("classifier", "slab_choice", "empties", "remote", "release")
 """The fields whose rows change the most; the others only go along where every combination is asked for."""
@@ -120,7 +123,7 @@ def _covering() -> list[tuple[str, ...]]:
                 rows = max(able, key=lambda one: (len(missing & _pairs(one)), -sum(used[row] for row in one)))
         missing -= _pairs(rows)
         used.update(rows)
-        assert _design(rows, len(chosen)).why_not_valid() is None
+        assert (why := _design(rows, len(chosen)).why_not_valid()) is None, why
         chosen.append(rows)
     return chosen
 
@@ -286,7 +289,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     chosen |= GEOMETRIES[index // 3 % 3]
     if index % 2 and not policy.row("hardening", chosen["hardening"]).LIVE_MAP:
         chosen["remap_bytes"] = 2 * PAGE
-    numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": PAGE, "share_run_bytes": 4 * PAGE}
+    numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": (1, 2)[turn // 2 % 2] * PAGE}
+    numbers["share_run_bytes"] = (4, 1)[index // 3 % 2] * PAGE
     numbers["share_wait_bytes"] = numbers["share_percent"] and (0, 8 * PAGE)[index // 3 % 2]
     numbers["peak_percent"] = (0, 100, 50)[index // 2 % 3]
     if index % 2 and not chosen["classifier"].endswith("header") and chosen["hardening"] != "full":
@@ -296,6 +300,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["size_lookup"] == "computed":
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
+    numbers |= {"max_bytes": (65_536, 16_384)[index // 2 % 2], "batch_bytes": (8192, 600)[index // 2 % 2]}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
     numbers["drain_counts"] = ("flushes", "frees")[turn % 2]
     numbers["drain_most"] = (3, 1, 7)[turn % 3]
@@ -305,7 +310,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["block_index"] == "shift":
         chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
-    numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
+    numbers |= {"initial_bytes": HUGE_PAGE << index % 3 // 2, "most_bytes": HUGE_PAGE << index % 3}
     numbers |= {"alignment": ("packed", "line")[index % 2], "class_numbers": ("plan", "record")[index // 2 % 2]}
     numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["share"] = (2, 1, 8)[index % 3]
@@ -313,14 +318,18 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers |= OPENINGS[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
+    guards = 0 if chosen["foreign"] == "trust" else (0, 3)[turn % 2]
     own: dict[str, dict[str, Any]] = {
         "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
         "huge_cache": {"delay": (3, 1, 4)[turn % 3]},
         "slab_choice": {"most": 1 + index % 2},
-        "sampling": {"mean_bytes": (3000, 700, 9000)[turn % 3], "seed": index},
+        "sampling": {"mean_bytes": (3000, 700, 9000)[turn % 3], "seed": index, "guards": guards},
         "shards": {"count": (2, 5, 3)[turn % 3], "by": ("thread", "class")[index % 2]},
     }
-    numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
+    threshold = (50, 100, 1)[index % 3]
+    numbers |= {"threshold_percent": threshold, "fill_percent": max(threshold, (100, 60)[turn % 2])}
+    numbers["lock"] = index % 2 == 1
+    numbers["every"] = (1, 7, 3)[turn % 3]
     if not hasattr(policy.row("background", chosen["background"]), "OFF"):
         # for batches of the class with a stack, whichever it is
         chosen["transfer_bytes"] = min(16 * chosen["transfer_bytes"], 65_536)
