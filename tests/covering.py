@@ -95,14 +95,19 @@ def covering_designs() -> list[Design]:
 
     To find them takes seconds, so their rows are kept until a file of the model changes.
     """
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for file in sorted(Path(policy.__file__).resolve().parents[1].rglob("*.py")):
-        digest.update(file.read_bytes())
-    kept = cache_dir() / "tests" / f"covering-{digest.hexdigest()[:32]}.json"
+    kept = cache_dir() / kept_name(Path(__file__), Path(policy.__file__).resolve().parents[1])
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_json(kept, _covering())
     return [_design(tuple(rows), index) for index, rows in enumerate(json.loads(kept.read_text()))]
+
+
+def kept_name(covering: Path, model: Path) -> Path:
+    """Where the cache has the rows that this text finds with that model."""
+    digest = hashlib.sha256(covering.read_bytes())
+    for file in sorted(model.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return Path("tests", f"covering-{digest.hexdigest()[:32]}.json")
 
 
 def _covering() -> list[tuple[str, ...]]:
