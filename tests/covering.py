@@ -178,12 +178,16 @@ def rounding_that_skips() -> Design:
 
 
 @cache
-def with_every_row() -> list[Design]:
-    """Covering designs that together use every front and row of FACTORS; each adds the most to those before."""
-    missing = set().union(*map(_rows, covering_designs()))
+def with_every_row(of_processors: bool = True) -> list[Design]:
+    """Covering designs that together use every front and row of FACTORS; each adds the most to those before.
+
+    of_processors: whether heaps of processors are among them.
+    """
+    designs = [design for design in covering_designs() if of_processors or design.heaps is None]
+    missing = set().union(*map(_rows, designs))
     chosen: list[Design] = []
     while missing:
-        chosen.append(max(covering_designs(), key=lambda design: len(missing & _rows(design))))
+        chosen.append(max(designs, key=lambda design: len(missing & _rows(design))))
         missing -= _rows(chosen[-1])
     return chosen
 

@@ -92,8 +92,8 @@ def test_a_changed_model_has_the_covering_designs_of_the_unchanged(tmp_path: Pat
         (copy.folder / name).write_text("")
     copy._keep_designs()
     (kept,) = copy.cached.rglob("*.json")
-    (name,) = {kept_name(copy.folder / "tests/covering.py", copy.folder / "model")}
-    assert kept == copy.cached / "heapsmith" / name
+    named = kept_name(copy.folder / "tests/covering.py", copy.folder / "model")
+    assert kept == copy.cached / "heapsmith" / named
     assert [tuple(rows) for rows in json.loads(kept.read_text())] == [rows_of(one) for one in covering_designs()]
 
 
