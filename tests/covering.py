@@ -13,12 +13,26 @@ from typing import Any
 
 import msgspec
 import pytest
+from covering_numbers import (
+    BUDGETS,
+    DELAYS,
+    EVEN_STEPS,
+    GEOMETRIES,
+    NUMBERS,
+    OPENINGS,
+    POWERS,
+    QUARANTINES,
+    RUN_CACHES,
+    TINY_SIZES,
+    TRANSFERS,
+)
 
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.files import cache_dir, write_json
+from heapsmith.model.policy.front import array_stack as front_array_stack
 from heapsmith.model.policy.shards import nodes as shards_nodes
 
 FACTORS: dict[str, tuple[str, ...]] = {
@@ -39,6 +53,7 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "freed_blocks": tuple(policy.names("freed_blocks")),
     "counting": tuple(policy.names("counting")),
     "learner": tuple(policy.names("learner")),
+    "opening": tuple(policy.names("opening")),
     "huge_cache": tuple(policy.names("huge_cache")),
     "slab_record": tuple(policy.names("slab_record")),
     "pool": tuple(policy.names("pool")),
@@ -47,79 +62,31 @@ FACTORS: dict[str, tuple[str, ...]] = {
     "unmapping": tuple(policy.names("unmapping")),
     "sampling": tuple(row.NAME for row in policy.TABLES["sampling"] if not row.WATCHES),
     "shards": tuple(row.NAME for row in policy.TABLES["shards"] if row is not shards_nodes),
+    "heaps": tuple(policy.names("heaps")),
+    "crash": tuple(policy.names("crash")),
+    "run_cache_bytes": tuple(policy.names("run_cache_bytes"))[::-1],
+    "transfer_bytes": tuple(policy.names("transfer_bytes"))[::-1],
+    "transfer_from_heaps": ("1", "2"),
+    "dispatch": ("row", "class"),
 }
-"""The fields of which a design has one row each; the fronts go by class, and every design here has them all, but those
-that are the front of each class or of none (test_prepared.py).
+"""The fields of which a design has one row each. Fronts go by class: a design has them all, or array stacks alone."""
 
-tests/test_nodes.py gives the designs with shards nodes instead: those go with what these go with. Sampling that watches
-goes with array stacks alone: tests/test_sampling_ready.py.
-"""
+ELSEWHERE = {
+    "front": "each class has one of class_front",
+    "front=prepared": "each class has it or none: test_prepared.py",
+    "segregation": "it goes by call sites: test_segregation.py gives groups to these designs",
+    "sampling=ready": "it goes with array stacks alone: test_sampling_ready.py",
+    "shards=nodes": "it goes with what striped shards go with: test_nodes.py gives it to these designs",
+    "bounded": "a promise that the audit proves, no choice of the machine: test_bounded.py",
+    "compile_flags": "they change no decision: test_toolchain.py",
+    "size_lookup=computed.steps": "the sizes here have two steps per doubling: test_plan.py has others",
+    "slab_span_bytes": "address space that does not run out here: test_limits.py",
+    "run_span_bytes": "address space that does not run out here: test_limits.py",
+}
+"""Why covering designs lack a row of a field, or have one value of a field or of a row's number."""
 
 CORE = ("classifier", "slab_choice", "empties", "remote", "release")
 """The fields whose rows change the most; the others only go along where every combination is asked for."""
-
-GEOMETRIES: tuple[dict[str, Any], ...] = (
-    {"sizes": [16, 48, 256, 512, 1024, 1360, 2048], "slab_bytes": 4096, "superslab_bytes": 8192, "huge_bytes": 65_536},
-    {
-        "sizes": [16, 32, 144, 1024, 2032, 2720, 4096],
-        "slab_bytes": 8192,
-        "superslab_bytes": 8192,
-        "huge_bytes": 1 << 20,
-    },
-    {"sizes": [48, 80, 336, 800, 1360, 4080], "slab_bytes": 4096, "superslab_bytes": 16_384, "huge_bytes": 8192},
-)
-TINY_SIZES = [8, 16, 32, 48, 64, 80, 800, 816, 1360, 2032]
-"""Block sizes where the grain may be 8."""
-
-POWERS = [32, 64, 128, 256, 512, 1024, 2048]
-"""Block sizes where blocks are numbered by a shift."""
-
-
-def _level(kind: str, capacity: int, spill: int | None = None) -> dict[str, Any]:
-    """Return a level of a front as a design file has it."""
-    return {"kind": kind, "capacity": capacity} | ({} if spill is None else {"spill": spill})
-
-
-NUMBERS: tuple[dict[str, Any], ...] = (
-    {"capacity": 4, "list_capacity": 5, "refill": 3, "flush": 2, "spill": 2, "promote": 2}
-    | {
-        "levels": [
-            *(_level(*one) for one in (("array_stack", 4, 2), ("fifo_ring", 4), ("linked_list", 5), ("bump", 6)))
-        ]
-    },
-    {"capacity": 1, "list_capacity": 2, "refill": 1, "flush": 1, "spill": 1, "promote": 1}
-    | {"levels": [_level("bump", 2), _level("fifo_ring", 1), _level("array_stack", 2)]},
-    {"capacity": 8, "list_capacity": 9, "refill": 8, "flush": 8, "spill": 3, "promote": 7}
-    | {
-        "levels": [
-            _level(*one) for one in (("array_stack", 2), ("array_stack", 8, 3), ("fifo_ring", 8), ("linked_list", 9))
-        ]
-    }
-    | {"hot": True},
-    {"capacity": 5, "list_capacity": 6, "refill": "never", "flush": 3, "spill": 2, "promote": 3}
-    | {"levels": [_level("linked_list", 5), _level("linked_list", 6), _level("array_stack", 6)]},
-)
-"""For the fronts' parameters of those names, whichever front has them."""
-
-BUDGETS: tuple[dict[str, Any], ...] = (
-    {"slab_budget_bytes": 20_000, "run_budget_bytes": 16_384, "most_budget_bytes": 1 << 20, "advice": "dontneed"}
-    | {"limit_percent": 75, "limit_bytes": 2_000_000},
-    {"slab_budget_bytes": 8192, "run_budget_bytes": 65_536, "most_budget_bytes": 0, "advice": "free"}
-    | {"limit_percent": 50},
-    {"slab_budget_bytes": 0, "run_budget_bytes": 0, "most_budget_bytes": 24_000, "advice": "dontneed"},
-)
-DELAYS: tuple[dict[str, Any], ...] = (
-    {"delay": 3, "most": 1},
-    {"delay": 1, "most": 4, "advice": "free"},
-    {"delay": 30_000, "unit": "bytes", "most": 2},
-    {"delay": 2, "unit": "milliseconds", "most": 1},
-)
-EVEN_STEPS = [32, 64, 96, 128, 192, 256, 384, 512, 768, 1024, 1536, 2048]
-"""Block sizes with two steps per doubling, for a lookup that computes the class."""
-
-QUARANTINES = (3, 0, 8)
-RUN_CACHES = (65_536, 8192, 0)
-TRANSFERS = (4096, 65_536, 0)
 
 
 @cache
@@ -128,14 +95,19 @@ def covering_designs() -> list[Design]:
 
     To find them takes seconds, so their rows are kept until a file of the model changes.
     """
-    digest = hashlib.sha256(Path(__file__).read_bytes())
-    for file in sorted(Path(policy.__file__).resolve().parents[1].rglob("*.py")):
-        digest.update(file.read_bytes())
-    kept = cache_dir() / "tests" / f"covering-{digest.hexdigest()[:32]}.json"
+    kept = cache_dir() / kept_name(Path(__file__), Path(policy.__file__).resolve().parents[1])
     if not kept.exists():
         kept.parent.mkdir(parents=True, exist_ok=True)
         write_json(kept, _covering())
     return [_design(tuple(rows), index) for index, rows in enumerate(json.loads(kept.read_text()))]
+
+
+def kept_name(covering: Path, model: Path) -> Path:
+    """Where the cache has the rows that this text finds with that model."""
+    digest = hashlib.sha256(covering.read_bytes())
+    for file in sorted(model.rglob("*.py")):
+        digest.update(file.read_bytes())
+    return Path("tests", f"covering-{digest.hexdigest()[:32]}.json")
 
 
 def _covering() -> list[tuple[str, ...]]:
@@ -156,7 +128,7 @@ def _covering() -> list[tuple[str, ...]]:
                 rows = max(able, key=lambda one: (len(missing & _pairs(one)), -sum(used[row] for row in one)))
         missing -= _pairs(rows)
         used.update(rows)
-        assert _design(rows, len(chosen)).why_not_valid() is None
+        assert (why := _design(rows, len(chosen)).why_not_valid()) is None, why
         chosen.append(rows)
     return chosen
 
@@ -166,6 +138,8 @@ def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
     fixed = dict(one.split("=") for one in pair)
     if fixed.get("foreign") == "abort":  # it needs hardening
         fixed.setdefault("hardening", "basic")
+    if fixed.get("heaps") == "processor":
+        fixed.setdefault("run_cache_bytes", "off")
     if fixed.get("prewarm") == "resident_slabs" or fixed.get("pool") == "one_thread":  # of heaps with superslabs
         fixed.setdefault("ownership", "superslab")
     choices = [
@@ -204,12 +178,16 @@ def rounding_that_skips() -> Design:
 
 
 @cache
-def with_every_row() -> list[Design]:
-    """Covering designs that together use every front and row of FACTORS; each adds the most to those before."""
-    missing = set().union(*map(_rows, covering_designs()))
+def with_every_row(of_processors: bool = True) -> list[Design]:
+    """Covering designs that together use every front and row of FACTORS; each adds the most to those before.
+
+    of_processors: whether heaps of processors are among them.
+    """
+    designs = [design for design in covering_designs() if of_processors or design.heaps is None]
+    missing = set().union(*map(_rows, designs))
     chosen: list[Design] = []
     while missing:
-        chosen.append(max(covering_designs(), key=lambda design: len(missing & _rows(design))))
+        chosen.append(max(designs, key=lambda design: len(missing & _rows(design))))
         missing -= _rows(chosen[-1])
     return chosen
 
@@ -257,6 +235,7 @@ def not_learned(plan: Plan) -> set[str]:
     quick = plan.numbers.get("learn_often") == 1 and plan.quarantine == 0
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
     found |= {"hit2", "hit3"}
+    found |= {"hit1", "spill", "direct", "adoptions"} if plan.design.heaps else set()
     found |= set() if plan.design.sampling else {"sampled", "sampled_bytes", "sampled_freed"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
     found |= {"reuse"} if plan.design.freed_blocks == "discarded" else set()
@@ -270,10 +249,16 @@ def not_learned(plan: Plan) -> set[str]:
 def rows_of(design: Design) -> tuple[str, ...]:
     """The design's row of each field of FACTORS, in that order."""
     found = msgspec.to_builtins(design)
-    return tuple(
-        found[field]["kind"] if isinstance(found[field], dict) else found[field] or policy.default(field).NAME
-        for field in FACTORS
-    )
+    return tuple(_row_of(field, found[field]) for field in FACTORS)
+
+
+def _row_of(field: str, value: Any) -> str:
+    """Return the row of a field by what a design file has there."""
+    if field in policy.NUMBERED:
+        return str(policy.row_of_number(field, value).NAME)
+    if isinstance(value, dict):
+        return str(value["kind"])
+    return str(value or (policy.default(field).NAME if field in policy.TABLES else FACTORS[field][0]))
 
 
 def pairs_of(design: Design) -> set[tuple[str, str]]:
@@ -301,14 +286,20 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     chosen: dict[str, Any] = dict(zip(FACTORS, rows, strict=True))
     turn = index + index // 4
     numbers = {**NUMBERS[index % 4], **BUDGETS[turn % 3], "quarantine": QUARANTINES[index // 2 % 3]}
-    chosen["run_cache_bytes"] = RUN_CACHES[turn % 3]
+    for field, most in (("run_cache_bytes", RUN_CACHES), ("transfer_bytes", TRANSFERS)):
+        chosen[field] = 0 if chosen[field] == "off" else most[turn % 2]
+    chosen |= {"transfer_from_heaps": int(chosen["transfer_from_heaps"])}
+    chosen["dispatch"] = None if chosen["dispatch"] == "row" else "class"
+    of_processors = chosen["heaps"] == "processor"
+    if of_processors:
+        numbers["quarantine"] = 0
     chosen |= {"run_cache_share_percent": (0, 1)[index % 2], "run_cache_slack_percent": (0, 50, 100)[index // 2 % 3]}
     chosen["run_cache_after"] = (0, 3)[turn % 2]
-    chosen |= {"transfer_bytes": TRANSFERS[turn % 3], "transfer_from_heaps": (1, 2)[index // 3 % 2]}
     chosen |= GEOMETRIES[index // 3 % 3]
     if index % 2 and not policy.row("hardening", chosen["hardening"]).LIVE_MAP:
         chosen["remap_bytes"] = 2 * PAGE
-    numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": PAGE, "share_run_bytes": 4 * PAGE}
+    numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": (1, 2)[turn // 2 % 2] * PAGE}
+    numbers["share_run_bytes"] = (4, 1)[index // 3 % 2] * PAGE
     numbers["share_wait_bytes"] = numbers["share_percent"] and (0, 8 * PAGE)[index // 3 % 2]
     numbers["peak_percent"] = (0, 100, 50)[index // 2 % 3]
     if index % 2 and not chosen["classifier"].endswith("header") and chosen["hardening"] != "full":
@@ -318,6 +309,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["size_lookup"] == "computed":
         chosen["sizes"] = EVEN_STEPS
     numbers |= {"steps": 2, "granularity": chosen.get("grain", 16)}
+    numbers |= {"max_bytes": (65_536, 16_384)[index // 2 % 2], "batch_bytes": (8192, 600)[index // 2 % 2]}
     numbers["drain_interval"] = (1, 2, 5)[index // 2 % 3]
     numbers["drain_counts"] = ("flushes", "frees")[turn % 2]
     numbers["drain_most"] = (3, 1, 7)[turn % 3]
@@ -327,23 +319,29 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     if chosen["block_index"] == "shift":
         chosen["sizes"] = [size for size in POWERS if size + 32 < chosen["slab_bytes"]]
     numbers["groups"] = [chosen["sizes"][1::3], chosen["sizes"][2:3]]
-    numbers |= {"initial_bytes": HUGE_PAGE, "most_bytes": HUGE_PAGE << index % 3}
+    numbers |= {"initial_bytes": HUGE_PAGE << index % 3 // 2, "most_bytes": HUGE_PAGE << index % 3}
     numbers |= {"alignment": ("packed", "line")[index % 2], "class_numbers": ("plan", "record")[index // 2 % 2]}
     numbers["pages"] = (4, 1, 16)[turn % 3]
     numbers["share"] = (2, 1, 8)[index % 3]
     numbers["keep"] = (0, 1, 2)[turn % 3]
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
+    numbers |= OPENINGS[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
+    guards = 0 if chosen["foreign"] == "trust" else (0, 3)[turn % 2]
     own: dict[str, dict[str, Any]] = {
         "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
         "huge_cache": {"delay": (3, 1, 4)[turn % 3]},
         "slab_choice": {"most": 1 + index % 2},
-        "sampling": {"mean_bytes": (3000, 700, 9000)[turn % 3], "seed": index},
+        "sampling": {"mean_bytes": (3000, 700, 9000)[turn % 3], "seed": index, "guards": guards},
         "shards": {"count": (2, 5, 3)[turn % 3], "by": ("thread", "class")[index % 2]},
     }
-    numbers |= {"threshold_percent": (50, 100, 1)[index % 3], "fill_percent": 100, "every": (1, 7, 3)[turn % 3]}
+    threshold = (50, 100, 1)[index % 3]
+    numbers |= {"threshold_percent": threshold, "fill_percent": max(threshold, (100, 60)[turn % 2])}
+    numbers["lock"] = index % 2 == 1
+    numbers["every"] = (1, 7, 3)[turn % 3]
     if not hasattr(policy.row("background", chosen["background"]), "OFF"):
-        chosen["transfer_bytes"] = 65_536  # for batches of the class with a stack, whichever it is
+        # for batches of the class with a stack, whichever it is
+        chosen["transfer_bytes"] = min(16 * chosen["transfer_bytes"], 65_536)
         numbers |= {"hot": False} | NUMBERS[index % 3]  # that refills fill
     numbers["classes"] = [
         {"sizes": chosen["sizes"][::2], "blocks": 2 + 5 * (index % 3), "slabs": index % 2},
@@ -351,7 +349,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     ]
     if not policy.row("slab_record", chosen["slab_record"]).TABLE:
         chosen["superslab_bytes"] = 4 * chosen["slab_bytes"]
-    for field in FACTORS.keys() & policy.TABLES.keys():
+    for field in FACTORS.keys() & set(policy.NAMED):
         row = policy.row(field, chosen[field])
         is_word = not hasattr(row, "Params") or (getattr(row, "IS_WORD", False) and index % 2 == 0)
         word = None if hasattr(row, "OFF") else row.NAME
@@ -362,11 +360,13 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
         chosen["thp_block_bytes"] = (None, chosen["sizes"][2])[index % 2]
     needed = ("none", "two_level", *(["array_stack"] if chosen["background"] else []))
     always = [row for row in policy.choosable("front") if row.NAME in needed]
-    of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.TABLES}
+    of = {field: policy.row(field, row) for field, row in zip(FACTORS, rows, strict=True) if field in policy.NAMED}
     slabs_serve = of["remote"].OWNED and hasattr(of["freed_blocks"], "LINKS") and hasattr(of["slab_choice"], "HAS_HOT")
     slabs_serve = slabs_serve and not (of["classifier"].HEADER_BYTES and of["hardening"].TAIL_BYTES)
     others = [row for row in policy.choosable("front") if row not in always and not hasattr(row, "GUARDED")]
     others = [row for row in others if slabs_serve or not hasattr(row, "why_not_with")]
+    if of_processors:
+        always, others = [front_array_stack], []
     turned = [*always, *(others[(place + index) % len(others)] for place in range(len(others)))]
     fronts = [_with_numbers(row, numbers) for row in turned]
     by_class: list[dict[str, Any]] = []

@@ -1,7 +1,6 @@
 """Observed lines: which cache lines a library touches at each event, by valgrind's lackey, as model addresses."""
 
 import bisect
-import re
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -41,6 +40,9 @@ TABLES = {
     "large_lock": layout.LARGE_LOCK,
 }
 """The library's own tables, by symbol."""
+
+KINDS = frozenset(("I ", " L", " S", " M"))
+"""How lackey's lines of instructions, loads, stores and updates of memory begin."""
 
 QUESTIONS = {"malloc_usable_size", "mallinfo2", "heapsmith_locate", "heapsmith_counters", "heapsmith_counter_count"}
 """Calls of the driver that are no part of an event."""
@@ -167,7 +169,7 @@ def observe(
         regions = sorted(process.regions(plan))
         reader = Reader(process, regions)
     with log.open(errors="replace") as lines:
-        return reader.read(lines)[1 : 1 + len(chunk.op)]
+        return reader.read(lines, len(chunk.op))
 
 
 class Reader:
@@ -197,25 +199,30 @@ class Reader:
         inside = index >= 0 and address < region.start + region.size and region.model >= 0
         return region.model + address - region.start if inside else -1
 
-    def read(self, lines: Iterator[str]) -> list[tuple[set[int], set[int]]]:
-        """The lines of each event, split where the driver counts one."""
-        events: list[tuple[set[int], set[int]]] = [(set(), set())]
+    def read(self, lines: Iterator[str], count: int) -> list[tuple[set[int], set[int]]]:
+        """The lines of `count` events: the driver counts one at the end of each. What came before is of none."""
+        events: list[tuple[set[int], set[int]]] = []
+        begin = f"{self.boundary:08x},"
         inside = asks = in_library = False
         for line in lines:
-            found = re.match(r"(I | L| S| M) +([0-9a-f]+),(\d+)", line)
-            if found is None:
+            kind = line[:2]
+            if kind not in KINDS or (not events and begin not in line):
                 continue
-            address, size = int(found[2], 16), int(found[3])
-            if found[1] == "I ":
+            digits, _, length = line[3:].partition(",")
+            address = int(digits, 16)
+            if kind == "I ":
                 in_library = self.code[0] <= address < self.code[1]
                 if in_library and not inside:
                     inside, asks = True, address in self.questions
-                elif self.driver_code[0] <= address < self.driver_code[1] and address not in self.waits:
+                elif inside and self.driver_code[0] <= address < self.driver_code[1] and address not in self.waits:
                     inside = False  # the thread that waits in main may run a little at any time
-            elif not inside and address == self.boundary and found[1] != " L":
+            elif not inside and address == self.boundary and kind != " L":
+                if len(events) == count:
+                    return events
                 events.append((set(), set()))
             elif inside and not asks:
-                is_wide = found[1] == " L" and size >= 16 and not in_library
+                size = int(length)
+                is_wide = kind == " L" and size >= 16 and not in_library
                 listener = {self.model(address), self.model(address + size - 1)} - {-1}
                 events[-1][is_wide].update(at >> LINE_SHIFT for at in listener)
         return events

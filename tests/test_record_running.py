@@ -38,6 +38,8 @@ pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="only pro
 DESIGN = "sampling-ready"
 STEPS = 5000
 GUARDS = 200
+STREAMS_AT = 16
+"""Where struct recording has the number of streams given out."""
 BIRTHS = (Op.MALLOC, Op.CALLOC, Op.ALIGNED)
 
 
@@ -261,6 +263,27 @@ def test_the_ends_of_threads_are_recorded(tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
+def next_threads(at: Running) -> None:
+    """Has each thread end, another one go on, and waits until the kernel knows the old ones no more."""
+    tasks = Path(f"/proc/{at.process.pid}/task")
+    main = str(at.process.pid)
+    before = {task.name for task in tasks.iterdir()} - {main}
+    at.say("threads")
+    while before & {task.name for task in tasks.iterdir()}:
+        time.sleep(0.001)
+
+
+def test_threads_go_on_in_the_streams_of_threads_that_are_gone(tmp_path: Path) -> None:
+    """Three threads at a time need three streams, however many come; the main thread has one."""
+    with running(tmp_path, 3) as at:
+        recorded_while(at.process.pid, tmp_path / "t.hst", lambda: [next_threads(at) for _ in range(4)])
+        with ProcessMemory(at.process.pid) as memory:
+            view = serving(memory)
+            assert view is not None
+            streams = memory.word(view.at["recording"] + STREAMS_AT) & 0xFFFFFFFF
+    assert streams == 3 + 1
+
+
 def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
     """Each request is a sample, so that all slots have blocks; their sizes are those that the program asked for."""
     sampling = ready.Params(on=True, mean_bytes=1, guards=GUARDS)

@@ -23,7 +23,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
@@ -140,10 +140,15 @@ def _lot(mutant: Mutant) -> str:
 
 
 @cache
+def _covering() -> Any:
+    """The tests' module of covering designs."""
+    sys.path.insert(0, str(ROOT / "tests"))
+    return importlib.import_module("covering")
+
+
 def _designs() -> list[Design]:
     """The covering designs of the tests."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    found: list[Design] = importlib.import_module("covering").covering_designs()
+    found: list[Design] = _covering().covering_designs()
     return found
 
 
@@ -183,6 +188,7 @@ class Copy:
 
     def __init__(self, folder: Path, cached: Path) -> None:
         self.folder = folder
+        self.cached = cached
         names = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
         for name in filter(None, names.split("\0")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -228,10 +234,22 @@ class Copy:
         file = self.folder / mutant.file
         text = file.read_text()
         file.write_text(mutant.apply(text))
+        if mutant.file.startswith("model/"):
+            self._keep_designs()
         try:
             return next(filter(None, map(self.failure, run)), None)
         finally:
             file.write_text(text)
+
+    def _keep_designs(self) -> None:
+        """Let tests have the covering designs of the tree without a change: to find others takes longer than the lives.
+
+        A row's refusals, and thus its pairs, are asked by tests of their own.
+        """
+        covering = _covering()
+        kept = self.cached / "heapsmith" / covering.kept_name(self.folder / "tests/covering.py", self.folder / "model")
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        write_json(kept, [covering.rows_of(design) for design in _designs()])
 
 
 class Judge:

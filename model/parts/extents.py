@@ -9,7 +9,6 @@ from heapsmith.model.constants import HUGE_PAGE, PAGE
 from heapsmith.model.memory.layout import RUNS, TOTAL_RELEASES, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
-from heapsmith.model.parts.slab_questions import populate
 
 HUGE_PAGES = HUGE_PAGE // PAGE
 """Pages of a transparent huge page."""
@@ -46,8 +45,6 @@ def take_extents(state: State, first: int, pages: int) -> int:
         state.run_extents += 1
         holds, behind = int(state.pages[page]["holds"]), page + int(state.pages[page]["extent"])
         committed += holds * (min(behind, end) - page)
-        if holds == 0:
-            populate(state, RUNS + page * PAGE, (min(behind, end) - page) * PAGE)
         if behind > end:
             set_extent(state, end, behind - end, holds)
         page = behind

@@ -99,6 +99,11 @@ def superslab_late(state: State) -> None:
 
 
 @moment
+def run_taken(state: State, first: int, pages: int) -> None:
+    """The low pages of a free run are to be handed out; it has all its extents yet."""
+
+
+@moment
 def memory_freed(state: State, size: int) -> None:
     """A slab was retired, a run freed, or a huge block unmapped, of this size."""
 

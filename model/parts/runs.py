@@ -17,7 +17,7 @@ from heapsmith.model.memory.touches import on_huge, touch
 from heapsmith.model.parts.age import RUN_AGE, join, leave
 from heapsmith.model.parts.committed import commit, commit_calls, uncommit
 from heapsmith.model.parts.extents import huge_end, join_extents, release_extents, set_extent, take_extents
-from heapsmith.model.parts.moments import memory_freed
+from heapsmith.model.parts.moments import memory_freed, run_taken
 from heapsmith.model.parts.slab_questions import (
     commit_stamps,
     huge_runs_from,
@@ -189,25 +189,25 @@ def raise_top(state: State, top: int) -> None:
 
 
 @kernel
-def hand_out(state: State, first: int, pages: int) -> int:
-    """Hand out the low pages of a free run; return how many were committed.
+def hand_out(state: State, pages: int, committed: int) -> None:
+    """Hand out pages of a free run, some of them committed.
 
     The run budget grows by the other pages, which had gone back to the OS.
     """
-    committed = take_extents(state, first, pages)
     state.clean = int(committed == 0 and state.release_lazily == 0)
     size = (pages - committed) * PAGE
     commit(state, size)
     state.run_budget_bytes = release_grown(state, state.run_budget_bytes, size)
-    return committed
 
 
 @kernel
 def split_run(state: State, first: int, pages: int) -> None:
     """Take the low `pages` out of a free run and push the rest, if any, on its bin."""
+    run_taken(state, first, pages)
     length = unlink_run(state, first)
     dirty = int(state.pages[first]["dirty"])
-    committed = hand_out(state, first, pages)
+    committed = take_extents(state, first, pages)
+    hand_out(state, pages, committed)
     if length > pages:
         push_run(state, first + pages, length - pages, dirty - committed)
 
@@ -219,7 +219,8 @@ def grow_run(state: State, first: int, end: int) -> bool:
         return False
     state.clean = 1
     if first < state.top:
-        hand_out(state, first, unlink_run(state, first))
+        run_taken(state, first, state.top - first)
+        hand_out(state, unlink_run(state, first), int(state.pages[first]["dirty"]))
     raise_top(state, end)
     return True
 

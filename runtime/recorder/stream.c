@@ -84,18 +84,11 @@ static bool turn_window(struct writer *w)
     return true;
 }
 
-/* First event of this thread in this image. What the writer held is its parent image's, and goes. */
+/* First event of this thread in this image. */
 static bool start_stream(struct writer *w)
 {
-    if (w->window != NULL)
-        hs_window_close(w->window);
-    *w = (struct writer){.image = image->number, .busy = w->busy, .place = NOWHERE};
-    if (!open_stream(w))
+    if (!hs_stream_start(w, image->number, open_stream, turn_window))
         return false;
-    if (w->cursor >= w->limit && !turn_window(w)) {
-        w->window = NULL; /* an ended thread's, full: it stays as it is */
-        return false;
-    }
     put_record(w, SPOOL_THREAD_START, stamp_shared(w), __atomic_fetch_add(&image->threads, 1, __ATOMIC_RELAXED));
     pthread_setspecific(end_key, w);
     return true;
@@ -111,11 +104,8 @@ static void announce_end(void *value)
     put_record(w, SPOOL_THREAD_EXIT, stamp_shared(w), 0);
     if (!w->ended) {
         w->ended = 1;
-        w->window->ended_thread = (uint32_t)syscall(SYS_gettid);
-        w->window->ended_cursor = w->cursor;
         lock(image);
-        w->window->next_ended = image->ended;
-        image->ended = w->window;
+        hs_window_leave(&image->ended, w);
         unlock(image);
     }
     end_call(w);

@@ -1,6 +1,9 @@
 """The sample of mutants: what is drawn, which tests look at it, and what becomes of it in the log and the table."""
 
+import json
 from pathlib import Path
+
+from covering import covering_designs, kept_name, rows_of
 
 from heapsmith.bench.gates import mutants
 from heapsmith.bench.gates.mutants import AREAS, Copy, Listed, Outcome, drawn, key, population, summary, table
@@ -79,6 +82,19 @@ def test_a_changed_line_is_noticed_and_the_file_is_as_before(tmp_path: Path) -> 
     assert ways["return 0"] == ("test_m.py::test_f", "assert 0 == 7")
     assert ways["g(a + 2)"] is None
     assert (tmp_path / "m.py").read_text() == PYTHON
+
+
+def test_a_changed_model_has_the_covering_designs_of_the_unchanged(tmp_path: Path) -> None:
+    copy = Copy.__new__(Copy)
+    copy.folder, copy.cached = tmp_path / "copy", tmp_path / "cache"
+    for name in ("tests/covering.py", "model/changed.py"):
+        (copy.folder / name).parent.mkdir(parents=True)
+        (copy.folder / name).write_text("")
+    copy._keep_designs()
+    (kept,) = copy.cached.rglob("*.json")
+    named = kept_name(copy.folder / "tests/covering.py", copy.folder / "model")
+    assert kept == copy.cached / "heapsmith" / named
+    assert [tuple(rows) for rows in json.loads(kept.read_text())] == [rows_of(one) for one in covering_designs()]
 
 
 def test_the_table_counts_what_is_listed_apart() -> None:

@@ -5,9 +5,10 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import hit_path, kernel
-from heapsmith.model.constants import HUGE_PAGE, LEAST_PAGE
+from heapsmith.model.constants import HUGE_PAGE, LEAST_PAGE, PAGE
+from heapsmith.model.memory.layout import RUNS, page_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import populated
+from heapsmith.model.memory.touches import populated, touch
 from heapsmith.model.policy.populate.common import carved_at
 
 NAME = "batches"
@@ -52,6 +53,19 @@ def populate(state: State, address: int, size: int) -> None:
     if size > 0:
         state.memory_calls += 1
         populated(state.listener, address, size)
+
+
+@kernel
+def run_taken(state: State, first: int, pages: int) -> None:
+    """Make those of a free run's low pages resident that are not committed, with one call for each extent."""
+    page, end = first, first + pages
+    while page < end:
+        touch(state.listener, page_at(page), 0)
+        state.run_extents += 1
+        behind = min(page + int(state.pages[page]["extent"]), end)
+        if state.pages[page]["holds"] == 0:
+            populate(state, RUNS + page * PAGE, (behind - page) * PAGE)
+        page = behind
 
 
 @kernel

@@ -76,6 +76,28 @@ uint64_t *hs_window_cursor(struct window *window)
     return slot;
 }
 
+bool hs_stream_start(struct writer *w, uint32_t image, bool (*open)(struct writer *w), bool (*turn)(struct writer *w))
+{
+    if (w->window != NULL)
+        hs_window_close(w->window);
+    *w = (struct writer){ .image = image, .busy = w->busy, .place = NOWHERE };
+    if (!open(w))
+        return false;
+    if (w->cursor < w->limit || turn(w))
+        return true;
+    w->window = NULL; /* an ended thread's, full: it stays as it is */
+    return false;
+}
+
+void hs_window_leave(struct window **ended, struct writer *w)
+{
+    struct window *window = w->window;
+    window->ended_thread = (uint32_t)syscall(SYS_gettid);
+    window->ended_cursor = w->cursor;
+    window->next_ended = *ended;
+    *ended = window;
+}
+
 static bool is_gone(uint32_t thread)
 {
     return syscall(SYS_tgkill, getpid(), thread, 0) != 0 && errno == ESRCH;

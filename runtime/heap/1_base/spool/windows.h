@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "1_base/spool/records.h"
 #include "1_base/spool/spool.h"
 
 /* As open(2), but no point of thread cancellation. */
@@ -25,6 +26,13 @@ bool hs_window_copy(const char *path, uint32_t unit, struct window *window);
 
 /* Where the records of an ended thread stop: a few may follow what it had when it announced its end. */
 uint64_t *hs_window_cursor(struct window *window);
+
+/* Give a writer's thread a stream: `open` gives it a window, and `turn` makes room in one that is full. What the writer held is
+ * of an earlier image or recording, and goes. False: there is no room. */
+bool hs_stream_start(struct writer *w, uint32_t image, bool (*open)(struct writer *w), bool (*turn)(struct writer *w));
+
+/* The writer's thread, which runs, has announced its end: its window goes on a list, from which another thread may take it. */
+void hs_window_leave(struct window **ended, struct writer *w);
 
 /* Unlink and return the first window of a list whose thread the kernel no longer knows; NULL if there is none. */
 struct window *hs_window_take(struct window **ended);

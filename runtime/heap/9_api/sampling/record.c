@@ -68,18 +68,11 @@ static bool open_stream(struct writer *w)
     return true;
 }
 
-/* First event of this thread in this recording. What the writer held is of an earlier one, and goes. */
+/* First event of this thread in this recording. */
 static bool start_stream(struct writer *w)
 {
-    if (w->window != NULL)
-        hs_window_close(w->window);
-    *w = (struct writer){ .image = hs_recording_here->number, .busy = w->busy, .place = NOWHERE };
-    if (!open_stream(w))
+    if (!hs_stream_start(w, hs_recording_here->number, open_stream, turn_stream))
         return false;
-    if (w->cursor >= w->limit && !turn_stream(w)) {
-        w->window = NULL; /* that of a thread that is gone, full: it stays as it is */
-        return false;
-    }
     put_record(w, SPOOL_THREAD_START, stamp_event(w), give_out(&hs_recording.threads));
     if (has_record_key)
         pthread_setspecific(record_end_key, w);
@@ -96,11 +89,8 @@ static void announce_end(void *value)
     put_record(w, SPOOL_THREAD_EXIT, stamp_event(w), 0);
     if (!w->ended) {
         w->ended = 1;
-        w->window->ended_thread = (uint32_t)syscall(SYS_gettid);
-        w->window->ended_cursor = w->cursor;
         lock_here();
-        w->window->next_ended = hs_recording_here->ended;
-        hs_recording_here->ended = w->window;
+        hs_window_leave(&hs_recording_here->ended, w);
         unlock_here();
     }
     record_ends(w);
