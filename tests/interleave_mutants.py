@@ -21,6 +21,8 @@ LIST, MUTEX, QUEUE = (
     "5_slab_policies/remote/owner_queue.c",
 )
 BATCH = "5_slab_policies/remote/owner_batch.c"
+HELPER, PROCESSOR = "8_threads/background/refill.c", "8_threads/heaps/processor.c"
+FOREIGN, RECORD = "9_api/foreign/elsewhere.c", "9_api/sampling/record.c"
 SWAPS, CLAIMS = "5_slab_policies/pool/swaps.h", "5_slab_policies/pool/claims.h"
 LOST = "a slab is lost, or two have it"
 MUTANTS = [
@@ -183,4 +185,39 @@ MUTANTS = [
     ),
     Mutant("life", "fork_twice", "2_system/locks.c", "if (--hs_forking > 0)", "if (--forking > 1)", "data race"),
     Mutant("life", "child_of_handler", "2_system/locks.c", "        lock_forget(&pool_lock);", "        ;", "deadlock"),
+    Mutant(
+        "helper",
+        "helper_2",
+        HELPER,
+        "        __atomic_exchange_n(&is_wanted[class], 0, __ATOMIC_ACQUIRE);\n        top_up(class);\n",
+        "        top_up(class);\n        __atomic_exchange_n(&is_wanted[class], 0, __ATOMIC_ACQUIRE);\n",
+        "a call is lost",
+    ),
+    Mutant("helper", "helper_2", HELPER, "becomes(ASLEEP, NONE)", "word_set(&helper, NONE)", "a call is lost"),
+    Mutant("helper", "helper_2", HELPER, "if (was == OFF)\n", "if (was == OFF || was == BUSY)\n", "a call is lost"),
+    Mutant(
+        "processor",
+        "processor_2",
+        PROCESSOR,
+        "    hs_lock_number(lock_of(place));\n    count_locks(LOCKS_OTHER);\n    void ***top",
+        "    void ***top",
+        RACE,
+    ),
+    Mutant(
+        *("processor", "processor_2", PROCESSOR),
+        *("heap == &hs_no_heap ? hs_heap_create() : NULL;", "hs_heap_create();", "data race"),
+    ),
+    Mutant(
+        *("record", "record_3", RECORD),
+        *("        lock_here();\n        w->window->next_ended", "        w->window->next_ended", RACE),
+    ),
+    Mutant(
+        "record",
+        "record_3",
+        "1_base/spool/windows.c",
+        "        slot += record_words(*slot);\n",
+        "        break;\n",
+        "a record is written over",
+    ),
+    Mutant("record", "record_3", "1_base/spool/windows.c", "!is_gone((*link)->ended_thread)", "false", RACE),
 ]

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from interleave_mutants import BATCH, CLAIMS, LIST, LOST, QUEUE, RACE, SWAPS, Mutant
+from interleave_mutants import BATCH, CLAIMS, FOREIGN, HELPER, LIST, LOST, PROCESSOR, QUEUE, RACE, RECORD, SWAPS, Mutant
 
 EARLY = "early"
 """The explorer's second model: stores that others see before their thread comes to them, as on 64-bit Arm."""
@@ -151,4 +151,82 @@ ORDERS = [
         *("8_threads/life.c", "__atomic_load_n(&heaps_usable, __ATOMIC_ACQUIRE)", "__atomic_load_n(&heaps_usable, 0)"),
         *(RACE, "8_threads/life.c", "hs_started", "ldarb"),
     ),
+    Order(
+        *("heap of a processor", "publish", "release", "processor", "processor_2", ()),
+        *(PROCESSOR, "&hs_no_heap, __ATOMIC_RELEASE", "&hs_no_heap, 0", RACE, PROCESSOR, "processor_settle", "stlr"),
+    ),
+    Order(
+        *("heap of a processor", "find", "acquire", "processor", "processor_2", ()),
+        *("8_threads/heaps/processor.h", "[place], __ATOMIC_ACQUIRE", "[place], 0", RACE),
+        *(PROCESSOR, "hs_own_heap", "ldar"),
+    ),
+    Order(
+        *("helper", "call: a class is wanted", "release", "helper", "helper_2", ()),
+        *(HELPER, "&was, CALLED, false, __ATOMIC_ACQ_REL", "&was, CALLED, false, __ATOMIC_ACQUIRE"),
+        *("a call is lost", HELPER, "background_front_missed", "cas4_acq_rel"),
+    ),
+    Order(
+        *("helper", "begin a step", "acquire", "helper", "helper_2", ()),
+        *(HELPER, "&from, to, false, __ATOMIC_ACQ_REL", "&from, to, false, __ATOMIC_RELEASE"),
+        *("a call is lost", HELPER, "help", "cas4_acq_rel"),
+    ),
+    Order(
+        *("recorded streams", "take the lock", "acquire", "record", "record_3", ()),
+        *(RECORD, "lock, 1, __ATOMIC_ACQUIRE", "lock, 1, 0", RACE, RECORD, "announce_end", "swp4_acq"),
+    ),
+    Order(
+        *("recorded streams", "give up the lock", "release", "record", "record_3", ()),
+        *(RECORD, "lock, 0, __ATOMIC_RELEASE", "lock, 0, 0", RACE, RECORD, "announce_end", "stlr"),
+    ),
+    Order(
+        *("the next allocator", "its first answer", "release", "elsewhere", "elsewhere_2", ()),
+        *(FOREIGN, "__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE", "__ATOMIC_ACQUIRE, __ATOMIC_ACQUIRE", RACE),
+        *(FOREIGN, "elsewhere_know", "cas8_acq_rel"),
+    ),
+    Order(
+        *("the next allocator", "another's answer", "acquire", "elsewhere", "elsewhere_2", ()),
+        *(FOREIGN, "__ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE", "__ATOMIC_RELEASE, 0", RACE),
+        *(FOREIGN, "elsewhere_know", "cas8_acq_rel"),
+    ),
+    Order(
+        *("the next allocator", "say that all is known", "release", "elsewhere", "elsewhere_2", ()),
+        *(FOREIGN, "true, __ATOMIC_RELEASE", "true, 0", RACE, FOREIGN, "elsewhere_know", "stlrb"),
+    ),
+    Order(
+        *("the next allocator", "use what is known", "acquire", "elsewhere", "elsewhere_2", ()),
+        *(FOREIGN, "&resolved, __ATOMIC_ACQUIRE", "&resolved, 0", RACE, FOREIGN, "elsewhere_know", "ldarb"),
+    ),
 ]
+
+WITHOUT_ROW = {
+    "their lock is the one of the recorded streams": ["recorder/stream.c", "recorder/stacks.c"],
+    "what is stored last, for another process that reads the file or this memory": [
+        "heap/1_base/spool/records.h",
+        "heap/1_base/spool/windows.c",
+        "heap/9_api/sampling/samples.c",
+        "recorder/image.c",
+        "recorder/writer.h",
+    ],
+    "the other side of `top` (runs) and of the list of all slabs (claims)": [
+        "heap/6_slabs/slab_census.c",
+        "heap/6_slabs/slabs_back.c",
+        "heap/7_large/run_span.h",
+        "heap/9_api/copies/judged.c",
+        "heap/9_api/metrics.c",
+    ],
+    "under a lock as well": ["heap/5_slab_policies/remote/owner_mutex.c", "heap/7_large/sampling/guarded.c"],
+    "more than is needed: the exchange of `last` orders the links of `owner_queue`": ["heap/4_blocks/links.h"],
+    "more than is needed: nothing is read behind the word": ["heap/2_system/over_fork.c"],
+    "`seq_cst`, which the models lack": ["heap/2_system/os.c", "heap/4_blocks/hardening/guards.c"],
+    "the compiler's order alone, against signals": ["heap/9_api/sampling/record.h"],
+    "not explored: a lock of reports, for which nobody waits": [
+        "heap/9_api/options.c",
+        "heap/9_api/sampling/profile.c",
+    ],
+    "not explored: hand-overs of the [replayer](#waits-of-the-tools)": [
+        "replay/pace.c",
+        "replay/stream.c",
+        "replay/waits.c",
+    ],
+}
+"""Files of the runtime that have orders and no row above, by the reason."""

@@ -51,6 +51,10 @@ PROGRAMS = {
     "shards": ("shard_cases.c", "2_system/lock.c"),
     "class_shards": ("shard_cases.c", "2_system/lock.c"),
     "mutex_fork": ("mutex_cases.c", "2_system/lock.c", "4_blocks/classifier/slab_map.c"),
+    "helper": ("helper_cases.c", "2_system/lock.c"),
+    "processor": ("processor_cases.c", "2_system/lock.c"),
+    "elsewhere": ("elsewhere_cases.c",),
+    "record": ("record_cases.c",),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
@@ -60,6 +64,8 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "queue": {"remote": "owner_queue"},
     "batch": {"remote": "owner_batch"},
     "pool": {"pool": "lock_free_claims"},
+    "helper": {"remote": "local_cache", "transfer_bytes": 1 << 17, "background": load("background").background},
+    "processor": {"remote": "local_cache", "heaps": "processor", "run_cache_bytes": 0},
     "shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="thread")},
     "class_shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="class")},
 }
@@ -79,8 +85,9 @@ DEFINES = {"mutex": ("-DLOCKED=1",), "queue": ("-DFIFO=1",), "shards": ("-DBY_TH
 BOUNDS = {
     "2_system/lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"),
     "2_system/locks.c": ("PATIENCE = 1000", "PATIENCE = 2"),
+    "9_api/sampling/record.h": ("    uint32_t lock;", "    _Alignas(8) uint32_t lock;"),
 }
-"""Loops that only bide time, cut short: each of their rounds does the same."""
+"""Loops that only bide time, cut short: each of their rounds does the same. A word of atomics holds one alone."""
 
 FLAGS = ("-std=gnu17", "-O2", "-Wall", "-Wextra", "-fno-stack-protector")
 EXPLORED = (*FLAGS, "-fsanitize=thread", "-ffunction-sections", "-fdata-sections", "-include", "interpose.h")
@@ -274,6 +281,10 @@ CASES = [
     ("life", "handler_large", [0x21], 400_000),
     ("life", "handlers_exchanged", [0], 900),
     ("life", "child_of_handler", [0x11], 900),
+    ("helper", "helper_2", [1, 2], 50_000),
+    ("processor", "processor_2", [1, 2], 44_000),
+    ("elsewhere", "elsewhere_2", [2], 2_000),
+    ("record", "record_3", [0, 1, 2], 430_000),
 ]
 """Program, case, every outcome (the case's own number), and transitions: a search that has fewer has lost its way."""
 
@@ -283,6 +294,7 @@ BIG_CASES = [
     ("queue", "list_twice", [0, 1, 2, 3], 1_500_000),
     ("peak", "peak_3x2", [2 << 16 | peak for peak in (16, 17, 18, 20, 21, 22)], 260_000),
     ("life", "live_3", [1, 2, 3], 8_000_000),
+    ("helper", "helper_3", [1, 2], 1_500_000),
 ]
 
 

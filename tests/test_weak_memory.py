@@ -8,14 +8,14 @@ from pathlib import Path
 import msgspec
 import pytest
 from covering import soon
-from interleave_orders import EARLY, ORDERS, Order
+from interleave_orders import EARLY, ORDERS, WITHOUT_ROW, Order
 from systems import ARM, library_for
 from test_interleave import BIG_CASES, CASES, DESIGNS, Workshop, explore, fails
 from test_interleave_shards import CASES as SHARD_CASES
 
 from heapsmith.codegen.build import COMPILE
 from heapsmith.codegen.generate import render
-from heapsmith.codegen.layers import HEAP
+from heapsmith.codegen.layers import HEAP, RUNTIME
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 
@@ -58,6 +58,7 @@ def test_a_mistake_is_one_there_too(workshop: Workshop, case: str) -> None:
 SOON = {"lock_2x1", "lock_try_2x1", "list_1x1", "list_2x1", "list_told", "batch_2", "batch_3", "swap_2", "start_2"}
 SOON |= {"live_2", "fork_both", "handlers_exchanged", "child_of_handler", "run_freed_twice", "run_looked_behind"}
 LONG = {"claim_walk", "claim_close", "peak_3x1", "list_2x2", "handler_large", "swap_all"}
+LONG |= {"helper_2", "record_3"}
 LONG_ONES = {("queue", "list_2x1"), ("mutex", "list_2x1"), ("run", "run_handed_on")}
 """Cases of more than 5 s."""
 
@@ -103,6 +104,17 @@ def test_the_page_lists_the_orders() -> None:
     """In the table of the page, and nothing else."""
     rows = PAGE.read_text().split("| part | access | order |")[1].split("\n\n")[0].splitlines()[2:]
     assert rows == [row.line() for row in ORDERS]
+
+
+def test_every_file_with_an_order_has_a_row_or_a_reason() -> None:
+    """And the page says which."""
+    order = re.compile(r"__ATOMIC_(ACQUIRE|RELEASE|ACQ_REL|SEQ_CST)|memory_order_(acquire|release|acq_rel|seq_cst)")
+    files = [*RUNTIME.rglob("*.[ch]"), *(RUNTIME.parent / "templates").glob("*.j2")]
+    found = {path.relative_to(RUNTIME.parent).as_posix() for path in files if order.search(path.read_text())}
+    others = [f"runtime/{file}" for files in WITHOUT_ROW.values() for file in files]
+    assert found == {f"runtime/heap/{row.file}" for row in ORDERS} | set(others)
+    rows = PAGE.read_text().split("| why no row | files |")[1].split("\n\n")[0].splitlines()[2:]
+    assert rows == [f"| {why} | {', '.join(f'`{file}`' for file in files)} |" for why, files in WITHOUT_ROW.items()]
 
 
 def test_the_page_lists_the_cases() -> None:

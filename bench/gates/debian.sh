@@ -22,6 +22,7 @@ mount -t proc proc "$folder/proc"
 mount --rbind /dev "$folder/dev"
 cp /etc/resolv.conf "$folder/etc/"
 [ ! -e /etc/pip.conf ] || cp /etc/pip.conf "$folder/etc/"
+rm -rf "$folder/srv/heapsmith" # of an earlier commit
 mkdir -p "$folder/srv/heapsmith"
 git archive HEAD | tar -x -C "$folder/srv/heapsmith"
 [ ! -e "$report" ] || cp "$report" "$folder/srv/heapsmith/report.json"
@@ -35,7 +36,9 @@ apt="apt-get -qq -o Acquire::Check-Valid-Until=false"
 $apt update
 $apt install -y --no-install-recommends "$python" "$python-venv" "$python-dev" gcc-12 libc6-dev make valgrind binutils git \
   ca-certificates "$@" >/dev/null
-ln -sf /usr/bin/gcc-12 /usr/local/bin/gcc
+for name in gcc x86_64-linux-gnu-gcc; do # by the second one pip compiles what has no wheel for this Python
+  ln -sf /usr/bin/gcc-12 "/usr/local/bin/$name"
+done
 END
 bundle=/etc/ssl/certs/ca-certificates.crt # which may have an authority of this machine's own
 [ ! -e "$bundle" ] || cp -L "$bundle" "$folder$bundle"

@@ -21,7 +21,7 @@ from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.tables import Words, draw
 
-PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14")
+PYTHONS = ("python3.11", "python3.12", "python3.13", "python3.14", "python3.15")
 REP = "4096\n2\n4\n1\na 0 24\na 1 4000\nf 0\nf 1\n"
 """A trace of the malloc lab (docs/other-tools.md, 'malloc-lab text')."""
 STEPS = (
@@ -109,7 +109,7 @@ def trials(packages: Sequence[Path], pythons: Sequence[str]) -> list[Trial]:
 
 
 def main(
-    pythons: Annotated[list[str] | None, typer.Argument(help="Interpreters; default: 3.11 to 3.14 on PATH.")] = None,
+    pythons: Annotated[list[str] | None, typer.Argument(help="Interpreters; default: 3.11 to 3.15 on PATH.")] = None,
     out: Annotated[Path, typer.Option(metavar="DIR", help="The folder of the packages.")] = Path("dist"),
     json: Annotated[bool, typer.Option("--json", help="Print the result as JSON.")] = False,
 ) -> int:

@@ -36,6 +36,17 @@ def test_the_table_of_compilers_is_the_kept_one() -> None:
     assert lines_of(compilers.table(kept)) in PAGE
 
 
+def test_the_manual_names_the_compilers_that_were_tried() -> None:
+    found = re.search(
+        r"gcc (\d+) to (\d+) and clang (\d+) to (\d+) and (\d+) to (\d+) compile", (DOCS / "platforms.md").read_text()
+    )
+    assert found is not None
+    ends = [int(number) for number in found.groups()]
+    spans = [("gcc", *ends[:2]), ("clang", *ends[2:4]), ("clang", *ends[4:])]
+    named = {f"{name}-{version}" for name, first, last in spans for version in range(first, last + 1)}
+    assert named == {one.compiler for one in compilers.kept()}
+
+
 def test_no_compiler_complains_or_takes_many_more_instructions() -> None:
     limits = hot_paths.allowed()[1]
     for one in compilers.kept():

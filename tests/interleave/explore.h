@@ -20,7 +20,7 @@ enum {
     STORES = 16,  /* values of one such word that some thread may still read */
     YIELDS = 2,   /* rounds of a loop around sched_yield that a thread may make while others can go on */
     STACK_BYTES = 1536,
-    TLS_BYTES = 64,
+    TLS_BYTES = 128,
     OUTCOMES = 64,
     AHEAD = 6,         /* atomic operations that an early store may overtake, and one more */
     AHEAD_STORES = 16, /* that one thread may store early, as the next of its stores that do so */

@@ -51,6 +51,10 @@ int __tsan_atomic8_compare_exchange_strong(volatile uint8_t *address, uint8_t *e
     *expected = (uint8_t)seen;
     return swapped;
 }
+uint8_t __tsan_atomic8_exchange(volatile uint8_t *address, uint8_t value, int order)
+{
+    return (uint8_t)atomic(EXCHANGE, address, 1, value, order);
+}
 uint32_t __tsan_atomic32_load(const volatile uint32_t *address, int order)
 {
     return (uint32_t)atomic(LOAD, address, 4, 0, order);
@@ -58,6 +62,21 @@ uint32_t __tsan_atomic32_load(const volatile uint32_t *address, int order)
 void __tsan_atomic32_store(volatile uint32_t *address, uint32_t value, int order)
 {
     atomic(STORE, address, 4, value, order);
+}
+uint32_t __tsan_atomic32_exchange(volatile uint32_t *address, uint32_t value, int order)
+{
+    return (uint32_t)atomic(EXCHANGE, address, 4, value, order);
+}
+uint32_t __tsan_atomic32_fetch_add(volatile uint32_t *address, uint32_t value, int order)
+{
+    return (uint32_t)atomic(ADD, address, 4, value, order);
+}
+int __tsan_atomic32_compare_exchange_strong(volatile uint32_t *address, uint32_t *expected, uint32_t value, int order, int failure)
+{
+    word seen = *expected;
+    int swapped = compare_exchange(CAS_STRONG, address, 4, &seen, value, order, failure);
+    *expected = (uint32_t)seen;
+    return swapped;
 }
 word __tsan_atomic64_load(const volatile word *address, int order)
 {
@@ -85,6 +104,7 @@ int __tsan_atomic64_compare_exchange_weak(volatile word *address, word *expected
 }
 
 void __tsan_init(void) {}
+void __tsan_atomic_signal_fence(int order) { (void)order; } /* of the compiler alone */
 void __tsan_func_entry(void *caller) { (void)caller; }
 void __tsan_func_exit(void) {}
 void __tsan_read1(void *address) { plain(READ, address, 1); }

@@ -35,6 +35,7 @@ enum { HELPER_STACK_BYTES = 1 << 18, NAP_NS = 100000000 };
 static uint32_t helper;
 static uint32_t is_wanted[CLASS_COUNT]; /* 1: a miss has left too few batches since the helper looked */
 static struct lock stepping; /* held over a step */
+static bool forgets; /* the handler of fork is registered */
 
 extern const uint32_t hs_background_low[CLASS_COUNT];
 extern const uint32_t hs_background_full[CLASS_COUNT];
@@ -128,7 +129,6 @@ static void forget_helper(void)
 static void make_helper(void)
 {
     int saved = errno;
-    static bool forgets;
     sigset_t all, before;
     pthread_attr_t attributes;
     pthread_t thread;
