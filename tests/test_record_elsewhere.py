@@ -110,14 +110,6 @@ def test_a_recording_of_a_program_of_musl_tells_the_same(tmp_path: Path) -> None
     assert found == here(tmp_path / "here", "child")
 
 
-def test_call_stacks_of_a_program_of_musl_are_refused_in_a_line(tmp_path: Path) -> None:
-    MUSL.tools()
-    program = compiled(tmp_path, MUSL.compiler)
-    done = process("record", "--stacks", "-o", tmp_path / "t.hst", "--", program)
-    assert (done.returncode, done.stderr.count("\n")) == (3, 1)
-    assert "linked with musl, of whose programs no call stacks are recorded" in done.stderr
-
-
 @pytest.mark.parametrize("system", [ARM, pytest.param(RISC, marks=pytest.mark.thorough)], ids=lambda one: one.target)
 def test_a_trace_of_here_is_replayed_under_an_emulator(system: System, tmp_path: Path) -> None:
     """The replayer looks at each byte that it wrote, with the C library's malloc and with a library's."""
