@@ -65,14 +65,15 @@ def recorded(program: Path, *arguments: str) -> list[Counter[Told]]:
     return found
 
 
-def elsewhere(system: System, stacks: int, folder: Path) -> list[Counter[Told]]:
+def elsewhere(system: System, stacks: int, folder: Path, recorder: Path | None = None) -> list[Counter[Told]]:
     """What is told under an emulator, whose programs have this process's environment in /proc.
 
-    It ignores MADV_WIPEONFORK, so children cannot be told from their parents there.
+    It ignores MADV_WIPEONFORK, so children cannot be told from their parents there. recorder: one that is compiled.
     """
     system.tools()
     folder.mkdir()
-    program, recorder = compiled(folder, system.compiler), recorder_tool(stacks).ready(system.compiler)
+    program = compiled(folder, system.compiler)
+    recorder = recorder or recorder_tool(stacks).ready(system.compiler)
     environment = os.environ | {SPOOL_VARIABLE: str(folder)}
     subprocess.run([*system.under, "-E", f"LD_PRELOAD={recorder}", program], env=environment, check=True)
     found = []
