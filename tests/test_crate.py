@@ -1,12 +1,16 @@
 """`generate --crate`: a Rust crate whose heap is the design's, for Rust and for the C beside it."""
 
+import hashlib
+import io
 import json
 import os
 import re
 import shutil
 import subprocess
+import tarfile
 import tomllib
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from test_cli import Call
@@ -111,3 +115,35 @@ def test_a_static_program_of_musl_has_it(tmp_path: Path) -> None:
     report = {"HEAPSMITH": f"stats={tmp_path}/stats.json"}
     assert subprocess.run([program], env=report, capture_output=True, text=True, check=True).stdout == "1000\n"
     assert json.loads((tmp_path / "stats.json").read_text())["counters"]["heaps"] == 2
+
+
+@pytest.mark.big
+@pytest.mark.parametrize(
+    ("name", "digest", "least"),
+    [
+        ("hexyl-0.16.0", "43d56dd04872b6c6d429f18d2e03df95f853feb618c7cd8bf22d0e6851ce5ef8", 30),
+        ("fd-find-10.2.0", "de08defa195af894cc295a43bfc65ba28903e492fd5f32f7a24bf75eafd9bf34", 100),
+    ],
+)
+def test_public_programs_pass_their_tests_under_it(name: str, digest: str, least: int, tmp_path: Path) -> None:
+    """fd, which has another malloc as an option, walks folders by many threads."""
+    if shutil.which("cargo") is None:
+        pytest.skip("not installed: cargo")
+    with urlopen(f"https://static.crates.io/crates/{name.rpartition('-')[0]}/{name}.crate", timeout=300) as sent:
+        content = sent.read()
+    assert hashlib.sha256(content).hexdigest() == digest
+    with tarfile.open(fileobj=io.BytesIO(content)) as packed:
+        packed.extractall(tmp_path, filter="data")
+    ship(load("default"), tmp_path / "crate", crate_of)
+    program = tmp_path / name
+    with (program / "Cargo.toml").open("a") as about, (program / "src/main.rs").open("a") as main:
+        about.write('\n[dependencies.heapsmith-default]\npath = "../crate"\n')
+        main.write("#[global_allocator]\nstatic HEAP: heapsmith_default::Heap = heapsmith_default::Heap;\n")
+    environment = os.environ | {"HEAPSMITH": f"stats={tmp_path}/stats-%p.json"}
+    words = ["cargo", "test", "--no-default-features"]
+    said = subprocess.run(words, cwd=program, env=environment, capture_output=True, text=True, check=False)
+    assert said.returncode == 0, said.stdout + said.stderr
+    assert sum(map(int, re.findall(r"test result: ok\. (\d+) passed; 0 failed", said.stdout))) >= least
+    reports = [json.loads(file.read_text()) for file in tmp_path.glob("stats-*.json")]
+    assert len(reports) > least
+    assert max(report["counters"]["heaps"] for report in reports) > 1

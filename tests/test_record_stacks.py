@@ -5,7 +5,10 @@ import subprocess
 from collections import defaultdict
 from pathlib import Path
 
+import msgspec
 import pytest
+from conftest import process
+from systems import MUSL
 
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.trace.reader import TraceReader, verify
@@ -41,27 +44,37 @@ def found(trace: RecordedTrace) -> dict[int, dict[str, int]]:
     return {size: dict(way) for size, way in ways.items()}
 
 
-@pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the program and its two libraries."""
-    folder = tmp_path_factory.mktemp("stacks")
-    flags = ("-O1", "-g", "-fno-builtin", "-pthread")
-    compile_c([PROGRAMS / "rec_stacks.c"], folder / "stacks", flags=flags)
+FLAGS = ("-O1", "-g", "-fno-builtin", "-pthread")
+TABLE = "-Wl,--eh-frame-hdr"
+"""musl-gcc links without it; then stacks end at the first frame."""
+
+
+def compiled(folder: Path, *flags: str, compiler: str | None = None) -> list[str]:
+    """The command of the program, with its two libraries."""
+    compile_c([PROGRAMS / "rec_stacks.c"], folder / "stacks", flags=(*FLAGS, *flags), compiler=compiler)
     for name in ("one", "two"):
         library = ("-shared", "-fPIC", f"-DNAME=plugin_{name}")
-        compile_c([PROGRAMS / "rec_plugin.c"], folder / f"{name}.so", flags=(*flags, *library))
-    return folder
+        out = folder / f"{name}.so"
+        compile_c([PROGRAMS / "rec_plugin.c"], out, flags=(*FLAGS, *library, *flags), compiler=compiler)
+    return [str(folder / name) for name in ("stacks", "one.so", "two.so")]
 
 
 @pytest.fixture(scope="module")
-def recorded(built: Path, tmp_path_factory: pytest.TempPathFactory) -> RecordResult:
-    out = tmp_path_factory.mktemp("trace") / "t.hst"
-    return record([str(built / name) for name in ("stacks", "one.so", "two.so")], out, stacks=64)
+def built(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    return compiled(tmp_path_factory.mktemp("stacks"))
 
 
-def test_every_path_is_exact(recorded: RecordResult) -> None:
-    parent, child = recorded.traces
+@pytest.fixture(scope="module")
+def recorded(built: list[str], tmp_path_factory: pytest.TempPathFactory) -> RecordResult:
+    return record(built, tmp_path_factory.mktemp("trace") / "t.hst", stacks=64)
+
+
+def check(result: RecordResult) -> dict[int, dict[str, int]]:
+    """Check the paths that are the same with each C library; returns all of the parent's."""
+    parent, child = result.traces
     assert (parent.drops, parent.nested, parent.sites_wrong) == (0, 0, 0)
+    assert parent.sites_checked >= 2
+    assert found(child)[106] == {"leaf in_child main": 1}
     ways = found(parent)
     assert ways[101] == {"direct main": 1}
     assert ways[102] == {"recurse " * 6 + "main": 1}
@@ -77,15 +90,41 @@ def test_every_path_is_exact(recorded: RecordResult) -> None:
     [(handled, count)] = ways[107].items()
     assert count == 3
     assert handled.startswith("leaf handle ")
+    return ways
+
+
+def test_every_path_is_exact(recorded: RecordResult) -> None:
+    [handled] = check(recorded)[107]
     assert handled.endswith(" interrupted main")
-    assert found(child)[106] == {"leaf in_child main": 1}
 
 
-def test_what_is_remembered_is_checked(recorded: RecordResult) -> None:
-    """About every 4,000th site that was found without unwinding is unwound as well."""
-    parent = recorded.traces[0]
-    assert parent.sites_checked >= 2
-    assert parent.sites_wrong == 0
+@pytest.mark.thorough
+def test_every_path_of_a_program_of_musl_is_exact(tmp_path: Path) -> None:
+    """But through a signal: musl has no unwind information for the way back from a handler."""
+    MUSL.tools()
+    [handled] = check(record(compiled(tmp_path, TABLE, compiler=MUSL.compiler), tmp_path / "t.hst", stacks=64))[107]
+    assert " main" not in handled
+
+
+@pytest.mark.thorough
+def test_without_a_table_a_program_of_musl_has_the_first_frame(tmp_path: Path) -> None:
+    MUSL.tools()
+    command = compiled(tmp_path, compiler=MUSL.compiler)
+    ways = found(record(command, tmp_path / "t.hst", stacks=64).traces[0])
+    assert (ways[103], ways[104], ways[112]) == ({"leaf": 5000}, {"leaf": 5000}, {"grow": 1})
+
+
+@pytest.mark.thorough
+def test_a_program_of_musl_is_inspected(tmp_path: Path) -> None:
+    """With names of functions, among them of blocks that it never freed."""
+    MUSL.tools()
+    command = compiled(tmp_path, TABLE, compiler=MUSL.compiler)
+    done = process("inspect", "--json", "-o", tmp_path / "out", "--", *command)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out/report.html").exists()
+    told = msgspec.json.decode(done.stdout)
+    for rows in (told["sites"]["sites"], told["leaks"]["leaks"]):
+        assert {"leaf", "grow", "direct"} <= {row["path"][0]["function"] for row in rows}
 
 
 def test_libraries_at_one_address_are_told_apart(recorded: RecordResult) -> None:
@@ -95,9 +134,8 @@ def test_libraries_at_one_address_are_told_apart(recorded: RecordResult) -> None
 
 
 @pytest.mark.thorough
-def test_a_depth_keeps_the_innermost_frames(built: Path, tmp_path: Path) -> None:
-    command = [str(built / name) for name in ("stacks", "one.so", "two.so")]
-    ways = found(record(command, tmp_path / "t.hst", processes=Processes(all=False), stacks=3).traces[0])
+def test_a_depth_keeps_the_innermost_frames(built: list[str], tmp_path: Path) -> None:
+    ways = found(record(built, tmp_path / "t.hst", processes=Processes(all=False), stacks=3).traces[0])
     assert ways[102] == {"recurse recurse recurse": 1}
     assert ways[104] == {"leaf right main": 5000}
 

@@ -1,6 +1,7 @@
 """What the wheels of platforms bring compiled: it fits old systems, and serves where no compiler is."""
 
 import importlib.util
+import json
 import os
 import shutil
 import subprocess
@@ -12,10 +13,13 @@ import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerNeedSection
-from traces import random_chunk
+from systems import ARM as EMULATED
+from systems import run_anywhere
+from test_record_elsewhere import elsewhere, here
+from traces import random_chunk, random_trace
 
 import heapsmith
-from heapsmith.bench.gates.wheels import DESIGNS, PLATFORMS, Platform, prebuild, tools
+from heapsmith.bench.gates.wheels import DEPTH, DESIGNS, PLATFORMS, Platform, prebuild, tools
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.codegen import built
 from heapsmith.codegen.build import build
@@ -28,6 +32,9 @@ from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.tools.peers.peers import replay_tool
+from heapsmith.tools.record.record import recorder_tool
+from heapsmith.tools.replay.script import write_script
 
 pytestmark = pytest.mark.thorough
 
@@ -73,10 +80,43 @@ def test_a_newer_glibc_would_be_seen(tmp_path: Path) -> None:
     assert newest_glibc(build_tool("asks", [source])) >= (2, 28)
 
 
-def test_files_for_arm_too(tmp_path: Path) -> None:
-    files = sorted(compiled(ARM, tmp_path).iterdir())
+@pytest.fixture(scope="module")
+def for_arm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return compiled(ARM, tmp_path_factory.mktemp("for_arm"))
+
+
+def test_files_for_arm_too(for_arm: Path) -> None:
+    files = sorted(for_arm.iterdir())
     assert len(files) == len(tools()) + len(DESIGNS)
     assert max(map(newest_glibc, files)) <= (2, 28)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_libraries_for_arm_serve_a_threaded_program_under_an_emulator(name: str, for_arm: Path, tmp_path: Path) -> None:
+    EMULATED.tools()
+    settings = [f"LD_PRELOAD={for_arm / library_file(load(name))}", f"HEAPSMITH=stats={tmp_path / 'stats.json'}"]
+    words = [*EMULATED.under, *(word for setting in settings for word in ("-E", setting))]
+    done = subprocess.run([*words, run_anywhere(EMULATED, tmp_path)], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "0 0\n", "")
+    report = json.loads((tmp_path / "stats.json").read_text())
+    assert report["design"].split()[0] == name
+    assert report["counters"]["heaps"] > 1
+
+
+@pytest.mark.parametrize("stacks", [0, DEPTH])
+def test_the_recorder_for_arm_tells_what_the_one_of_here_tells(stacks: int, for_arm: Path, tmp_path: Path) -> None:
+    recorder = for_arm / recorder_tool(stacks).file()
+    assert elsewhere(EMULATED, stacks, tmp_path / "elsewhere", recorder) == here(tmp_path / "here")
+
+
+def test_the_replayer_for_arm_replays_a_trace_of_here(for_arm: Path, tmp_path: Path) -> None:
+    EMULATED.tools()
+    facts = write_script(random_trace(tmp_path / "t.hst", 2000, 5, threads=3), tmp_path / "script")
+    words = [*EMULATED.under, for_arm / replay_tool().file(), tmp_path / "script", "--check", "--unsampled"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["operations"], told["threads"], told["checked"]) == (facts.operations, facts.threads, True)
 
 
 def test_a_library_of_ziglang_is_the_models_heap(brought: Path, tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from heapsmith.codegen.layers import ABOUT_PROCESSORS, HEAP, RUNTIME
 from heapsmith.codegen.target import toolchain
 from heapsmith.codegen.toolchain import TOOL_FLAGS, Tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
+from heapsmith.model.policy.sampling.common import LINK as OWN_UNWINDER
 from heapsmith.model.trace.reader import CHUNK_EVENTS, TraceReader, TraceWriter
 from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program, libc_of
@@ -44,7 +45,6 @@ _LIBRARY_FLAGS = (
     *("-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec", "-fno-builtin", "-lpthread"),
     "-Wl,-z,now",  # no call of the dynamic linker from within malloc
 )
-_OWN_UNWINDER = ("-static-libgcc", "-Wl,--exclude-libs,ALL")  # libgcc_s locks where programs register frames
 _NEEDED_CPU_FLAGS = ("constant_tsc", "rdtscp")
 _CHUNK_EVENTS = 4 * CHUNK_EVENTS  # what a program repeats is seldom near, and is told once for each chunk
 
@@ -120,17 +120,15 @@ def _preloaded(command: list[str], stacks: int) -> list[Path]:
     """
     if libc_of(command) != "musl":
         return [build_recorder(stacks)]
-    if stacks:
-        raise Missing(f"{command[0]}: linked with musl, of whose programs no call stacks are recorded")
-    of_musl = recorder_tool(0).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
-    return [of_musl, build_recorder(0)]
+    of_musl = recorder_tool(stacks).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
+    return [of_musl, build_recorder(stacks)]
 
 
 def recorder_tool(stacks: int) -> Tool:
     """What the recorder is made of."""
     shared = ("definitions", "spool/windows", *(("unwind",) if stacks else ()))
     sources = [*sorted((RUNTIME / "recorder").glob("*.c")), *(HEAP / f"1_base/{name}.c" for name in shared)]
-    flags = (*_OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
+    flags = (*OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
     return Tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), ABOUT_PROCESSORS)
 
 
@@ -161,8 +159,8 @@ def record(
     has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
     default this process's own. Signals go to the command, and SIGTERM after `processes.limit_s`. Background children
     are waited for with `processes.wait` alone. Raises BadInput (no such command, or one that cannot be recorded; `out`
-    cannot be written), Missing (stacks of a program of musl; see build_recorder; a disk full before the first event) or
-    CheckFailed (the command never loaded the recorder).
+    cannot be written), Missing (see build_recorder; no compiler for musl, where CMD is of musl; a disk full before the
+    first event) or CheckFailed (the command never loaded the recorder).
     """
     libraries = _preloaded(command, stacks)
     program = find_program(command, everywhere=processes.everywhere, libraries=libraries[:1])
