@@ -1,4 +1,4 @@
-"""Records a command and converts its spools to traces, one per process image (docs/live.md#record-a-program)."""
+"""Records a command and converts its spools to traces, one per process image (docs/live.md)."""
 
 import ctypes
 import os

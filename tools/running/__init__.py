@@ -1,1 +1,1 @@
-"""A process that already runs is held and recorded (docs/live.md#record-a-program)."""
+"""A process that already runs is held and recorded (docs/live.md)."""
