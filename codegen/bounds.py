@@ -1,7 +1,7 @@
 """The claim of a bounded design: from malloc, free and their kin no system call, and no loop without a bound.
 
 The walk begins at the exported functions of BOUNDED and ends at GATES, the functions behind which
-the bounded part ends, each with its reason and the counters that tell of it (docs/compare.md).
+the bounded part ends, each with its reason and the counters that tell of it (docs/machine-rooms.md).
 """
 
 from collections.abc import Iterator

@@ -1,5 +1,6 @@
-"""The manual: the blocks of start, tutorials, howto and of parts of pages run, and print the lines that they show."""
+"""The manual: the blocks of start, tutorials and howto run, and print the lines that they show; it stays short."""
 
+import json
 import re
 import shutil
 import subprocess
@@ -12,25 +13,11 @@ from conftest import complaint
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 HOWTO = sorted((DOCS / "howto").glob("*.md"))
 TUTORIALS = [DOCS / "start.md", *sorted((DOCS / "tutorials").glob("*.md"))]
-PARTS = {
-    "compare.md": "## How compare measures",
-    "other-tools.md": "### How calls become events",
-    "ci.md": "## Formats",
-    "tuning.md": "## What is minimised",
-}
-"""Pages that begin with an example, and the section behind it."""
 BLOCK = re.compile(r"^```(sh|python|text|text varies)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TOOLS = {"gcc": "gcc ", "g++": "g++ ", "perl": "perl ", "cargo": "cargo "}
 PACKAGES = {"pyarrow.parquet": "heapsmith sweep "}
 FIGURE = re.compile(r"[+-]?\d[\d.,]*[x%]?")
 UNIT = re.compile(r"^(?:B|KiB|MiB|GiB|ns|us|ms|s)\b")
-
-
-def text_of(page: Path) -> str:
-    """The text of a page, or the part with its example."""
-    part, heading, _ = page.read_text().partition(f"\n{PARTS.get(page.name, '## None such')}\n")
-    assert heading or page.name not in PARTS
-    return part
 
 
 def compared(text: str, varies: bool) -> list[str]:
@@ -56,9 +43,9 @@ def missing(page: str, said: dict[int, str]) -> list[str]:
 
 
 @pytest.mark.thorough
-@pytest.mark.parametrize("page", [*TUTORIALS, *HOWTO, *(DOCS / name for name in PARTS)], ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [*TUTORIALS, *HOWTO], ids=lambda page: page.stem)
 def test_the_commands_of_a_page_run(page: Path, tmp_path: Path, shell_environment: dict[str, str]) -> None:
-    text = text_of(page)
+    text = page.read_text()
     if lacking := [tool for tool, used in TOOLS.items() if used in text and shutil.which(tool) is None]:
         pytest.skip(f"not installed: {', '.join(lacking)}")
     for package, used in PACKAGES.items():
@@ -91,7 +78,7 @@ def test_figures_may_vary_where_the_page_says_so() -> None:
 
 
 def test_pages_are_short() -> None:
-    assert (len(HOWTO), len(PARTS), len(TUTORIALS)) >= (4, 4, 6)
+    assert (len(HOWTO), len(TUTORIALS)) >= (8, 6)
     for page in HOWTO:
         assert len(page.read_text().splitlines()) <= 80, page.name
     for page in TUTORIALS:
@@ -100,6 +87,50 @@ def test_pages_are_short() -> None:
 
 def test_blocks_are_run() -> None:
     """No page shows what a command prints in a block that is not compared."""
-    for page in [*TUTORIALS, *HOWTO, *(DOCS / name for name in PARTS)]:
-        kinds = set(re.findall(r"^```(\S.*)$", text_of(page), re.MULTILINE))
+    for page in [*TUTORIALS, *HOWTO]:
+        kinds = set(re.findall(r"^```(\S.*)$", page.read_text(), re.MULTILINE))
         assert kinds <= {"sh", "python", "text", "text varies", "c", "toml", "yaml", "dockerfile"}, page.name
+
+
+GENERATED = {"commands", "design-fields", "reference"}
+"""Pages made from the help, from the schema and from docstrings."""
+BESIDE = {"Definitions", "Laboratory"}
+"""Groups of the navigation for those who change heapsmith or check its figures, which nobody needs to use it."""
+MOST_PAGES, MOST_WORDS, MOST_EXPLAINED = 30, 45_000, 1_500
+
+
+def navigation() -> dict[str, list[str]]:
+    """The pages of the site's navigation by its groups."""
+    trees = re.findall(r"^```{toctree}\n(.*?)^```$", (DOCS / "index.md").read_text(), re.MULTILINE | re.DOTALL)
+    lines = [[line for line in tree.splitlines() if line and line != ":hidden:"] for tree in trees]
+    return {first.removeprefix(":caption: "): names for first, *names in lines}
+
+
+def words_of(name: str) -> int:
+    """The words of a page: whatever stands between spaces, in prose, tables and code alike."""
+    (path,) = (path for path in DOCS.glob(f"{name}.*") if path.suffix in {".md", ".rst", ".ipynb"})
+    if path.suffix == ".ipynb":
+        return sum(len("".join(cell["source"]).split()) for cell in json.loads(path.read_text())["cells"])
+    return len(path.read_text().split())
+
+
+def test_the_manual_is_at_most_thirty_pages() -> None:
+    """By group: what a user reads, without what is generated."""
+    counted = {
+        group: {name: words_of(name) for name in names if name not in GENERATED}
+        for group, names in navigation().items()
+        if group not in BESIDE
+    }
+    assert set(counted) == {"Start", "How to", "How it works", "Reference"}
+    assert sum(len(pages) for pages in counted.values()) <= MOST_PAGES, counted
+    assert sum(sum(pages.values()) for pages in counted.values()) + words_of("index") <= MOST_WORDS, counted
+    assert all(words <= MOST_EXPLAINED for words in counted["How it works"].values()), counted
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    named = [name for names in navigation().values() for name in names]
+    files = {
+        path.relative_to(DOCS).with_suffix("") for kind in ("md", "rst", "ipynb") for path in DOCS.rglob(f"*.{kind}")
+    }
+    assert sorted(named) == sorted(str(path) for path in files if str(path) != "index")
+    assert {f"howto/{page.stem}" for page in HOWTO} == set(navigation()["How to"])

@@ -23,7 +23,7 @@ def test_the_page_has_the_figures() -> None:
 
 def test_the_manual_has_the_medians() -> None:
     rows = report().rows
-    words = " ".join((DOCS / "recorder.md").read_text().split())
+    words = " ".join((DOCS / "live.md").read_text().split())
     assert f"takes {median(row.recorded for row in rows):.2f} times its processor time" in words
     assert f"with stacks {median(row.with_stacks for row in rows):.2f} times" in words
 

@@ -16,7 +16,7 @@ from heapsmith.tools.profiles.formats import FORMATS
 from heapsmith.tools.profiles.made import COUNTED, LIFETIME
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
-PAGE = (DOCS / "other-tools.md").read_text().partition("\n## Viewers\n")[2]
+PAGE = (DOCS / "other-tools.md").read_text().partition("\n## Viewers\n")[2].partition("\n## Change a trace\n")[0]
 COMMANDS = re.findall(r"^heapsmith (.*)$", PAGE, re.MULTILINE)
 
 

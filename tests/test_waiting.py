@@ -1,4 +1,4 @@
-"""What waits on its way to its owner is bounded by what the program held at once: docs/compare.md, 'what waits'."""
+"""What waits on its way to its owner is bounded by what the program held: docs/machine-rooms.md, 'what waits'."""
 
 import json
 import random

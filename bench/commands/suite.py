@@ -30,7 +30,7 @@ Beside = Annotated[
     typer.Option(
         "--lib",
         metavar="LIB|DESIGN",
-        help="A peer (docs/peers.md), `peers`, a .so or a design beside glibc; repeat it. Default: peers, default.",
+        help="A peer (docs/compare.md), `peers`, a .so or a design beside glibc; repeat it. Default: peers, default.",
     ),
 ]
 Tuned = Annotated[

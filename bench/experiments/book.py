@@ -38,7 +38,7 @@ class Workload(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Arm(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One side of an experiment: changes to the experiment's design, or a peer (docs/peers.md).
+    """One side of an experiment: changes to the experiment's design, or a peer (docs/compare.md).
 
     gates: the laboratory puts run-time gates into the design's C (bench/experiments/gated.py).
     """

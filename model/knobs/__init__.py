@@ -1,1 +1,1 @@
-"""What traces tell of the settings of other mallocs (docs/peers.md)."""
+"""What traces tell of the settings of other mallocs (docs/compare.md)."""

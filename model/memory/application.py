@@ -76,7 +76,7 @@ REPLAY = Application(births="all", deaths="none", replays=True, table=True)
 
 
 def program_of(trace: Path, births: Part = PROGRAM.births, deaths: Part = PROGRAM.deaths) -> Application:
-    """Return the program of a trace: what the recorder saw it touch of large blocks (docs/recorder.md).
+    """Return the program of a trace: what the recorder saw it touch of large blocks (docs/live.md).
 
     Without such samples it touches all. Raises BadInput for a file that is no trace, and for no part of a block.
     """

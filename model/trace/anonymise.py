@@ -1,4 +1,4 @@
-"""Anonymise a trace: its events stay, and nothing of its program's names, code or machine does (trace-tools.md)."""
+"""Anonymise a trace: its events stay, and nothing of its program's names, code or machine does (other-tools.md)."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -72,7 +72,7 @@ def anonymise(
 
 
 def rounded(chunk: Chunk) -> I64:
-    """Return the sizes of the events, each the largest that no design tells from it (docs/trace-tools.md).
+    """Return the sizes of the events, each the largest that no design tells from it (docs/other-tools.md).
 
     Up to SMALL_BYTES a size is compared with multiples of 8, these less 1, and by realloc with half of
     them; above, with the ends of pages less 0 or 8.

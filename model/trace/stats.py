@@ -84,7 +84,7 @@ class TraceInfo(msgspec.Struct, frozen=True):
     foreign_frees: int
     salvaged: str | None
     inexact: list[str]  # what a trace of another tool's file does not tell, or tells wrongly
-    edits: list[str]  # the tools that made it of other traces (docs/trace-tools.md), the first one first
+    edits: list[str]  # the tools that made it of other traces (docs/other-tools.md), the first one first
     sample_rate: float  # the share of the program's blocks that it has, by `trace sample`
     samples: Samples | None  # what the recorder saw of large blocks, resident bytes and processor time
     bytes_on_disk: int

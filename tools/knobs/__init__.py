@@ -1,1 +1,1 @@
-"""Settings of other mallocs for a workload: advice from traces, and its measurement (docs/peers.md)."""
+"""Settings of other mallocs for a workload: advice from traces, and its measurement (docs/compare.md)."""

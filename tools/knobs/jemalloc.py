@@ -16,7 +16,7 @@ BATCH = 10
 """The least blocks that a miss fetches: half of a cache of 20."""
 
 LARGE_MISS_NS = 250.0
-"""The time that a request above the slab classes takes in the arena more than in a thread cache (docs/peers.md)."""
+"""The time that a request above the slab classes takes in the arena more than in a thread cache (docs/compare.md)."""
 
 LEAST_OVERSIZE = 16
 """Blocks of at least OVERSIZE that are worth a setting."""

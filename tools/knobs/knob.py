@@ -13,7 +13,7 @@ OPERATION_NS = 50.0
 """The time of a malloc or free, its caller's share of cache misses included: a saving counts against it."""
 
 MISS_NS = 11.0
-"""The time that a miss of a thread cache costs more than a hit, with the free that overflows it (docs/peers.md)."""
+"""The time that a miss of a thread cache costs more than a hit, with the free that overflows it (docs/compare.md)."""
 
 MATERIAL = 0.01
 """A setting is given if it saves this share of the time in the allocator,"""

@@ -43,7 +43,7 @@ PEERS: dict[str, tuple[str, ...]] = {
     "tbbmalloc": ("libtbbmalloc_proxy.so",),
     "hardened_malloc": ("libhardened_malloc.so",),
 }
-"""Peers in the order of columns (docs/peers.md), with their shared objects, best first."""
+"""Peers in the order of columns (docs/compare.md), with their shared objects, best first."""
 
 START_LIMIT_S = 10.0
 """A malloc under which an empty program runs longer is broken."""

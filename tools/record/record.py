@@ -1,4 +1,4 @@
-"""Records a command and converts its spools to traces, one per process image (docs/recorder.md)."""
+"""Records a command and converts its spools to traces, one per process image (docs/live.md)."""
 
 import ctypes
 import os
@@ -340,7 +340,7 @@ def convert(path: Path, to: Path, run: Run, exit_status: int | None, advance: Ca
 
 
 def _extra(spool: Spool, run: Run, exit_status: int | None) -> dict[str, Any]:
-    """The metadata for the trace's footer (docs/recorder.md, 'the footer')."""
+    """The metadata for the trace's footer (docs/trace.md, 'the footer')."""
     head, totals = spool.header, spool.totals
     spool_ns = round(head.spool_ticks * run.ns_per_tick)
     return (

@@ -1,1 +1,1 @@
-"""A process that already runs is held and recorded (docs/recorder.md)."""
+"""A process that already runs is held and recorded (docs/live.md)."""

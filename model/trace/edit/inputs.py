@@ -122,7 +122,7 @@ class Inputs:
             yield from ((chunk, np.zeros(chunk.op.size, np.uint32)) for chunk in reader.checked_by(Rules()))
 
     def footer(self, numbering: Numbering, places: Sequence[Place], *, whole: bool) -> dict[str, Any]:
-        """Return what the new trace's footer keeps of those of the traces (docs/trace-tools.md, 'what is kept').
+        """Return what the new trace's footer keeps of those of the traces (docs/other-tools.md, 'what is kept').
 
         places: where the time of each trace lies, before the numbering's first event became time 0. whole: as in
         `carried`.

@@ -1,4 +1,4 @@
-"""A whole trace of what is sound in a damaged one, with an account of what is lost (docs/trace-tools.md, 'repair')."""
+"""A whole trace of what is sound in a damaged one, with an account of what is lost (docs/other-tools.md, 'repair')."""
 
 from collections.abc import Iterator
 from contextlib import suppress

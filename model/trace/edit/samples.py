@@ -1,4 +1,4 @@
-"""What a new trace keeps of the samples of those that it is made of (docs/trace-tools.md, 'what is kept')."""
+"""What a new trace keeps of the samples of those that it is made of (docs/other-tools.md, 'what is kept')."""
 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

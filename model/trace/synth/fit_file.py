@@ -1,4 +1,4 @@
-"""A fit as a file in JSON or TOML, with all that can be wrong (docs/trace-tools.md, 'a fit written by hand')."""
+"""A fit as a file in JSON or TOML, with all that can be wrong (docs/other-tools.md, 'a fit written by hand')."""
 
 from pathlib import Path
 from typing import Any, Literal

@@ -1,4 +1,4 @@
-"""Draw a trace from sizes and lifetimes: births by weights, each with its end (docs/trace-tools.md, 'synthesise')."""
+"""Draw a trace from sizes and lifetimes: births by weights, each with its end (docs/other-tools.md, 'synthesise')."""
 
 import heapq
 from collections.abc import Iterator

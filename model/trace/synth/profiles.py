@@ -1,4 +1,4 @@
-"""Heap profiles of other tools as sizes and lifetimes (docs/trace-tools.md, 'heap profiles')."""
+"""Heap profiles of other tools as sizes and lifetimes (docs/other-tools.md, 'heap profiles')."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable

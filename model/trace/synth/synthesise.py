@@ -16,7 +16,7 @@ from heapsmith.model.trace.writer import TraceWriter
 
 READ = (
     "a trace (.hst), a heap profile of jemalloc, gperftools (text), DHAT or pprof, or a fit in TOML (.toml) or JSON "
-    "(docs/trace-tools.md)"
+    "(docs/other-tools.md)"
 )
 """What `fit_of` reads."""
 _HEAD_BYTES = 4096

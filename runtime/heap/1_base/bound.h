@@ -1,4 +1,4 @@
-/* Loops that state how many rounds they make at most, and functions where the bounded part of a library ends (docs/tuning.md).
+/* Loops that state how many rounds they make at most, and functions where the bounded part of a library ends (docs/machine-rooms.md).
  *
  * Before a loop stands ROUNDS(name), and its first statement is BOUND(name, most). `most` is a constant of the plan. In the
  * library of a bounded design BOUND leaves a mark: a nop, and its address, `most` and both texts in the section .hs_bounds,

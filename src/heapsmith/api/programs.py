@@ -128,7 +128,7 @@ def compare(
     libraries: Annotated[
         Iterable[DesignLike],
         Option(
-            "glibc, a peer (docs/peers.md), a .so or a design[; repeat it to compare].", "LIB|DESIGN", flags="--lib"
+            "glibc, a peer (docs/compare.md), a .so or a design[; repeat it to compare].", "LIB|DESIGN", flags="--lib"
         ),
     ],
     *,

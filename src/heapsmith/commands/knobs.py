@@ -55,7 +55,7 @@ def knobs(
 ) -> None:
     """Print settings of other mallocs for a workload, each with its reason, and the lines for a shell.
 
-    For those who cannot replace their malloc, but can set its environment (docs/peers.md).
+    For those who cannot replace their malloc, but can set its environment (docs/compare.md).
     """
     from heapsmith.tools.knobs.advice import advise
 

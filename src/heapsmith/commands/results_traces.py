@@ -42,7 +42,7 @@ def recorded_running(found: "RunningResult") -> None:
     lost = {"dropped": found.drops, "foreign frees": found.foreign_frees, "lost frees": found.lost_frees}
     for name, count in lost.items():
         if count:
-            show.note(f"heapsmith: warning: {count:,} {name}: the trace lacks events (docs/recorder.md)")
+            show.note(f"heapsmith: warning: {count:,} {name}: the trace lacks events (docs/live.md)")
 
 
 def imported(footer: "Footer") -> None:

@@ -39,7 +39,7 @@ def record(
     The trace is that of the busiest process; each other process has a trace beside it. The exit status is that of
     CMD. CMD has the standard streams; with --json its output goes to standard error.
 
-    With --pid, the process runs under a design that can be recorded so, such as sampling-ready (docs/recorder.md). Its
+    With --pid, the process runs under a design that can be recorded so, such as sampling-ready (docs/live.md). Its
     live blocks are the trace's first events. It goes on when the recording ends: after --seconds, or by Ctrl-C.
     """
     check_frames(depth)

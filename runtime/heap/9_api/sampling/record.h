@@ -1,4 +1,4 @@
-/* A recording of a process that already runs (docs/recorder.md, 'a process that already runs').
+/* A recording of a process that already runs (docs/live.md, 'a process that already runs').
  *
  * `heapsmith record --pid` holds the process, fills `hs_recording` from outside, and writes a jump to the function of recorded.h
  * over the beginning of each function of the family; at the end it puts the beginnings back. Nothing here runs before that. */
