@@ -73,8 +73,8 @@ def forge(
     The command's input is /dev/null; its output is dropped, except for errors during recording.
     Each file appears whole or not at all, report.json last. An interrupt leaves report.md and
     report.json of what is done (Unfinished). Raises the errors of the steps, and CheckFailed if the
-    command is killed, exceeds a limit, or library and model differ. The time of `order.stop` is divided
-    (RUNS, REPLAYS, SHARE), but the command and the replays have LEAST_ROUNDS rounds in any case.
+    command is killed, exceeds a limit, or library and model differ. The time of `order.stop` begins when the design is
+    chosen. Half of it and LEAST_ROUNDS rounds are left for measuring in any case (RUNS, REPLAYS, SHARE).
     """
     check_arguments(base, order.asked, name)
     for kind in ("md", "html", "json"):
@@ -133,6 +133,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.trace = info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
     found.tuned = tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+    chosen = stop.clock()
     write_design(toml, tuned.design, tuned.reasons)
     files.append(str(toml))
     say(4, f"simulate {base.name} and {name}")
@@ -148,7 +149,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
     say(8, f"run the command under glibc, {base.name} and {name}")
-    stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
+    stop = _left(stop, stop.clock() - chosen)._replace(run_limit_s=limit_of(recorded.wall_ns))
     told = _part(stop, RUNS)._replace(say=lambda text: say(8, text))
     found.measured = measured = measure(command, libraries, stop=told, pivot=-1, progress=progress)
     found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
@@ -157,11 +158,10 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
     beside = [GLIBC, *own, *libraries[1:]]
-    found.replayed = replayed = replay(
-        trace, beside, stop=_part(stop, REPLAYS), latency=True, count_bytes=True, progress=progress
-    )
+    told = _part(stop, REPLAYS)._replace(say=lambda text: say(9, text))
+    found.replayed = replayed = replay(trace, beside, stop=told, latency=True, count_bytes=True, progress=progress)
     to_glibc = measured.rows[-2].ratios.cpu
-    once = _part(stop, SHARE)._replace(least=1)
+    once = _part(stop, SHARE)._replace(least=0)
     found.share = share = malloc_share(command, library_of(base), to_glibc, once, progress)
     files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
     results = (info, tuned, simulated, verified, measured, replayed, share, decided, files, found.other_memory)
@@ -172,6 +172,11 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     write_page(out / "report.html", forged(report, with_reuse=False, progress=progress))
     write_json(out / "report.json", report)
     return report
+
+
+def _left(stop: Stop, spent_s: float) -> Stop:
+    """What is left of a time after `spent_s`, but half of it in any case; rounds stay as many."""
+    return stop if stop.limit_s is None else stop._replace(limit_s=max(stop.limit_s / 2, stop.limit_s - spent_s))
 
 
 def _part(stop: Stop, part: float) -> Stop:

@@ -274,9 +274,9 @@ def forge(
     """Make a malloc for CMD, prove it and measure it.
 
     The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
-    /dev/null as its input. Its outputs are compared, not shown. The measurements take 30 s at most, unless --time or
-    --rounds says otherwise, or 5 rounds take longer. The verdict says which malloc to use, and the last lines what to
-    type next. Ctrl-C leaves a report on what is done.
+    /dev/null as its input. Its outputs are compared, not shown. What follows the search takes 30 s, unless --time or
+    --rounds says otherwise, or 5 rounds take longer, which a line says beforehand. The verdict says which malloc to
+    use, and the last lines what to type next. Ctrl-C leaves a report on what is done.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name
