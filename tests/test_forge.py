@@ -154,6 +154,13 @@ def test_building_and_proving_count_against_the_time_for_measuring(
     assert [(one.limit_s, one.least) for one in stops] == [(RUNS * left_s, LEAST_ROUNDS)]
 
 
+def test_a_proof_that_takes_long_is_said_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    for slow, said in ((1.0, []), (10.0, ["steps 4 to 7 take about 50 s, of the 30 s for them and for measuring"])):
+        monkeypatch.setattr(forge, "slowness", lambda _, slow=slow: slow)
+        assert forge._slow_proof(Stop(limit_s=30)) == said
+        assert forge._slow_proof(Stop(5)) == []
+
+
 @pytest.mark.big
 def test_forge_for_a_command_of_two_programs_as_json(call: Call, tmp_path: Path) -> None:
     (pair,) = [row for row in MICRO if row.name == "mixed"]

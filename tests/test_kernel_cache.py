@@ -98,7 +98,7 @@ def test_who_has_a_budget_hears_that_it_is_spent_on_compiling() -> None:
     """Also who has heard of compiling before: what is compiled first need not be a part of the search."""
     said = list[float | None]()
     wait.announce(lambda _, budget_s: said.append(budget_s), ignored)
-    for budget_s in (None, None, 20.0):
+    for budget_s in (None, None, 20.0, None):
         wait.count_against(budget_s)
         wait.begin()
         wait.begin()

@@ -45,7 +45,7 @@ def announce(at_most: Estimate, so_far: Say) -> None:
 
 def count_against(budget_s: float | None) -> float:
     """Return when a budget begins: now. What is compiled from now on counts against it, which a person hears too."""
-    _Told.budget_s, _Told.heard = budget_s, _Told.heard and budget_s is None
+    _Told.budget_s = budget_s
     return time.monotonic()
 
 
@@ -63,9 +63,9 @@ def in_child(compiles: Callable[[Any], Any], signature: Any) -> None:
 
 def begin() -> None:
     """Tell the estimate if nobody has heard it; a worker's parent has told it."""
-    if is_told() and _Told.at_most is not None and not _Told.heard:
-        _Told.heard = True
-        _Told.at_most(MODEL_S * slowness(LOOPS) / LOOPS, _Told.budget_s)
+    if is_told() and _Told.at_most is not None and (_Told.budget_s is not None or not _Told.heard):
+        budget_s, _Told.budget_s, _Told.heard = _Told.budget_s, None, True
+        _Told.at_most(MODEL_S * slowness(LOOPS) / LOOPS, budget_s)
 
 
 def slowness(at_once: int) -> float:

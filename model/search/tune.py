@@ -321,6 +321,7 @@ def check_arguments(base: Design, asked: Asked, name: str) -> None:
 
 def _left(asked: Asked, begun: float) -> Asked:
     """Return what is asked with the seconds that are left since `begun`, but half of them in any case."""
+    wait.count_against(None)
     return asked._replace(seconds=asked.seconds and max(asked.seconds / 2, asked.seconds - time.monotonic() + begun))
 
 

@@ -12,6 +12,7 @@ from heapsmith.codegen.build import build_emitted, own_flags
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.ship import ship
 from heapsmith.codegen.verify import VerifyReport, verify
+from heapsmith.model.compile.wait import slowness
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import CheckFailed, printable
@@ -23,6 +24,7 @@ from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.common.rounds import Progress, Stop
 from heapsmith.tools.common.served_share import did_the_work, sentences
+from heapsmith.tools.common.units import span
 from heapsmith.tools.compare.measure import limit_of, measure
 from heapsmith.tools.compare.worth import Price
 from heapsmith.tools.forge.page import forged
@@ -39,6 +41,9 @@ STEPS = 9
 
 RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 """The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
+
+PROOF_S = 5.0
+"""What simulating two designs, building and proving take on an idle core, about, for some 100,000 events."""
 
 RECORD_S = 3600.0
 """The limit of the run that is recorded. That of the other runs, and of a replay, follows from its time."""
@@ -128,7 +133,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.other_memory = [one for one in recorded.other_memory if one.pid == recorded.traces[0].pid]
     files += [str(path) for path, _ in traces]
     about = _part(stop, RUNS).estimate(3 * recorded.wall_ns / 1e9)
-    later = [f"step 8 will take long: {about}"] if about else []
+    later = [*_slow_proof(stop), *([f"step 8 will take long: {about}"] if about else [])]
     say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings(), *later]))
     found.trace = info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
@@ -172,6 +177,14 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     write_page(out / "report.html", forged(report, with_reuse=False, progress=progress))
     write_json(out / "report.json", report)
     return report
+
+
+def _slow_proof(stop: Stop) -> list[str]:
+    """What to say beforehand where build and proof take more than half of the time, which is for measuring."""
+    takes_s = PROOF_S * slowness(1)
+    if stop.limit_s is None or takes_s <= stop.limit_s / 2:
+        return []
+    return [f"steps 4 to 7 take about {span(takes_s)}, of the {span(stop.limit_s)} for them and for measuring"]
 
 
 def _left(stop: Stop, spent_s: float) -> Stop:

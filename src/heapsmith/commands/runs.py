@@ -70,19 +70,33 @@ def _is_written(stats: str, since_ns: int) -> bool:
     return any(os.stat(found).st_mtime_ns >= since_ns - CLOCK_OF_FILES_NS for found in glob.glob(name))
 
 
-@app.command(epilog=example("stats stats.json", "stats stats.json --csv > counts.csv"))
+@app.command(epilog=example("stats stats.json", "stats stats.json --csv > counts.csv", "stats malloc_info.xml"))
 def stats(
-    report: Annotated[Path, Argument("What `run --stats` or HEAPSMITH=stats=FILE wrote.", "REPORT")],
+    report: Annotated[
+        Path, Argument("What `run --stats` or HEAPSMITH=stats=FILE wrote, or another malloc of itself.", "REPORT")
+    ],
     json: take.Json = False,
     csv: Annotated[bool, Option("Print the counters as CSV.")] = False,
 ) -> None:
     """Show the counters that a library wrote at exit: layers by class, locks and system calls.
 
-    Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`.
+    Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`. Of glibc's
+    malloc_info, jemalloc's JSON and tcmalloc's MALLOCSTATS: what is held, what is free by class, and which settings may
+    help.
     """
     from heapsmith.tools.common.counter_reports import as_csv, read_report, tables
     from heapsmith.tools.common.tables import draw
+    from heapsmith.tools.peers import statistics
 
+    if other := statistics.read_statistics(report):
+        if csv:
+            raise BadInput(f"{report}: --csv is of the counters of heapsmith's libraries; expected --json")
+        if json:
+            show.emit_json(other)
+            return
+        for words in statistics.tables(other):
+            draw(words)
+        return
     found = read_report(report)
     if csv:
         show.text(as_csv(found))
