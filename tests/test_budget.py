@@ -5,6 +5,7 @@ import time
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from typing import ClassVar, Self
 
 import pytest
 from traces import random_trace
@@ -42,11 +43,19 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 
 
 class Slow(Workers):
-    """A worker on one core, on which a simulation with caches takes `each_s`."""
+    """A worker on one core, on which a simulation with caches takes `each_s`, and compiling the model `compile_s`."""
 
-    def __init__(self, bench: Bench, clock: Clock, each_s: float) -> None:
+    compiled: ClassVar[set[Clock]] = set()
+
+    def __init__(self, bench: Bench, clock: Clock, each_s: float, compile_s: float = 0.0) -> None:
         super().__init__(bench, jobs=1)
-        self._clock, self._each_s = clock, each_s
+        self._clock, self._each_s, self._compile_s = clock, each_s, compile_s
+
+    def __enter__(self) -> Self:
+        if self._clock not in self.compiled:
+            self._clock.now += self._compile_s
+        self.compiled.add(self._clock)
+        return super().__enter__()
 
     def run(self, tasks: Sequence[Task]) -> Iterator[Result]:
         for task, result in zip(tasks, super().run(tasks), strict=True):
@@ -59,13 +68,21 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return random_trace(tmp_path_factory.mktemp("budget") / "t.hst", 1_000, 9, threads=2, max_size=4_000, live=100)
 
 
-def tuned(trace: Path, clock: Clock, each_s: float, favour: Favour = "balanced", replayed: int = 0) -> Tuned:
+def tuned(
+    trace: Path,
+    clock: Clock,
+    each_s: float,
+    favour: Favour = "balanced",
+    replayed: int = 0,
+    compile_s: float = 0.0,
+) -> Tuned:
     def replays(traces: Sequence[Path], designs: Sequence[Design], seconds: float) -> list[list[Shift]]:
         clock.now += seconds
         return [[Shift(-1.0, 0.1, 0.0) for _ in designs[1:][:replayed]] for _ in traces]
 
     asked = Asked(favour=favour, seconds=SECONDS, replays=replays if replayed else None)
-    return tune(trace, base=load("default"), name="x", asked=asked, hire=partial(Slow, clock=clock, each_s=each_s))
+    hire = partial(Slow, clock=clock, each_s=each_s, compile_s=compile_s)
+    return tune(trace, base=load("default"), name="x", asked=asked, hire=hire)
 
 
 @pytest.mark.thorough
@@ -89,6 +106,19 @@ def test_replays_are_a_part_of_the_budget(trace: Path, clock: Clock) -> None:
     assert clock.now - began <= 1.25 * SECONDS
     assert found.why_not_replayed is None
     assert len(found.finalists) >= 2
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("compile_s", "least_s"), [(8.0, SECONDS - 8.0), (60.0, SECONDS / 2)])
+def test_compiling_the_model_counts_but_leaves_half(
+    trace: Path, clock: Clock, compile_s: float, least_s: float
+) -> None:
+    """`least_s`: what remains for the search, with its replays."""
+    began = clock.now
+    found = tuned(trace, clock, SECONDS / 100, replayed=2, compile_s=compile_s)
+    took = clock.now - began - compile_s
+    assert least_s / 2 < took <= least_s + SECONDS / 4
+    assert found.spent.simulations > 10
 
 
 def test_builds_take_longer_where_cores_are_few_or_busy(monkeypatch: pytest.MonkeyPatch) -> None:

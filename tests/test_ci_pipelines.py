@@ -1,4 +1,4 @@
-"""Do the action, GitLab's job, the hooks and the recipes run as they stand, and does planted growth fail in each?"""
+"""Do the action, GitLab's component, hooks and recipes run as they stand, and does planted growth fail in each?"""
 
 import json
 import os
@@ -6,7 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from importlib.metadata import requires
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,11 +15,12 @@ from xml.etree import ElementTree
 import pytest
 from preloaded import PROGRAMS
 
+from heapsmith.bench.gates import chroot
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.files import cache_dir
 
 ROOT = Path(__file__).resolve().parent.parent
-ACTION, JOB, HOOKS = ROOT / "action.yml", ROOT / "ci/gitlab/check.yml", ROOT / ".pre-commit-hooks.yaml"
+ACTION, COMPONENT, HOOKS = ROOT / "action.yml", ROOT / "templates/check.yml", ROOT / ".pre-commit-hooks.yaml"
 SOURCE = "src/check_job.c"
 
 
@@ -51,18 +53,46 @@ def ran(script: str, folder: Path, environment: Mapping[str, str]) -> subprocess
     return subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
 
+Runs = Callable[[str, Path, Mapping[str, str]], subprocess.CompletedProcess[str]]
+"""Runs a step, as `ran` does."""
+
+
+def fits(schema: str, file: Path) -> bool:
+    """Whether check-jsonschema finds nothing wrong with a file."""
+    words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)]
+    return subprocess.run(words, capture_output=True, text=True, check=False).returncode == 0
+
+
 def test_each_file_fits_its_schema(tmp_path: Path) -> None:
+    """The schema of GitLab is that of a document: a component has two, and a pipeline that includes it has one."""
     pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
-    header, job = JOB.read_text().split("\n---\n")
-    (tmp_path / "job.yml").write_text(job)
-    assert set(documents(JOB)[0]) == {"spec"}
-    for schema, file in (("vendor.github-actions", ACTION), ("vendor.gitlab-ci", tmp_path / "job.yml")):
-        words = [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, str(file)]
-        done = subprocess.run(words, capture_output=True, text=True, check=False)
-        assert done.returncode == 0, done.stdout
-    used = set(re.findall(r"\$\[\[ inputs\.(\w+) \]\]", job))
-    assert used == set(documents(JOB)[0]["spec"]["inputs"])
-    assert "$[[" not in header
+    assert fits("vendor.github-actions", ACTION)
+    header, job = COMPONENT.read_text().split("\n---\n")
+    including = recipe("include:")
+    wrong = (
+        header.replace("inputs:", "input:"),
+        job.replace("script:", "scripts:"),
+        including.replace("inputs:", "of:"),
+    )
+    for right, other in zip((header, job, including), wrong, strict=True):
+        (tmp_path / "right.yml").write_text(right)
+        (tmp_path / "wrong.yml").write_text(other)
+        assert fits("vendor.gitlab-ci", tmp_path / "right.yml"), right
+        assert not fits("vendor.gitlab-ci", tmp_path / "wrong.yml"), other
+
+
+def test_the_component_is_where_gitlab_looks_for_it_and_has_the_inputs_that_it_uses() -> None:
+    """Of PROJECT/NAME@REF that is templates/NAME.yml."""
+    yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")
+    header, job = documents(COMPONENT)
+    inputs = header["spec"]["inputs"]
+    assert set(re.findall(r"\$\[\[ inputs\.(\w+) \]\]", COMPONENT.read_text())) == set(inputs)
+    assert len(job) == 1
+    ((given,),) = yaml.safe_load(recipe("include:")).values()
+    project, _, name = given["component"].partition("@")[0].rpartition("/")
+    assert (project, ROOT / f"templates/{name}.yml") == ("$CI_SERVER_FQDN/OWNER/heapsmith", COMPONENT)
+    assert set(given["inputs"]) <= set(inputs)
+    assert {name for name, one in inputs.items() if "default" not in one} <= set(given["inputs"])
 
 
 def test_hooks_are_a_manifest() -> None:
@@ -77,9 +107,9 @@ def test_hooks_are_a_manifest() -> None:
 class Action:
     """The steps of action.yml with given inputs, in a workspace."""
 
-    def __init__(self, workspace: Path, **inputs: str) -> None:
+    def __init__(self, workspace: Path, runs: Runs = ran, **inputs: str) -> None:
         (self.action,) = documents(ACTION)
-        self.workspace = workspace
+        self.workspace, self.runs = workspace, runs
         defaults = {name: one.get("default", "") for name, one in self.action["inputs"].items()}
         self.values = {f"inputs.{name}": value for name, value in (defaults | inputs).items()}
         self.runner = workspace.parent / "runner"
@@ -98,7 +128,7 @@ class Action:
         files = {f"GITHUB_{one}": str(self.runner / one.lower()) for one in ("OUTPUT", "PATH", "STEP_SUMMARY")}
         own = {key: self.value(value) for key, value in step["env"].items()}
         outside = clean(self.workspace, RUNNER_TEMP=str(self.runner), GITHUB_WORKSPACE=str(self.workspace))
-        return ran(step["run"], self.workspace, outside | files | own | variables)
+        return self.runs(step["run"], self.workspace, outside | files | own | variables)
 
 
 @pytest.mark.thorough
@@ -139,29 +169,93 @@ def test_the_action_installs_what_it_needs(workspace: Path, tmp_path: Path) -> N
     assert checked.returncode == 0, checked.stderr
 
 
-@pytest.mark.thorough
-def test_the_job_of_gitlab_fails_for_planted_growth(workspace: Path) -> None:
-    header, parsed = documents(JOB)
-    (job,) = parsed.values()
-    given = {"command": "./job 1000", "options": "--runs 2"}
-    inputs = {name: one.get("default", "") for name, one in header["spec"]["inputs"].items()} | given
+class Component:
+    """The job of the component with given inputs, in a workspace. parts: its scripts that run, in one shell."""
 
-    def run(**more: str) -> subprocess.CompletedProcess[str]:
-        values = inputs | more
+    def __init__(self, workspace: Path, *parts: str, runs: Runs = ran, **inputs: str) -> None:
+        header, jobs = documents(COMPONENT)
+        (self.job,) = jobs.values()
+        self.workspace, self.runs = workspace, runs
+        self.script = "\n".join(line for part in parts for line in self.job[part])
+        self.inputs = {name: one.get("default", "") for name, one in header["spec"]["inputs"].items()} | inputs
+
+    def run(self, **more: str) -> subprocess.CompletedProcess[str]:
+        values = self.inputs | more
         variables = {
             name: re.sub(r"\$\[\[ inputs\.(\w+) \]\]", lambda found: values[found[1]], text)
-            for name, text in job["variables"].items()
+            for name, text in self.job["variables"].items()
         }
-        return ran("\n".join(job["script"]), workspace, clean(workspace, CI_PROJECT_DIR=str(workspace), **variables))
+        around = clean(self.workspace, CI_PROJECT_DIR=str(self.workspace), **variables)
+        return self.runs(self.script, self.workspace, around)
 
-    assert run().returncode == 0
-    assert run().returncode == 0
-    done = run(command="./job 1000 30")
+    def report(self, kind: str) -> Path:
+        """A report that the job leaves for GitLab."""
+        return self.workspace / self.job["artifacts"]["reports"][kind]
+
+
+@pytest.mark.thorough
+def test_the_component_of_gitlab_fails_for_planted_growth(workspace: Path) -> None:
+    component = Component(workspace, "script", command="./job 1000", options="--runs 2")
+    assert component.run().returncode == 0
+    assert component.run().returncode == 0
+    done = component.run(command="./job 1000 30")
     assert done.returncode == 1, done.stderr
-    quality = json.loads((workspace / job["artifacts"]["reports"]["codequality"]).read_text())
+    quality = json.loads(component.report("codequality").read_text())
     assert {one["location"]["path"] for one in quality} == {SOURCE}
-    suite = ElementTree.parse(workspace / job["artifacts"]["reports"]["junit"]).getroot()
+    suite = ElementTree.parse(component.report("junit")).getroot()
     assert int(suite.get("failures", "0")) == len(quality)
+
+
+class Chroot:
+    """A Debian of its own, with Python, a compiler, this checkout at /action, and packages in place of an index."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.workspace = root, root / "builds/work"
+        unwanted = shutil.ignore_patterns(".*", "out", "build", "dist", "__pycache__", "*.egg-info", "tests", "docs")
+        shutil.copytree(ROOT, root / "action", symlinks=True, ignore=unwanted)
+        needs = [one for one in requires("heapsmith") or [] if "extra ==" not in one]
+        version = chroot.inside(root, ["python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).stdout
+        how = ["--quiet", "--only-binary=:all:", "--python-version", version.strip(), "--dest", str(root / "wheels")]
+        subprocess.run([sys.executable, "-m", "pip", "download", *how, "setuptools", *needs], check=True)
+        (self.workspace / "src").mkdir(parents=True)
+        shutil.copy(PROGRAMS / "check_job.c", self.workspace / SOURCE)
+        built = self.runs(f"gcc -O1 -g -fno-builtin {SOURCE} -o job", self.workspace, {})
+        assert built.returncode == 0, built.stderr
+
+    def runs(self, script: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+        """Run a step: paths below the root become those of the system in it."""
+        (self.root / "step.sh").write_text(script)
+        path = environment["PATH"] if "/heapsmith/" in environment.get("PATH", "") else "/usr/bin:/bin"
+        own = {"PATH": path, "HOME": "/root", "PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "/wheels"}
+        around = {name: value for name, value in environment.items() if name != "XDG_CACHE_HOME"} | own
+        words = [f"{name}={value.replace(str(self.root), '')}" for name, value in around.items()]
+        shell = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "/step.sh"]
+        return chroot.inside(self.root, ["env", "-C", f"/{folder.relative_to(self.root)}", *words, *shell])
+
+
+@pytest.mark.big  # a Debian comes from its mirror, packages of Python from PyPI
+def test_in_a_clean_chroot_planted_growth_fails(tmp_path: Path) -> None:
+    if os.geteuid() != 0 or not shutil.which("debootstrap"):
+        pytest.skip("expected root and debootstrap (package debootstrap)")
+    chroot.debian(tmp_path / "root", "python3,python3-venv,gcc,libc6-dev,binutils,ca-certificates")
+    there = Chroot(tmp_path / "root")
+    first = Action(there.workspace, there.runs, command="./job 1000")
+    first.values["github.action_path"] = "/action"
+    done = first.step("Install heapsmith")
+    assert done.returncode == 0, done.stderr
+    path = (first.runner / "path").read_text().strip() + ":/usr/bin:/bin"
+    done = first.step("Check", PATH=path)
+    assert done.returncode == 0, done.stderr
+    planted = Action(there.workspace, there.runs, command="./job 1000 30").step("Check", PATH=path)
+    assert planted.returncode == 1, planted.stderr
+    assert f"::error file={SOURCE},line=" in planted.stdout
+    own = {"command": "./job 1000", "package": "/action", "baseline": "gitlab.json"}
+    component = Component(there.workspace, "before_script", "script", runs=there.runs, **own)
+    done = component.run()
+    assert done.returncode == 0, done.stderr
+    planted = component.run(command="./job 1000 30")
+    assert planted.returncode == 1, planted.stderr
+    assert {one["location"]["path"] for one in json.loads(component.report("codequality").read_text())} == {SOURCE}
 
 
 def recipe(name: str) -> str:

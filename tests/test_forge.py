@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -22,13 +23,15 @@ from heapsmith.bench.programs.micro_programs import program
 from heapsmith.bench.programs.micro_rows import MICRO
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.codegen.verify import VerifyReport
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
+from heapsmith.model.search.tune import Asked
 from heapsmith.tools.common.other_memory import OtherMemory
-from heapsmith.tools.common.ratios import Ratio
+from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.tools.common.rounds import Stop, quiet
 from heapsmith.tools.forge import forge
-from heapsmith.tools.forge.forge import _kept
+from heapsmith.tools.forge.forge import RUNS, Order, _kept
 from heapsmith.tools.forge.page import read_report
 from heapsmith.tools.forge.report import conclusion, markdown
 from heapsmith.tools.forge.share import Share, malloc_share
@@ -121,6 +124,42 @@ def test_traces_that_count_get_the_names_of_their_programs(tmp_path: Path) -> No
         *("trace.hst", "a-b.hst", "2-a-b.hst", "a+b.2.hst", "unnamed.hst", f"{'x' * 80}.hst")
     ]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["trace.hst", "trace.programs"]
+
+
+class _Measures(Exception):
+    """Ends a forge where it begins to measure."""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(("proof_s", "left_s"), [(10.0, 30.0), (100.0, 20.0)])
+def test_building_and_proving_count_against_the_time_for_measuring(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proof_s: float, left_s: float
+) -> None:
+    """By a clock that moves with the proof alone: half of the time is left in any case."""
+    now, stops, verify = [1000.0], list[Stop](), forge.verify
+
+    def slow(*words: Any, **options: Any) -> VerifyReport:
+        now[0] += proof_s
+        return verify(*words, **options)
+
+    def measure(*_: Any, stop: Stop, **options: Any) -> None:
+        stops.append(stop)
+        raise _Measures
+
+    monkeypatch.setattr(forge, "verify", slow)
+    monkeypatch.setattr(forge, "measure", measure)
+    order = Order(Asked(simulations=2), Stop(limit_s=40, clock=lambda: now[0]))
+    job = ["perl", "-e", 'for (1..2000) { $h{$_} = "x" x ($_ % 90) }']
+    with pytest.raises(_Measures):
+        forge.forge(job, tmp_path, base=load("default"), name="x", order=order, say=lambda *_: None, progress=quiet)
+    assert [(one.limit_s, one.least) for one in stops] == [(RUNS * left_s, LEAST_ROUNDS)]
+
+
+def test_a_proof_that_takes_long_is_said_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
+    for slow, said in ((1.0, []), (10.0, ["steps 4 to 7 take about 50 s, of the 30 s for them and for measuring"])):
+        monkeypatch.setattr(forge, "slowness", lambda _, slow=slow: slow)
+        assert forge._slow_proof(Stop(limit_s=30)) == said
+        assert forge._slow_proof(Stop(5)) == []
 
 
 @pytest.mark.big

@@ -76,25 +76,40 @@ def test_programs_do_not_see_it(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo what a test announces."""
-    for name in ("at_most", "so_far"):
-        monkeypatch.setattr(wait._Told, name, None)
+    for name, value in {"at_most": None, "so_far": None, "heard": False, "budget_s": None}.items():
+        monkeypatch.setattr(wait._Told, name, value)
+
+
+def ignored(*_: object) -> None:
+    """Hear nothing."""
 
 
 def test_one_line_says_that_a_process_compiles_and_how_long_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    said = list[float]()
+    said = list[tuple[float, float | None]]()
     for cores, busy in ((2, 0.5), (1, 0.5), (1, 20.0)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
         monkeypatch.setattr(os, "getloadavg", lambda busy=busy: (busy, busy, busy))
-        wait.announce(said.append, said.append)
+        wait.announce(lambda *told: said.append(told), ignored)
         wait.begin()
         wait.begin()
-    assert said == [wait.MODEL_S / 2, wait.MODEL_S, 10 * wait.MODEL_S]
+    assert said == [(parts * wait.MODEL_S, None) for parts in (0.5, 1, 10)]
+
+
+def test_who_has_a_budget_hears_that_it_is_spent_on_compiling() -> None:
+    """Also who has heard of compiling before: what is compiled first need not be a part of the search."""
+    said = list[float | None]()
+    wait.announce(lambda _, budget_s: said.append(budget_s), ignored)
+    for budget_s in (None, None, 20.0, None):
+        wait.count_against(budget_s)
+        wait.begin()
+        wait.begin()
+    assert said == [None, 20.0]
 
 
 def test_who_waits_hears_each_minute_for_how_long() -> None:
     said, left = list[float](), iter((False, False, True))
-    wait.announce(said.append, said.append)
+    wait.announce(ignored, said.append)
     with wait.reported(lambda seconds: seconds != wait.AGAIN_S or next(left)):
         pass
     assert len(said) == 2

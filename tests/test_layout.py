@@ -229,7 +229,7 @@ def test_every_file_reaches_the_wheel(wheels: list[Path]) -> None:
         for part in (*PRODUCT, *DATA)
         for path in (ROOT / part).rglob("*")
         if path.is_file() and "__pycache__" not in path.parts
-    }
+    } - {"heapsmith/templates/check.yml"}  # GitLab's component, which is of the repository
     assert len(wanted) > 50
     for wheel in wheels:
         with zipfile.ZipFile(wheel) as packed:

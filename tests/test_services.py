@@ -77,7 +77,7 @@ def test_a_line_names_the_worker_that_runs_without_the_library(
     assert any(f"does not serve {worker} (" in lines[0] for worker in service.workers), lines
     told = re.findall(r"(\S+) \((?:pid \d+|\d+ processes),", lines[0])
     assert len(told) == len(set(told)), f"workers are forks, of one reason: {lines[0]}"
-    reason = rf"started without LD_PRELOAD by ({service.by}|env)\b"  # env, which became it, was seen
+    reason = rf"started without LD_PRELOAD by ({service.by}|env|sh)\b"  # env or sh, which became it, was seen
     if name == "nginx":  # was seen when it had written its title over its environment
         reason += "|has overwritten its environment"
     assert re.search(reason, lines[0]), lines[0]

@@ -111,10 +111,10 @@ def _last(done: subprocess.CompletedProcess[str]) -> str:
     return ((done.stderr.strip() or done.stdout.strip()).splitlines() or [""])[-1].strip()
 
 
-def debian(root: Path) -> None:
-    """Make the chroot. Raises Missing without debootstrap, CheckFailed with its last words if it fails."""
+def debian(root: Path, packages: str = PACKAGES) -> None:
+    """Make the chroot, with packages. Raises Missing without debootstrap, CheckFailed with its last words."""
     address, codename = mirror()
-    tool, form = find_tool("debootstrap", "it", "debootstrap"), ("--variant=minbase", f"--include={PACKAGES}")
+    tool, form = find_tool("debootstrap", "it", "debootstrap"), ("--variant=minbase", f"--include={packages}")
     done = subprocess.run([tool, *form, codename, str(root), address], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise CheckFailed(f"debootstrap: status {done.returncode}: {_last(done)}")

@@ -22,20 +22,31 @@ AGAIN_S = 60.0
 Say = Callable[[float], None]
 """Called with seconds."""
 
+Estimate = Callable[[float, float | None], None]
+"""Called with the seconds that compiling takes at most, and with those of the budget that they count against."""
+
 
 class _Told:
-    """Who is told that something is compiled, and after how long he was told."""
+    """Who is told that something is compiled, how long it takes, and against what budget that counts."""
 
-    at_most: Say | None = None
+    at_most: Estimate | None = None
     so_far: Say | None = None
+    heard = False
+    budget_s: float | None = None
 
 
-def announce(at_most: Say, so_far: Say) -> None:
+def announce(at_most: Estimate, so_far: Say) -> None:
     """Have a person told, once, if this process must compile what an earlier one has not: that takes a while.
 
     at_most: hears the estimate; so_far: hears each minute for how long something has been compiled.
     """
-    _Told.at_most, _Told.so_far = at_most, so_far
+    _Told.at_most, _Told.so_far, _Told.heard = at_most, so_far, False
+
+
+def count_against(budget_s: float | None) -> float:
+    """Return when a budget begins: now. What is compiled from now on counts against it, which a person hears too."""
+    _Told.budget_s = budget_s
+    return time.monotonic()
 
 
 def is_told() -> bool:
@@ -52,10 +63,9 @@ def in_child(compiles: Callable[[Any], Any], signature: Any) -> None:
 
 def begin() -> None:
     """Tell the estimate if nobody has heard it; a worker's parent has told it."""
-    if is_told():
-        say, _Told.at_most = _Told.at_most, None
-        if say is not None:
-            say(MODEL_S * slowness(LOOPS) / LOOPS)
+    if is_told() and _Told.at_most is not None and (_Told.budget_s is not None or not _Told.heard):
+        budget_s, _Told.budget_s, _Told.heard = _Told.budget_s, None, True
+        _Told.at_most(MODEL_S * slowness(LOOPS) / LOOPS, budget_s)
 
 
 def slowness(at_once: int) -> float:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from heapsmith.model.compile import wait
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.legal import MAX_CLASSES
 from heapsmith.model.design.toml import Reason
@@ -41,9 +42,7 @@ SECONDS = 20.0
 LEAST_SECONDS, MOST_SECONDS = 6.0, 120.0
 
 SEARCH_SHARE, NEAR_SHARE = 0.6, 0.5
-"""The search's share of the time, and of the rest that of the designs one choice away from the best; what is left is
-for what each choice is worth.
-"""
+"""The search's share of the time; of the rest, that of the best's neighbours. The worth of choices has what is left."""
 
 LAST = 5
 """The simulations that follow the search, about: the base and the choice on unseen traces, and the bytes of both."""
@@ -56,9 +55,9 @@ REPLAY_SHARE, LEAST_REPLAY_SECONDS = 0.5, 10.0
 
 
 class Asked(NamedTuple):
-    """What a user asks of the search. seconds: its wall time once the traces are read and the model
-    is compiled, which it exceeds by a quarter at most; None: by the trace's length; simulations: the most designs
-    simulated with caches, in place of the time.
+    """What a user asks of the search. seconds: its wall time, which it exceeds by a quarter at most. To read the traces
+    and compile the model counts, but half is left in any case; None: by the trace's length, and that does not count.
+    simulations: the most designs simulated with caches, in place of the time.
 
     max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
     fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
@@ -143,18 +142,18 @@ def tune(
     result depends only on the other arguments. Raises BadInput for bad arguments, hardware without costs, bad traces.
     """
     check_arguments(base, asked, name)
+    known_as, begun = base.name, wait.count_against(asked.seconds)
     bench_of = partial(Bench, hardware=priced(hardware or load_hardware()), cores=asked.cores)
     sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
-    known_as, base = base.name, msgspec.structs.replace(base, name=name)
+    base = msgspec.structs.replace(base, name=name)
     learn(bench_of, [*sources, *held], base)
     hire = hire or partial(Workers, jobs=asked.jobs)
     evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
     evaluator = evaluator_of(bench_of(sources))
     exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
     with scratch() as folder, evaluator.workers:
-        bound = [*unseen(sources, held, folder, base)]
-        begin, explorer = time.monotonic(), _explorer(evaluator, exact, asked, held)
-        until = _until(begin, asked, explorer)
+        bound, asked = [*unseen(sources, held, folder, base)], _left(asked, begun)
+        explorer, until = _explorer(evaluator, exact, asked, held)
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
         binding = Binding(evaluator_of(bench_of([one.source for one in bound])), bound, asked.limits, asked.favour)
@@ -211,11 +210,14 @@ def _answer(
     return confirmed, tried, near
 
 
-def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[Source]) -> Explorer:
-    """Return the explorer with the limits; without `huge_pages` the traces must tell what the program touches.
+def _explorer(
+    evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[Source]
+) -> tuple[Explorer, float | None]:
+    """Return the explorer with the limits, and when it ends (`_until`); held: the traces that are held out.
 
-    held: the traces that are held out.
+    Without `huge_pages` the traces must tell what the program touches.
     """
+    begin = time.monotonic()
     sources = evaluator.bench.sources
     pages = asked.huge_pages or all(one.tells_touched for one in sources)
     # A number of simulations repeats exactly, whoever simulates.
@@ -232,7 +234,7 @@ def _explorer(evaluator: Evaluator, exact: Exact, asked: Asked, held: Sequence[S
     )
     explorer.limit()
     explorer.take_up(evaluator.earlier(timed=asked.timed()) if asked.resume else (), asked.max_classes)
-    return explorer
+    return explorer, _until(begin, asked, explorer)
 
 
 class _Stage:
@@ -315,6 +317,12 @@ def check_arguments(base: Design, asked: Asked, name: str) -> None:
         raise BadInput(f"budget: {asked.seconds} s; expected above 0, at most a day")
     if refusal := msgspec.structs.replace(base, name=name).why_not_valid():
         raise BadInput(refusal.words)
+
+
+def _left(asked: Asked, begun: float) -> Asked:
+    """Return what is asked with the seconds that are left since `begun`, but half of them in any case."""
+    wait.count_against(None)
+    return asked._replace(seconds=asked.seconds and max(asked.seconds / 2, asked.seconds - time.monotonic() + begun))
 
 
 def _until(begin: float, asked: Asked, explorer: Explorer) -> float | None:

@@ -33,11 +33,12 @@ def begin(module: str, program: str) -> None:
     sys.exit(ended)
 
 
-def _compiles(at_most_s: float) -> None:
+def _compiles(at_most_s: float, budget_s: float | None) -> None:
     from heapsmith.api import show
     from heapsmith.tools.common.units import span
 
-    show.note(f"heapsmith: compiling the model for this command, once for each version: up to {span(at_most_s)}")
+    least = f", but the search has half of its {span(budget_s)} in any case" if budget_s else ""
+    show.note(f"heapsmith: compiling the model for this command, once for each version: up to {span(at_most_s)}{least}")
 
 
 def _still_compiles(so_far_s: float) -> None:

@@ -12,6 +12,7 @@ from heapsmith.codegen.build import build_emitted, own_flags
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.ship import ship
 from heapsmith.codegen.verify import VerifyReport, verify
+from heapsmith.model.compile.wait import slowness
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import CheckFailed, printable
@@ -23,6 +24,7 @@ from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.common.rounds import Progress, Stop
 from heapsmith.tools.common.served_share import did_the_work, sentences
+from heapsmith.tools.common.units import span
 from heapsmith.tools.compare.measure import limit_of, measure
 from heapsmith.tools.compare.worth import Price
 from heapsmith.tools.forge.page import forged
@@ -39,6 +41,9 @@ STEPS = 9
 
 RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 """The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
+
+PROOF_S = 5.0
+"""What simulating two designs, building and proving take on an idle core, about, for some 100,000 events."""
 
 RECORD_S = 3600.0
 """The limit of the run that is recorded. That of the other runs, and of a replay, follows from its time."""
@@ -73,8 +78,8 @@ def forge(
     The command's input is /dev/null; its output is dropped, except for errors during recording.
     Each file appears whole or not at all, report.json last. An interrupt leaves report.md and
     report.json of what is done (Unfinished). Raises the errors of the steps, and CheckFailed if the
-    command is killed, exceeds a limit, or library and model differ. The time of `order.stop` is divided
-    (RUNS, REPLAYS, SHARE), but the command and the replays have LEAST_ROUNDS rounds in any case.
+    command is killed, exceeds a limit, or library and model differ. The time of `order.stop` begins when the design is
+    chosen. Half of it and LEAST_ROUNDS rounds are left for measuring in any case (RUNS, REPLAYS, SHARE).
     """
     check_arguments(base, order.asked, name)
     for kind in ("md", "html", "json"):
@@ -128,11 +133,12 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.other_memory = [one for one in recorded.other_memory if one.pid == recorded.traces[0].pid]
     files += [str(path) for path, _ in traces]
     about = _part(stop, RUNS).estimate(3 * recorded.wall_ns / 1e9)
-    later = [f"step 8 will take long: {about}"] if about else []
+    later = [*_slow_proof(stop), *([f"step 8 will take long: {about}"] if about else [])]
     say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings(), *later]))
     found.trace = info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
     found.tuned = tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+    chosen = stop.clock()
     write_design(toml, tuned.design, tuned.reasons)
     files.append(str(toml))
     say(4, f"simulate {base.name} and {name}")
@@ -148,7 +154,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     _require(verified)
     libraries = [GLIBC, str(library_of(base)), str(library)]
     say(8, f"run the command under glibc, {base.name} and {name}")
-    stop = stop._replace(run_limit_s=limit_of(recorded.wall_ns))
+    stop = _left(stop, stop.clock() - chosen)._replace(run_limit_s=limit_of(recorded.wall_ns))
     told = _part(stop, RUNS)._replace(say=lambda text: say(8, text))
     found.measured = measured = measure(command, libraries, stop=told, pivot=-1, progress=progress)
     found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
@@ -157,11 +163,10 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
     beside = [GLIBC, *own, *libraries[1:]]
-    found.replayed = replayed = replay(
-        trace, beside, stop=_part(stop, REPLAYS), latency=True, count_bytes=True, progress=progress
-    )
+    told = _part(stop, REPLAYS)._replace(say=lambda text: say(9, text))
+    found.replayed = replayed = replay(trace, beside, stop=told, latency=True, count_bytes=True, progress=progress)
     to_glibc = measured.rows[-2].ratios.cpu
-    once = _part(stop, SHARE)._replace(least=1)
+    once = _part(stop, SHARE)._replace(least=0)
     found.share = share = malloc_share(command, library_of(base), to_glibc, once, progress)
     files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
     results = (info, tuned, simulated, verified, measured, replayed, share, decided, files, found.other_memory)
@@ -172,6 +177,19 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     write_page(out / "report.html", forged(report, with_reuse=False, progress=progress))
     write_json(out / "report.json", report)
     return report
+
+
+def _slow_proof(stop: Stop) -> list[str]:
+    """What to say beforehand where build and proof take more than half of the time, which is for measuring."""
+    takes_s = PROOF_S * slowness(1)
+    if stop.limit_s is None or takes_s <= stop.limit_s / 2:
+        return []
+    return [f"steps 4 to 7 take about {span(takes_s)}, of the {span(stop.limit_s)} for them and for measuring"]
+
+
+def _left(stop: Stop, spent_s: float) -> Stop:
+    """What is left of a time after `spent_s`, but half of it in any case; rounds stay as many."""
+    return stop if stop.limit_s is None else stop._replace(limit_s=max(stop.limit_s / 2, stop.limit_s - spent_s))
 
 
 def _part(stop: Stop, part: float) -> Stop:

@@ -285,7 +285,7 @@ def replay(
             def stamp(entry: int) -> Replayed:
                 return replay_once(script, libraries[entry], latency=True, limit_s=limit_s)
 
-            rounds = Stop(len(runs[0]), known.limit_s, least=stop.least)
+            rounds = stop._replace(rounds=len(runs[0]), limit_s=known.limit_s)
             stamped = interleaved("stamp operations", names, rounds, stamp, progress, resident=resident).runs
     rows = [_row(*each, runs[0], check) for each in zip(libraries, runs, stamped, strict=True)]
     scale = (facts.operations, facts.threads, facts.peak_live_bytes)

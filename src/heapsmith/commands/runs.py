@@ -70,19 +70,33 @@ def _is_written(stats: str, since_ns: int) -> bool:
     return any(os.stat(found).st_mtime_ns >= since_ns - CLOCK_OF_FILES_NS for found in glob.glob(name))
 
 
-@app.command(epilog=example("stats stats.json", "stats stats.json --csv > counts.csv"))
+@app.command(epilog=example("stats stats.json", "stats stats.json --csv > counts.csv", "stats malloc_info.xml"))
 def stats(
-    report: Annotated[Path, Argument("What `run --stats` or HEAPSMITH=stats=FILE wrote.", "REPORT")],
+    report: Annotated[
+        Path, Argument("What `run --stats` or HEAPSMITH=stats=FILE wrote, or another malloc of itself.", "REPORT")
+    ],
     json: take.Json = False,
     csv: Annotated[bool, Option("Print the counters as CSV.")] = False,
 ) -> None:
     """Show the counters that a library wrote at exit: layers by class, locks and system calls.
 
-    Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`.
+    Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`. Of glibc's
+    malloc_info, jemalloc's JSON and tcmalloc's MALLOCSTATS: what is held, what is free by class, and which settings may
+    help.
     """
     from heapsmith.tools.common.counter_reports import as_csv, read_report, tables
     from heapsmith.tools.common.tables import draw
+    from heapsmith.tools.peers import statistics
 
+    if other := statistics.read_statistics(report):
+        if csv:
+            raise BadInput(f"{report}: --csv is of the counters of heapsmith's libraries; expected --json")
+        if json:
+            show.emit_json(other)
+            return
+        for words in statistics.tables(other):
+            draw(words)
+        return
     found = read_report(report)
     if csv:
         show.text(as_csv(found))
@@ -274,9 +288,9 @@ def forge(
     """Make a malloc for CMD, prove it and measure it.
 
     The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
-    /dev/null as its input. Its outputs are compared, not shown. The measurements take 30 s at most, unless --time or
-    --rounds says otherwise, or 5 rounds take longer. The verdict says which malloc to use, and the last lines what to
-    type next. Ctrl-C leaves a report on what is done.
+    /dev/null as its input. Its outputs are compared, not shown. What follows the search takes 30 s, unless --time or
+    --rounds says otherwise, or 5 rounds take longer, which a line says beforehand. The verdict says which malloc to
+    use, and the last lines what to type next. Ctrl-C leaves a report on what is done.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name

@@ -1,0 +1,187 @@
+"""Statistics that other mallocs write of themselves: what they hold, what of it is in no block, and what to set.
+
+glibc's malloc_info(3), jemalloc's malloc_stats_print as JSON, gperftools' MALLOCSTATS.
+"""
+
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import msgspec
+
+from heapsmith.model.errors import BadInput
+from heapsmith.model.files import JSON_FAULTS
+from heapsmith.tools.common.tables import Words
+from heapsmith.tools.common.units import amount
+
+MUCH = 0.1
+"""Of what a malloc holds: a part below this gets no advice."""
+
+MOST = 20
+"""Classes in the table."""
+
+
+class Class(msgspec.Struct, frozen=True):
+    """A size class. live: its blocks in use, None where they are not told; free_bytes: those of its free blocks."""
+
+    block_bytes: int
+    live: int | None
+    free_bytes: int
+
+
+class Statistics(msgspec.Struct, frozen=True):
+    """What a malloc holds of the system, and of it in blocks, those of thread caches included.
+
+    parts: what else it is for, in bytes, by name. advice: settings worth a try, in words.
+    """
+
+    malloc: str
+    held_bytes: int
+    block_bytes: int
+    parts: dict[str, int]
+    classes: list[Class]
+    advice: list[str]
+
+
+def read_statistics(path: Path) -> Statistics | None:
+    """Return what a file says if it is of another malloc. Raises BadInput for such a file without what is expected."""
+    try:
+        text = path.read_bytes().decode(errors="replace")
+    except OSError as error:
+        raise BadInput(f"{path}: {error.strerror}") from None
+    for name, (begins, read) in _READERS.items():
+        if begins.search(text):
+            try:
+                return read(text)
+            except (LookupError, TypeError, ValueError, AttributeError, ElementTree.ParseError, *JSON_FAULTS):
+                raise BadInput(f"{path}: begins as statistics of {name}; expected all of them") from None
+    return None
+
+
+def _glibc(text: str) -> Statistics:
+    root = ElementTree.fromstring(text[text.index("<malloc") :])
+    heaps = [_totals(heap) for heap in root.findall("heap")]
+    every = _totals(root)
+    mapped = every.pop("mmap", 0)
+    held = int(_found(root, "system[@type='current']").attrib["size"]) + mapped
+    free, others = sum(every.values()), sum(sum(one.values()) for one in heaps[1:])
+    by_size: Counter[int] = Counter()
+    for one in root.findall("heap/sizes/*"):
+        by_size[int(one.attrib["to"])] += int(one.attrib["total"])
+    classes = [Class(size, None, by_size[size]) for size in sorted(by_size)]
+    parts = {"free chunks of the first arena": free - others, "free chunks of other arenas": others}
+    advice = []
+    if others >= MUCH * held:
+        advice.append(f"glibc.malloc.arena_max: {len(heaps)} arenas, and those of threads have {amount(others)} free")
+    if free - others >= MUCH * held:
+        advice.append("glibc.malloc.trim_threshold, or malloc_trim(3): free chunks hold much of the first arena")
+    return Statistics("glibc", held, held - free, parts, classes, advice)
+
+
+def _totals(element: ElementTree.Element) -> dict[str, int]:
+    return {one.attrib["type"]: int(one.attrib["size"]) for one in element.findall("total")}
+
+
+def _found(element: ElementTree.Element, path: str) -> ElementTree.Element:
+    found = element.find(path)
+    if found is None:
+        raise LookupError(path)
+    return found
+
+
+def _jemalloc(text: str) -> Statistics:
+    said = json.JSONDecoder().raw_decode(text[text.index('{"jemalloc"') :])[0]["jemalloc"]
+    kinds, stats = said["arenas"], said["stats"]
+    arenas = [one for name, one in said["stats.arenas"].items() if name.isdigit()]
+    if not arenas:  # written without those of single arenas (option a)
+        arenas = [said["stats.arenas"]["merged"]]
+    classes = [
+        Class(kind["size"], live := _sum(arenas, "bins", index, "curregs"), held - live * kind["size"])
+        for index, kind in enumerate(kinds["bin"])
+        if (held := _sum(arenas, "bins", index, "curslabs") * kind["slab_size"])
+    ]
+    large = enumerate(kinds["lextent"])
+    many = [(kind["size"], _sum(arenas, "lextents", index, "curlextents")) for index, kind in large]
+    classes += [Class(size, live, 0) for size, live in many if live]
+    cached, held = sum(one["tcache_bytes"] for one in arenas), stats["resident"]
+    dirty = kinds["page"] * sum(one["pdirty"] for one in arenas)
+    parts = {
+        "free blocks in slabs": sum(one.free_bytes for one in classes),
+        "dirty pages": dirty,
+        "metadata": held - stats["active"] - dirty,  # what is resident of it
+    }
+    advice = []
+    if cached >= MUCH * held:
+        threads = sum(one["nthreads"] for one in arenas)
+        advice.append(f"tcache_max, lg_tcache_nslots_mul: the caches of {threads} threads hold {amount(cached)}")
+    if dirty >= MUCH * held:
+        advice.append(f"dirty_decay_ms, background_thread: the decay is {kinds['dirty_decay_ms']} ms")
+    if parts["free blocks in slabs"] >= MUCH * held:
+        used = sum(one["nthreads"] > 0 for one in arenas)
+        few = f"narenas: {used} arenas in use" if used > 1 else "no setting: other size classes or slabs, as of `tune`"
+        advice.append(f"{few}; free blocks hold pages of slabs")
+    return Statistics(f"jemalloc {said['version']}", held, stats["allocated"], parts, classes, advice)
+
+
+def _sum(arenas: list[Any], kind: str, index: int, counter: str) -> int:
+    return sum(int(one[kind][index][counter]) for one in arenas)
+
+
+def _gperftools(text: str) -> Statistics:
+    told = {
+        words.strip(): int(count) for count, words in re.findall(r"^MALLOC: *[+=]? *(\d+) \([^)]*\) (.*)$", text, re.M)
+    }
+    caches = told["Bytes in thread cache freelists"]
+    parts = {
+        "pages without blocks": told["Bytes in page heap freelist"],
+        "free blocks of all threads": sum(told[f"Bytes in {one} cache freelist"] for one in ("central", "transfer")),
+        "free blocks of thread caches": caches,
+        "metadata": told["Bytes in malloc metadata"],
+    }
+    held, blocks = told["Actual memory used (physical + swap)"], told["Bytes in use by application"]
+    rows = re.findall(r"^class +\d+ \[ *(\d+) bytes \] : +(\d+) objs", text, re.M)
+    advice = []
+    if caches >= MUCH * held:
+        advice.append(f"TCMALLOC_MAX_TOTAL_THREAD_CACHE_BYTES: thread caches hold {amount(caches)}")
+    if parts["pages without blocks"] >= MUCH * held:
+        advice.append("TCMALLOC_RELEASE_RATE: pages without blocks wait for their release")
+    return Statistics("tcmalloc", held, blocks, parts, [Class(int(a), None, int(a) * int(b)) for a, b in rows], advice)
+
+
+_READERS: Mapping[str, tuple[re.Pattern[str], Callable[[str], Statistics]]] = {
+    "glibc": (re.compile(r"\A\s*(<\?xml[^>]*>\s*)?<malloc version="), _glibc),
+    "jemalloc": (re.compile(r'^\{"jemalloc"', re.M), _jemalloc),
+    "gperftools": (re.compile(r"^MALLOC: ", re.M), _gperftools),
+}
+
+
+def tables(found: Statistics) -> list[Words]:
+    """The statistics as tables: what the memory is for, and the classes with most free bytes."""
+
+    def share(bytes_: int) -> str:
+        return f"{bytes_ / found.held_bytes:.1%}" if found.held_bytes else "-"
+
+    rows = {"in blocks": found.block_bytes, **found.parts}
+    rest = found.held_bytes - sum(rows.values())
+    all_rows = {**rows, "else": rest, "held": found.held_bytes}
+    what = [[name, f"{count:,}", share(count)] for name, count in all_rows.items()]
+    most = sorted(found.classes, key=lambda one: -one.free_bytes)[:MOST]
+    by_class = [
+        [
+            f"{one.block_bytes:,}",
+            "-" if one.live is None else f"{one.live:,}",
+            f"{one.free_bytes:,}",
+            share(one.free_bytes),
+        ]
+        for one in most
+        if one.free_bytes
+    ]
+    return [
+        Words(f"what {found.malloc} holds", ["what", "bytes", "of it"], what),
+        Words("classes with most free bytes", ["block", "blocks in use", "bytes free", "of what is held"], by_class),
+        Words("settings worth a try", ["setting", "<why"], [one.split(": ", 1) for one in found.advice]),
+    ]
