@@ -135,10 +135,11 @@ def ledgers(found: "LedgerTable") -> None:
 
 
 def tuned(found: "Tuned", path: Path | None = None) -> None:
-    """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
+    """Whether the choice gains, the front, the choice on each trace, what its choices are worth, and reasons."""
     from heapsmith.model.search.segregate import why_segregated
     from heapsmith.tools.report import hardening, searched
 
+    show.prose(found.gain.why)
     for table in searched.tables(found):
         draw(table)
     if any(one.ledgers is None for one in found.traces):
