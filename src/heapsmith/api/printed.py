@@ -104,6 +104,8 @@ def verified(report: "VerifyReport") -> None:
         show.line(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
     if report.runs:
         draw(measurements.verified(report))
+        if report.reach:
+            draw(measurements.reached(report))
     for note in report.notes:
         show.prose(f"{note}.")
     show.line("ok" if report.ok else "NOT ok")
