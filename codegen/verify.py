@@ -29,6 +29,8 @@ from heapsmith.codegen.difference import (
 from heapsmith.codegen.disassembly import why_unread
 from heapsmith.codegen.driver import Driver, DriverFailed, Host
 from heapsmith.codegen.generate import generate
+from heapsmith.codegen.reach import Reach, Reached
+from heapsmith.codegen.ship import folder_of
 from heapsmith.codegen.target import Toolchain, pages_vary, toolchain
 from heapsmith.model.design.design import Design, ask_sites
 from heapsmith.model.design.fitted import PAGE_NAMES, fitted, plan_for
@@ -63,7 +65,10 @@ class Run(msgspec.Struct, frozen=True):
 
 
 class VerifyReport(msgspec.Struct, frozen=True):
-    """The result of `verify`: the audit (None: not requested), and a row per trace and build."""
+    """The result of `verify`: the audit (None: not requested), and a row per trace and build.
+
+    reach: how often the functions of the library that count something ran on all traces, by the model's counters.
+    """
 
     design: str
     hash: str
@@ -71,6 +76,7 @@ class VerifyReport(msgspec.Struct, frozen=True):
     audit: AuditReport | None
     runs: list[Run]
     notes: list[str] = []  # about traces that do not have the call sites that the design asks for
+    reach: list[Reached] = []
 
 
 class Elsewhere(NamedTuple):
@@ -170,9 +176,11 @@ def verify(
         tools = elsewhere.tools if elsewhere else None
         audited = audit_emitted(design, emitted, library=claimed, tools=tools) if audit else None
         notes += [f"audit: {unread}"] if audited and (unread := why_unread(release)) else []
-        runs = [run for trace in traces for run in replay(plan, libraries, trace, tell, nodes, host)]
+        reach = Reach(plan)
+        runs = [run for trace in traces for run in replay(plan, libraries, trace, tell, nodes, host, reach)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)
-    return VerifyReport(design.name, plan.hash, ok, audited, runs, notes)
+    reached = reach.functions(folder_of(design)) if traces else []
+    return VerifyReport(design.name, plan.hash, ok, audited, runs, notes, reached)
 
 
 class Side:
@@ -237,14 +245,24 @@ def replay(
     tell: Progress,
     nodes: Sequence[str] = (),
     host: Host | None = None,
+    reach: Reach | None = None,
 ) -> list[Run]:
-    """Run one trace on the model and on several libraries: a row per library."""
+    """Run one trace on the model and on several libraries: a row per library. reach: is told the model's counters."""
     begin = time.perf_counter()
+    models: list[Simulator] = []
     with TraceReader(trace, sited=ask_sites([plan.design])) as reader:
         threads, events = reader.footer.threads, reader.footer.events
         sides = side_by_side(
-            plan, libraries, iter(reader), lambda done: tell(trace.name, done, events), nodes=nodes, host=host
+            plan,
+            libraries,
+            iter(reader),
+            lambda done: tell(trace.name, done, events),
+            nodes=nodes,
+            host=host,
+            watch=lambda _, model: models.append(model),
         )
+    if reach and models:
+        reach.add(models[-1].counters())
     seconds = time.perf_counter() - begin
     rows = []
     for side in sides:

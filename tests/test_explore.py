@@ -56,11 +56,33 @@ def explorer_of(bench: Bench, base: Design = BASE) -> Explorer:
     return Explorer(evaluator, exact, favour="balanced", huge_pages=False, seed=1)
 
 
+@pytest.mark.parametrize(
+    ("left", "waits", "told"), [(1.0, 500, False), (0.8, 500, False), (0.7, 500, True), (0.7, 20, False)]
+)
+def test_pages_that_never_go_back_need_a_trace_that_falls(left: float, waits: int, told: bool, tmp_path: Path) -> None:
+    """Of 1,000 blocks this part is left after the peak; then come so many events of another."""
+    gone = range(round(1000 * (1 - left)))
+    events = [(Op.MALLOC, block, 800) for block in range(1000)] + [(Op.FREE, block, 0) for block in gone]
+    events += [(Op.REALLOC, 999, 800)] * waits
+    ops, blocks, sizes = zip(*events, strict=True)
+    zeros = [0] * len(events)
+    with TraceWriter(tmp_path / "t.hst", command=["test"], source="test") as writer:
+        writer.append(Chunk.of(ops, zeros, blocks, sizes, zeros, range(len(events))))
+    source = Source(tmp_path / "t.hst")
+    assert source.tells_release is told
+    explorer = explorer_of(Bench([source], load_hardware()))
+    explorer.limit()
+    explorer.search(Budget(None, 9))
+    near = explorer.near(explorer.known[BASE.hash()]).values()
+    assert any(one.release != BASE.release for one in near) is told
+    assert told or all(one.design.release == BASE.release for one in explorer.known.values())
+
+
 @pytest.mark.thorough
 def test_a_small_space_is_solved(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a third of the simulations of all designs, the front dominates 98 % of what all of them dominate."""
 
-    def near(design: Design, busy: object, *, huge_pages: bool, processors: bool) -> list[Design]:
+    def near(design: Design, busy: object, **free: bool) -> list[Design]:
         fields = ((name, value) for name, values in CHOICES.items() for value in values)
         return [msgspec.structs.replace(design, **{name: value}) for name, value in fields]
 

@@ -241,14 +241,17 @@ def test_tracers_find_the_probes() -> None:
     file = library("sampled", checked=False)
     said = subprocess.run(["readelf", "-n", str(file)], capture_output=True, text=True, check=True).stdout
     found = re.findall(
-        r"Provider: (\w+)\n\s+Name: (\w+)\n\s+Location: (0x\w+), Base: (0x\w+), Semaphore: 0x0+\n\s+Arguments: (.+)",
+        r"Provider: (\w+)\n\s+Name: (\w+)\n\s+Location: (0x\w+), Base: (0x\w+), Semaphore: (0x\w+)\n\s+Arguments: (.+)",
         said,
     )
     assert {(provider, name) for provider, name, *_ in found} == {("otel_memory", "alloc"), ("otel_memory", "free")}
     with file.open("rb") as content:
         elf = ELFFile(content)
         base = elf.get_section_by_name(".stapsdt.base")["sh_addr"]
-        for _, name, location, of, arguments in found:
+        counted = elf.get_section_by_name(".probes")
+        of_tracers = {int(semaphore, 16) - counted["sh_addr"] for *_, semaphore, _ in found}
+        assert (of_tracers, counted.data()) == ({0, 2}, bytes(4))
+        for _, name, location, of, _, arguments in found:
             assert len(arguments.split()) == {"alloc": 3, "free": 1}[name]
             assert all(word.startswith("8@") for word in arguments.split())
             assert int(of, 16) == base > 0
@@ -262,33 +265,55 @@ PERF_EVENT_OPEN = 298
 """On x86-64."""
 
 
+def place_of(file: Path, name: str, what: str) -> tuple[int, int]:
+    """Return the address and the offset in the file of a probe's Location or Semaphore."""
+    said = subprocess.run(["readelf", "-n", str(file)], capture_output=True, text=True, check=True).stdout
+    (address,) = re.findall(rf"Name: {name}\n.*\b{what}: (0x\w+)", said)
+    with file.open("rb") as content:
+        (offset,) = ELFFile(content).address_offsets(int(address, 16))
+    return int(address, 16), offset
+
+
 def counted_hits(file: Path, name: str, pid: int) -> int:
     """Return a descriptor that counts how often a process comes to a probe; OSError if the kernel refuses."""
-    said = subprocess.run(["readelf", "-n", str(file)], capture_output=True, text=True, check=True).stdout
-    (location,) = re.findall(rf"Name: {name}\n\s+Location: (0x\w+)", said)
-    with file.open("rb") as content:
-        (offset,) = ELFFile(content).address_offsets(int(location, 16))
     path, libc = ctypes.create_string_buffer(str(file).encode()), ctypes.CDLL(None, use_errno=True)
-    where = (ctypes.addressof(path), offset)
-    wanted = struct.pack("<IIQQQQQIIQQ", int(UPROBES.read_text()), 112, 0, 1, 0, 0, 0, 0, 0, *where).ljust(112, b"\0")
+    where = (ctypes.addressof(path), place_of(file, name, "Location")[1])
+    semaphore = place_of(file, name, "Semaphore")[1] << 32  # format/ref_ctr_offset
+    kind = int(UPROBES.read_text())
+    wanted = struct.pack("<IIQQQQQIIQQ", kind, 112, semaphore, 1, 0, 0, 0, 0, 0, *where).ljust(112, b"\0")
     descriptor = libc.syscall(PERF_EVENT_OPEN, wanted, pid, -1, -1, 0)
     if descriptor < 0:
         raise OSError(ctypes.get_errno(), "perf_event_open")
     return int(descriptor)
 
 
+def tracers(file: Path, name: str, pid: int) -> int:
+    """What the semaphore of a probe says in a process."""
+    maps = Path(f"/proc/{pid}/maps").read_text().splitlines()
+    base = min(int(line.split("-")[0], 16) for line in maps if line.endswith(str(file)))
+    with Path(f"/proc/{pid}/mem").open("rb") as memory:
+        memory.seek(base + place_of(file, name, "Semaphore")[0])
+        return int.from_bytes(memory.read(2), "little")
+
+
 @pytest.mark.big
 @pytest.mark.skipif(not UPROBES.exists() or platform.machine() != "x86_64", reason="the kernel has no uprobes")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may place uprobes")
 def test_uprobes_of_a_running_process_see_each_sample(tmp_path: Path) -> None:
+    """And the semaphores say that they look, as long as they do."""
+    file = library("sampled", checked=False)
     with waiting(tmp_path) as (process, step):
-        hits = {name: counted_hits(library("sampled", checked=False), name, process.pid) for name in ("alloc", "free")}
+        said = [tracers(file, name, process.pid) for name in ("alloc", "free")]
+        hits = {name: counted_hits(file, name, process.pid) for name in ("alloc", "free")}
+        said += [tracers(file, name, process.pid) for name in ("alloc", "free")]
         before = of_process(process.pid)
         step("a")
         after = of_process(process.pid)
         counts = {name: int.from_bytes(os.read(descriptor, 8), "little") for name, descriptor in hits.items()}
-        for descriptor in hits.values():
-            os.close(descriptor)
+        os.close(hits["alloc"])
+        said += [tracers(file, name, process.pid) for name in ("alloc", "free")]
+        os.close(hits["free"])
+    assert said == [0, 0, 1, 1, 0, 1]
     assert counts["alloc"] == after.taken - before.taken > 100
     assert counts["alloc"] - counts["free"] == len(after.samples) - len(before.samples)
 

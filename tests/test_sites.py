@@ -17,10 +17,13 @@ from traces import trace_of
 
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.model.predict.pins_at_moments import Grouped
+from heapsmith.model.trace.elf import build_id
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.model.trace.stacks import CallTree, Module
 from heapsmith.tools.page.collect import collect
 from heapsmith.tools.record.record import record
+from heapsmith.tools.sites.grouping import Groups, Place, Spot
 
 Call = Callable[..., Answer]
 
@@ -72,6 +75,23 @@ def test_sites_names_the_pin_and_the_burst(call: Call, planted: Path) -> None:
     assert by_peak["advice"] == []
 
 
+@pytest.mark.skipif(shutil.which("addr2line") is None, reason="addr2line is not installed")
+@pytest.mark.parametrize("by", ["site", "path", "function"])
+def test_places_are_symbolised_elsewhere(by: str, call: Call, planted: Path) -> None:
+    """Each row's build id is the file's, and another tool finds the same lines at its offsets."""
+    found = answered(call("sites", planted, "--by", by, "--no-advice", "--json"))
+    pin = found["sites"][0]
+    assert len(pin["places"]) == len(pin["path"])
+    for spot, places in zip(pin["path"][:2], pin["places"][:2], strict=True):
+        for place in places:
+            assert (Path(place["file"]), place["build_id"]) == (planted.with_name("planted"), build_id(place["file"]))
+            command = ["addr2line", "-f", "-e", place["file"], f"{place['offset']:#x}"]
+            name, line = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()[:2]
+            assert name == spot["function"]
+            assert by == "function" or Path(line).name == spot["line"]
+    assert sum(len(row["places"][0]) for row in found["sites"]) >= len(found["sites"])
+
+
 def test_resident_pages_are_pinned_too(call: Call, planted: Path) -> None:
     found = answered(call("sites", planted, "--machine", "default", "--json"))
     assert found["machine"] == "default"
@@ -88,6 +108,10 @@ def test_advice_names_pin_burst_and_leak(call: Call, planted: Path) -> None:
     assert pin["names"] == ["cache_insert (sites_planted.c:14)"]
     assert f"{CACHED} blocks of cache_insert" in pin["text"]
     assert 0.9 * pin["bytes"] < pin["freed"] <= pin["bytes"]
+    assert f"there {pin['looks']:,} requests, " in pin["text"]
+    assert "take 41 instructions more, for which tune may refuse it (--max-time)." in pin["text"]
+    assert 60_000 + CACHED <= pin["looks"] < sum(site["requests"] for site in found["sites"])
+    assert burst["looks"] is leak["looks"] is None
     assert burst["names"] == ["load_all (sites_planted.c:27)"]
     assert burst["freed"] == found["peak_bytes"] - (60_000 * 120 + CACHED * 120 + 1000 * 40)
     assert leak["names"] == ["leak_row (sites_planted.c:20)"]
@@ -96,6 +120,26 @@ def test_advice_names_pin_burst_and_leak(call: Call, planted: Path) -> None:
     assert shown.status == 0
     assert all(one["text"].split()[0] in shown.out for one in found["advice"])
     assert "parse" not in shown.out
+
+
+@pytest.mark.parametrize(
+    ("file", "build", "offset", "why"),
+    [
+        ("/f/program", "ab", 9, None),
+        ("/f/program", "ab", 8, "other rows allocate by the same call"),
+        ("/f/program", None, 9, "the file of a call has no build id"),
+        ("/f/libstdc++.so.6", "ab", 9, "the C++ library makes the call, which the library does not see"),
+    ],
+)
+def test_a_design_sees_the_innermost_call_alone(file: str, build: str | None, offset: int, why: str | None) -> None:
+    """Two stacks: a caller each, which calls at 8 and at `offset`."""
+    parent, offsets = np.array([-1, -1, 0, 1]), np.array([1, 2, 8, offset])
+    tree = CallTree([Module(file, build)], parent, np.zeros(4, np.int64), offsets, np.array([2, 3]))
+    paths = [(Spot("f", name, "program"),) for name in ("none", "one", "other")]
+    grouped = Grouped(Path("t.hst"), np.array([0, 1, 2]), 3)
+    groups = Groups("site", grouped, paths, [0, 1, 1], [], tree, [[{*()}], [{2}], [{3}]])
+    assert groups.why_no_design([2]) == why
+    assert groups.places(2) == [[Place(file, build, offset)]]
 
 
 def test_leaks_names_the_leak_first(call: Call, planted: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,6 +210,8 @@ def test_rows_that_share_pages_get_a_region_together(call: Call, tmp_path: Path)
     assert (advice["kind"], sorted(advice["names"])) == ("lasting", ["file+0x1", "file+0x2"])
     assert advice["freed"] > 0.9 * count * 64
     assert "120 blocks of the 2 rows whose blocks last" in advice["text"]
+    assert advice["text"].endswith("A pool in the program does it, no design: the file of a call has no build id.")
+    assert advice["looks"] is None
     assert "heapsmith: /no/file: cannot be read" in call("sites", path).err
 
 

@@ -28,6 +28,16 @@ class Held(msgspec.Struct, frozen=True):
     kept: int
 
 
+class Region(msgspec.Struct, frozen=True):
+    """A set of groups with a region of its own: what is held after the events that were asked for.
+
+    looks: requests of the size classes of its blocks, its own and all others, whose caller a design must look up.
+    """
+
+    held: list[Held]
+    looks: int
+
+
 def apart(
     grouped: Grouped,
     design: Design,
@@ -36,7 +46,7 @@ def apart(
     *,
     hardware: Hardware | None = None,
     progress: Progress | None = None,
-) -> list[list[Held]]:
+) -> list[Region]:
     """Return, for each set of groups, what two heaps hold after these events: one pass.
 
     One heap of the design has the blocks of the set's groups, the other heap all other blocks. A
@@ -45,14 +55,19 @@ def apart(
     plans = [make_plan(design)] * (2 * len(chosen))
     simulators = fresh(plans, hardware)
     found: list[list[Held]] = [[] for _ in chosen]
+    of_size = np.array([*plans[0].size_class, -1])
+    asked = np.zeros((len(chosen), 2, plans[0].class_count + 1), np.int64)
     with TraceReader(grouped.trace) as reader:
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
         for part, site in pieces(reader, set(events)):
             step = lives.feed(part, site)
             now = lives.of_block[GROUP_OF]
+            row = of_size[np.minimum(part.size, len(of_size) - 1)]  # the last: it has no class
             for number, own in enumerate(chosen):
                 pair = simulators[2 * number : 2 * number + 2]
                 is_own = np.isin(np.arange(grouped.groups), list(own))
+                for whose, births in enumerate((part.op < Op.FREE, (part.op < Op.FREE) & is_own[step.group])):
+                    asked[number, whose] += np.bincount(1 + row[births], minlength=asked.shape[2])
                 for simulator, is_here in zip(pair, (is_own, ~is_own), strict=True):
                     enters = (part.op < Op.FREE) & is_here[step.group]
                     leaves = (step.before != NO_GROUP) & is_here[step.before]
@@ -61,7 +76,8 @@ def apart(
                     found[number].append(_held([pins(one, now, grouped.groups) for one in pair], lives.events - 1))
             if progress:
                 progress("simulating regions", lives.events, reader.footer.events)
-    return found
+    looks = [int(every[1:][own[1:] > 0].sum()) for every, own in asked]
+    return [Region(held, count) for held, count in zip(found, looks, strict=True)]
 
 
 def share(chunk: Chunk, enters: Flags, leaves: Flags) -> Chunk:

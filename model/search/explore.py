@@ -90,7 +90,8 @@ class Explorer:
         self._parent: dict[str, str] = {}  # of designs one choice away from another
         self.base, self.sources = evaluator.base, evaluator.bench.sources
         processors = all(source.tells_processors for source in self.sources)
-        self._free = {"huge_pages": huge_pages, "processors": processors}
+        release = any(source.tells_release for source in self.sources)
+        self._free = {"huge_pages": huge_pages, "processors": processors, "release": release}
         self._starts = Starts(self.base, exact, self._free)
         self._timed = timed and all(source.tells_time for source in self.sources)
         events = sum(source.events for source in self.sources)
@@ -170,7 +171,7 @@ class Explorer:
             self._evaluator.write()
 
     def took_s(self) -> float:
-        """Return about how many seconds the simulation of a design takes."""
+        """Return about how many seconds a simulation takes."""
         return self._evaluator.took_s("outcome") + self._evaluator.took_s("p999")
 
     def affordable(self, designs: Sequence[Design]) -> list[Design]:
@@ -190,18 +191,17 @@ class Explorer:
 
     def _new(self, designs: Iterable[Design]) -> Iterator[Design]:
         """Yield the designs that were not looked at and that every trace can be simulated with."""
-        new = (design for design in designs if design.hash() not in self._glances)
-        return filter(self._usable, new)
+        return filter(self._usable, (design for design in designs if design.hash() not in self._glances))
 
     def _usable(self, design: Design) -> bool:
-        """Return whether every trace can be simulated with it, and its waits are known where they count."""
+        """Return whether every trace can be simulated with it, and tells what its waits and kept pages cost."""
         waits = self._evaluator.bench.cores is None or is_followed(design)
-        return waits and (self._timed or not needs_time(design))
+        kept = self._free["release"] or design.release == self.base.release
+        return waits and kept and (self._timed or not needs_time(design))
 
     def front(self) -> list[Known]:
         """Return the designs that no other dominates."""
-        every = list(self.known.values())
-        points = np.array([one.ratios for one in every])
+        every, points = list(self.known.values()), np.array([one.ratios for one in self.known.values()])
         if self.asked.follows_p999:
             points = np.column_stack([points, [max(self.p999_ns[name]) for name in self.known]])
         return [every[index] for index in nondominated(points)]
@@ -223,9 +223,9 @@ class Explorer:
 
     def near(self, found: Known) -> dict[str, Design]:
         """Return all designs one choice away, by hash, with which every trace can be simulated."""
-        design = found.design
-        every = [*neighbours(design, self._exact.busy(design), **self._free), *self._reshaped(design)]
-        return {one.hash(): one for one in filter(self._usable, every)}
+        busy = self._exact.busy(found.design)
+        near = [*neighbours(found.design, busy, **self._free), *self._reshaped(found.design)]
+        return {one.hash(): one for one in filter(self._usable, near)}
 
     def promising(self, near: dict[str, Design], budget: Budget) -> list[Design]:
         """Return a batch of designs that were not priced, those of the best guessed score first.

@@ -13,6 +13,7 @@ from heapsmith.model.search.choice_worth import Worth
 from heapsmith.model.search.confirm import Finalist
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import Known
+from heapsmith.model.search.gain import Gain
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.size_classes import STEP, Histogram, Rules
 from heapsmith.model.search.source import Source
@@ -38,7 +39,7 @@ def why_base(base: str, priced: int, finalists: Sequence[Finalist]) -> Reason:
 
 
 def why_design(
-    sources: Sequence[Source], known_as: str, base: Known, found: Known, finalists: Sequence[Finalist]
+    sources: Sequence[Source], known_as: str, base: Known, found: Known, finalists: Sequence[Finalist], gain: Gain
 ) -> Reason:
     """Explain the design as a whole, by its first trace; known_as: the name of the base."""
     before, after = base.outcomes[0], found.outcomes[0]
@@ -47,7 +48,7 @@ def why_design(
     if before.lock_wait_ns_per_op or after.lock_wait_ns_per_op:
         waits = f"{after.lock_wait_ns_per_op:.2f} ns of them waits for locks ({before.lock_wait_ns_per_op:.2f}), "
     why = (
-        f"Tuned for {names} from {known_as}. Predicted for {printable(sources[0].path.name)}: "
+        f"Tuned for {names} from {known_as}. {gain.why} Predicted for {printable(sources[0].path.name)}: "
         f"{after.allocator_ns_per_op:.2f} ns per operation in the allocator ({before.allocator_ns_per_op:.2f} with the "
         f"base), {waits}{after.resident_peak:,} bytes resident at the peak ({before.resident_peak:,}), "
         f"{after.resident_average:,.0f} on average ({before.resident_average:,.0f}), {after.resident_end:,} at the end "

@@ -13,6 +13,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.application import TOUCHED_FROM, program_of
 from heapsmith.model.search.space import needs_time
 from heapsmith.model.trace.events import WITH_SITE, op_mask
+from heapsmith.model.trace.falls import Falls
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader
 from heapsmith.model.trace.stats import Lives, Moves
 
@@ -21,6 +22,11 @@ MOST_WEIGHT = 1_000_000
 
 KEPT_EVENTS = 1 << 24
 """Traces up to this length stay decoded in memory: 28 bytes per event, 32 with call sites."""
+
+TELLING_FALL = 0.1
+"""The least part of a trace's time for which its live bytes must have fallen to tell what kept pages cost: pages of a
+quarter of the peak then weigh 2.5 % of the average, beyond the margin of the score.
+"""
 
 WORK_BYTES, MOST_TOUCHED = 400, 1 << 30
 """The touched bytes that take the model as long as an event; and the most of one block that count.
@@ -33,7 +39,8 @@ class Source:
     """A trace for the search. Reads it once, checks its rules, and keeps the chunks of a short trace.
 
     tells_touched: its samples tell which share of large blocks the program touches, for each of the
-    sizes that it asks for. tells_time: its events have time stamps. tells_processors: it has more
+    sizes that it asks for. tells_release: its live bytes fall after their peak, for long enough to tell what pages
+    cost that never go back. tells_time: its events have time stamps. tells_processors: it has more
     threads than processors, and tells those of its events. others: as Lives; 0 if its samples do not
     tell which part of its life a thread ran. run_ns: the processor time of all threads, or the time
     from the first event to the last where the samples do not tell. work: the time of a simulation
@@ -53,12 +60,15 @@ class Source:
             asked: set[int] = set()
             self.touched = 0.0
             moves, lives = Moves(self.footer.threads), Lives(self.footer.threads)
+            falls = Falls(self.footer.max_blocks)
             for chunk in reader:
                 if self.events <= KEPT_EVENTS:
                     kept.append(chunk)
                 first = int(chunk.time_ns[0]) if begin == 0 and len(chunk.op) else first
                 self.operations += int((chunk.op < Op.THREAD_START).sum())
-                lives.feed(chunk.thread, _when(chunk, begin))
+                when = _when(chunk, begin)
+                lives.feed(chunk.thread, when)
+                falls.feed(chunk, when)
                 begin += len(chunk.op)
                 moves.feed(chunk)
                 asked |= _ranges(chunk.size)
@@ -69,6 +79,7 @@ class Source:
         samples = self.footer.samples
         seen = _ranges(np.array([row.bytes for row in samples.touched if row.pages] if samples else [0]))
         self.tells_touched = samples is not None and asked <= seen
+        self.tells_release = falls.fallen >= TELLING_FALL
         self.work = self.events + self.touched / WORK_BYTES
         self._kept = kept
         self.tells_time = last > 0

@@ -35,6 +35,11 @@ PAGES = frozenset({"thp", "thp_slabs_from_bytes", "thp_runs_from_bytes", "popula
 PROCESSORS = frozenset({"heaps"})
 """Fields whose worth depends on the processors of the events, which not every trace tells."""
 
+RELEASE = frozenset({"release"})
+"""Fields whose worth shows only where live bytes fall for long after their peak (Source.tells_release): until then
+pages that never go back cost nothing, and a service that goes on would keep its peak for ever.
+"""
+
 PAGED = ("release", "thp")
 """Fields that decide when pages are touched first and when they go back. Where a heap grows and shrinks
 they outweigh all others, and together more than alone.
@@ -78,14 +83,17 @@ def choices(field: str) -> tuple[Any, ...]:
 _DEFAULTS = Design("x", [16])
 
 
-def kept_fields(*, huge_pages: bool, processors: bool) -> frozenset[str]:
-    """Return the fields that stay the base's. processors: the traces tell those of their events."""
-    return FIXED | (frozenset() if huge_pages else PAGES) | (frozenset() if processors else PROCESSORS)
+def kept_fields(*, huge_pages: bool, processors: bool = False, release: bool = True) -> frozenset[str]:
+    """Return the fields that stay the base's. processors: the traces tell those of their events; release: they tell
+    what it costs to keep pages.
+    """
+    told = ((huge_pages, PAGES), (processors, PROCESSORS), (release, RELEASE))
+    return FIXED.union(*(fields for tells, fields in told if not tells))
 
 
-def free_fields(*, huge_pages: bool, processors: bool = False) -> list[str]:
-    """Return the fields that name policies and that the search may change."""
-    kept = kept_fields(huge_pages=huge_pages, processors=processors)
+def free_fields(**free: bool) -> list[str]:
+    """Return the fields that name policies and that the search may change; free: the keywords of `kept_fields`."""
+    kept = kept_fields(**free)
     return [name for name in policy.NAMED if name not in kept]
 
 
@@ -168,9 +176,9 @@ def needs_time(design: Design) -> bool:
     return getattr(design.release, "unit", None) == "milliseconds"
 
 
-def neighbours(design: Design, busy: Sequence[int], *, huge_pages: bool, processors: bool = False) -> Iterator[Design]:
+def neighbours(design: Design, busy: Sequence[int], *, huge_pages: bool, **free: bool) -> Iterator[Design]:
     """Yield the legal designs that differ in one choice; busy: block sizes with most allocations."""
-    for field in free_fields(huge_pages=huge_pages, processors=processors):
+    for field in free_fields(huge_pages=huge_pages, **free):
         if field != "front":
             yield from _rows(design, field)
     for field in free_numbers(huge_pages=huge_pages):
@@ -191,10 +199,10 @@ def _rows(design: Design, field: str) -> Iterator[Design]:
             yield found
 
 
-def paged(design: Design, *, huge_pages: bool, processors: bool = False) -> Iterator[Design]:
+def paged(design: Design, **free: bool) -> Iterator[Design]:
     """Yield the legal designs with other rows of PAGED, alone and together."""
-    free = set(free_fields(huge_pages=huge_pages, processors=processors))
-    fields = [name for name in PAGED if name in free]
+    may_change = set(free_fields(**free))
+    fields = [name for name in PAGED if name in may_change]
     now = [getattr(design, name) for name in fields]
     rows = [
         [one, *(row for row in choices(name) if not same_row(one, row))] for name, one in zip(fields, now, strict=True)
@@ -292,12 +300,10 @@ def joined(design: Design, others: Sequence[Design]) -> Design | None:
     return legal(design, **fields) if fields else None
 
 
-def drawn(
-    base: Design, draw: random.Random, *, huge_pages: bool, processors: bool = False, rate: float = 1.0
-) -> Design:
+def drawn(base: Design, draw: random.Random, *, huge_pages: bool, rate: float = 1.0, **free: bool) -> Design:
     """Return a legal design with a random row or step of each field, or of a share `rate` of them."""
     design = base
-    fields = free_fields(huge_pages=huge_pages, processors=processors)
+    fields = free_fields(huge_pages=huge_pages, **free)
     for field in [*fields, *free_numbers(huge_pages=huge_pages)]:
         if rate < 1 and draw.random() >= rate:
             continue

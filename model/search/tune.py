@@ -29,6 +29,7 @@ from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
 from heapsmith.model.search.findings import Member, OnTrace, both, members, named, on_traces
+from heapsmith.model.search.gain import Gain, gain_of
 from heapsmith.model.search.outcome import Outcome, ratios
 from heapsmith.model.search.segregate import NOT_TRIED, Segregated, Tried, segregated
 from heapsmith.model.search.settle import Near, between, choice, settled
@@ -105,6 +106,7 @@ class Tuned(msgspec.Struct, frozen=True):
 
     design: Design
     kept_base: bool
+    gain: Gain
     favour: Favour
     weights: dict[str, float]
     reasons: list[Reason]
@@ -161,14 +163,16 @@ def tune(
         confirmed, tried, near = _answer(explorer, binding, asked, until, held_out, stages, evaluator.workers)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
         evaluator.write()
+    gain = gain_of(confirmed.found, explorer, confirmed.finalists, known_as)
     design = _titled(confirmed.found.design, sources, base, known_as)
     traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(bench_of(held)))
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
+        gain=gain,
         favour=asked.favour,
         weights=named(explorer.weights),
-        reasons=[*_reasons(explorer, exact, design, asked, confirmed, known_as), *tried.reasons],
+        reasons=[*_reasons(explorer, exact, design, asked, confirmed, gain, known_as), *tried.reasons],
         worth=[*confirmed.worth, *tried.worth],
         finalists=confirmed.finalists,
         why_not_replayed=confirmed.why_not,
@@ -206,7 +210,7 @@ def _answer(
         explorer.allows.remove(binding)  # not all of its traces have call sites
         found, tried = segregated(confirmed.found, explorer, held_out)
         confirmed = confirmed._replace(found=found)
-    explorer.favour = asked.favour
+    explorer.favour, explorer.allows = asked.favour, []
     return confirmed, tried, near
 
 
@@ -283,14 +287,14 @@ def _settled(
 
 
 def _reasons(
-    explorer: Explorer, exact: Exact, design: Design, asked: Asked, confirmed: Confirmed, known_as: str
+    explorer: Explorer, exact: Exact, design: Design, asked: Asked, confirmed: Confirmed, gain: Gain, known_as: str
 ) -> list[Reason]:
     """Return why the design is what it is, each field's reason by its name; known_as: the name of the base."""
     base, found = explorer.known[explorer.base.hash()], confirmed.found
     if found is base:
         return [reasons.why_base(known_as, len(explorer.known), confirmed.finalists)]
     return [
-        reasons.why_design(explorer.sources, known_as, base, found, confirmed.finalists),
+        reasons.why_design(explorer.sources, known_as, base, found, confirmed.finalists, gain),
         *reasons.why_choices(confirmed.worth),
         *reasons.why_classes(design, base.design, exact, asked.max_classes),
         *reasons.why_fronts(design, exact),

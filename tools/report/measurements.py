@@ -125,6 +125,24 @@ def verified(report: VerifyReport) -> Words:
     return Words(f"{report.design} ({report.hash}): library against model", columns, rows)
 
 
+def reached(report: VerifyReport) -> Words:
+    """Which functions of the library ran on the traces, and how often."""
+    ran = sum(one.ran for one in report.reach)
+    title = (
+        f"what these traces reached: {ran} of {len(report.reach)} functions that count something ran, so no difference "
+        "tells nothing of the others"
+    )
+    rows = [
+        (
+            one.function,
+            one.file,
+            ", ".join(f"{name} {count:,}" for name, count in one.counts.items()) if one.ran else "-",
+        )
+        for one in sorted(report.reach, key=lambda one: not one.ran)
+    ]
+    return Words(title, ("function", "<file", "<ran"), rows)
+
+
 def notes(table: MeasureTable | ReplayTable) -> list[str]:
     """The warnings of a table: its rows', an output that varies, rounds that are too few."""
     said = [f"{row.library}: {row.note}" for row in table.rows if row.note]

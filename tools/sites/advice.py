@@ -6,9 +6,11 @@ import msgspec
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.own_regions import Held, apart
+from heapsmith.model.policy.segregation.sites import COSTS
+from heapsmith.model.predict.own_regions import Held, Region, apart
 from heapsmith.model.predict.peaks_without import peaks_without
 from heapsmith.model.predict.simulate import Progress
+from heapsmith.model.search.choice import SLACK
 from heapsmith.model.trace.site_lives import SiteLives
 from heapsmith.tools.common.units import amount, duration
 from heapsmith.tools.sites.grouping import Groups
@@ -21,6 +23,7 @@ LEAST_SHARE, LEAST_BYTES, MOST_USED = 0.01, 65_536, 0.5
 """A pin is simulated if it wastes at least this share of the committed bytes and at least this number of bytes, and
 if its blocks fill at most this share of their pages.
 """
+LOOK_INSTRUCTIONS = COSTS["alloc.site"]
 LASTING = 0.5
 """A row lasts if, at the moment after the peak, it has at least this share of its live blocks at the peak."""
 BURST_SHARE, BURST_LIFE = 0.2, 0.25
@@ -60,8 +63,28 @@ def _pins(
     chosen = [frozenset(site.group for site in one) for one in sets]
     events = [row.peak.event, row.after.event]
     simulated = apart(groups.grouped, on[0], chosen, events, hardware=on[1], progress=progress)
-    for one, held in zip(sets, simulated, strict=True):
-        yield _pin(one, number, table, {item.event: item for item in held})
+    for one, own, region in zip(sets, chosen, simulated, strict=True):
+        found = _pin(one, number, table, {item.event: item for item in region.held})
+        yield (
+            found if found.freed is None or found.freed <= 0 else _with_cost(found, groups, own, table, number, region)
+        )
+
+
+def _with_cost(
+    found: Advice, groups: Groups, own: frozenset[int], table: SiteTable, number: int, region: Region
+) -> Advice:
+    """The advice with what a design takes for it, and whether `tune` may answer with it."""
+    if why_not := groups.why_no_design(own):
+        return msgspec.structs.replace(found, text=f"{found.text} A pool in the program does it, no design: {why_not}.")
+    requests = sum(site.requests for site in table.sites)
+    peak = table.designs[number].peak.bytes
+    more = next(item.bytes for item in region.held if item.event == table.designs[number].peak.event) / peak
+    beyond = f", and for its peak of {more - 1:+.1%} (--max-rss)" if more > SLACK else ""
+    cost = (
+        f"A pool in the program does it, or a design: there {region.looks:,} requests, {region.looks / requests:.0%} "
+        f"of all, take {LOOK_INSTRUCTIONS:.0f} instructions more, for which tune may refuse it (--max-time){beyond}."
+    )
+    return msgspec.structs.replace(found, looks=region.looks, text=f"{found.text} {cost}")
 
 
 def _is_pin(kept: Kept, least: float) -> bool:

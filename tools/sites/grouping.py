@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.policy.segregation.sites import NO_SITES
 from heapsmith.model.predict.pins_at_moments import Grouped
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import I64, call_tree
@@ -34,6 +35,18 @@ class Spot(msgspec.Struct, frozen=True, cache_hash=True):
         return self.function if self.function == self.line else f"{self.function} ({self.line})"
 
 
+class Place(msgspec.Struct, frozen=True, order=True):
+    """An instruction in a file of code, by which other tools find its names. build_id: None where the file has none.
+
+    file: its path as it was mapped; empty: none is known, and the offset is an address. offset: of a byte of the
+    instruction that called.
+    """
+
+    file: str
+    build_id: str | None
+    offset: int
+
+
 GENERATED = "generated code"
 """The module of functions that a program generated."""
 
@@ -45,13 +58,34 @@ UNKNOWN = Spot("unknown", "unknown", "")
 
 
 class Groups(msgspec.Struct, frozen=True):
-    """The sites of a trace in groups. stacks: how many stacks each group has. reasons: why names are missing."""
+    """The sites of a trace in groups. stacks: how many stacks each group has. reasons: why names are missing.
+
+    frames: of each group, for each spot of its path, the frames of `tree` that are there.
+    """
 
     by: By
     grouped: Grouped
     paths: list[tuple[Spot, ...]]  # of each group, the innermost spot first
     stacks: list[int]
     reasons: list[str]
+    tree: CallTree
+    frames: list[list[set[int]]]
+
+    def places(self, group: int) -> list[list[Place]]:
+        """The instructions of each spot of a group's path."""
+        return [sorted({place_of(self.tree, frame) for frame in frames}, key=str) for frames in self.frames[group]]
+
+    def why_no_design(self, groups: Collection[int]) -> str | None:
+        """Why no design tells the calls of these groups from others, or None: it sees the innermost frame alone."""
+        calls = [place_of(self.tree, frame) for frame in self.tree.innermost.tolist()]
+        is_own = np.isin(self.grouped.group_of_site[1:], list(groups))
+        own = {calls[site] for site in np.flatnonzero(is_own)}
+        if any(one.build_id is None for one in own):
+            return "the file of a call has no build id"
+        if any(Path(one.file).name.startswith(NO_SITES) for one in own):
+            return "the C++ library makes the call, which the library does not see"
+        shared = own & {calls[site] for site in np.flatnonzero(~is_own)}
+        return "other rows allocate by the same call" if shared else None
 
     def name(self, group: int) -> str:
         """The group for people."""
@@ -63,8 +97,21 @@ class Groups(msgspec.Struct, frozen=True):
         number = np.array([numbers.setdefault(path[: depth or None], len(numbers)) for path in self.paths])
         stacks = np.zeros(len(numbers), np.int64)
         np.add.at(stacks, number, self.stacks)
+        frames: list[list[set[int]]] = [[set() for _ in path] for path in numbers]
+        for own, group in zip(self.frames, number.tolist(), strict=True):
+            for here, more in zip(frames[group], own, strict=False):
+                here.update(more)
         grouped = Grouped(self.grouped.trace, number[self.grouped.group_of_site], len(numbers))
-        return Groups(self.by, grouped, list(numbers), stacks.tolist(), self.reasons), number
+        rest = self.reasons, self.tree, frames
+        return Groups(self.by, grouped, list(numbers), stacks.tolist(), *rest), number
+
+
+def place_of(tree: CallTree, frame: int) -> Place:
+    """The place of a frame."""
+    module, offset = int(tree.module[frame]), int(tree.offset[frame])
+    if module < 0:
+        return Place("", None, offset)
+    return Place(tree.modules[module].path, tree.modules[module].build_id, offset)
 
 
 def shown(by: By, spot: Spot) -> str:
@@ -88,13 +135,19 @@ def group_sites(
     sites = range(1, tree.innermost.size + 1) if only is None else only
     spots, library, reasons = spots_of(trace, sites)
     numbers: dict[tuple[Spot, ...], int] = {(UNKNOWN,): 0}
+    frames_of: list[list[set[int]]] = [[set()]]
     group_of_site = np.zeros(tree.innermost.size + 1, np.int64)
     for site in sites:
+        frames = [frame for frame in tree.path(site) for _ in spots[frame]]
         path = [spot for frame in tree.path(site) for spot in spots[frame]]
         key = tuple(told_apart(by, spot) for spot in callers(path, skipped, library))
-        group_of_site[site] = numbers.setdefault(key or (UNKNOWN,), len(numbers))
+        number = group_of_site[site] = numbers.setdefault(key or (UNKNOWN,), len(numbers))
+        if number == len(frames_of):
+            frames_of.append([set() for _ in key])
+        for here, frame in zip(frames_of[number], frames[len(frames) - len(key) :], strict=False):
+            here.add(frame)
     stacks = np.bincount(group_of_site[1:], minlength=len(numbers)).tolist()
-    whole = Groups(by, Grouped(trace, group_of_site, len(numbers)), list(numbers), stacks, reasons)
+    whole = Groups(by, Grouped(trace, group_of_site, len(numbers)), list(numbers), stacks, reasons, tree, frames_of)
     return whole.innermost(depth)[0] if depth else whole
 
 

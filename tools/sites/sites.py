@@ -12,7 +12,7 @@ from heapsmith.model.predict.page_pins import Pins
 from heapsmith.model.predict.pins_at_moments import Moments, moments
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.site_lives import SiteLives
-from heapsmith.tools.sites.grouping import By, Groups, Spot
+from heapsmith.tools.sites.grouping import By, Groups, Place, Spot
 
 Order = Literal["pinned", "peak", "allocated", "requests", "life", "temporary"]
 
@@ -47,6 +47,7 @@ class KeptAll(msgspec.Struct, frozen=True):
 class Site(msgspec.Struct, frozen=True):
     """A group of sites. Lives are means; a block that is live at the end counts what it has lived.
 
+    places: for each spot of the path the instructions there, to look up their names elsewhere.
     after: what it keeps after the peak under each design, at the worst moment. at: the same at each
     moment that was asked for; peak, end: at these.
     """
@@ -54,6 +55,7 @@ class Site(msgspec.Struct, frozen=True):
     group: int
     name: str
     path: list[Spot]
+    places: list[list[Place]]
     stacks: int
     requests: int
     temporary: int  # of these, those whose block the next event of a block ended
@@ -89,7 +91,8 @@ class Advice(msgspec.Struct, frozen=True):
     """A piece of advice: pin, lasting (rows that last, together), burst or leak. bytes: what it is about.
 
     design: of pins. freed: the bytes that live blocks keep no longer, if they had a region of their
-    own; of a burst what the peak of the live bytes falls by; of leaks none.
+    own; of a burst what the peak of the live bytes falls by; of leaks none. looks: of pins, the requests whose caller
+    a design with these sites apart looks up; None where no design can tell them apart.
     """
 
     kind: str
@@ -98,6 +101,7 @@ class Advice(msgspec.Struct, frozen=True):
     bytes: int
     freed: int | None
     text: str
+    looks: int | None = None
 
 
 class SiteTable(msgspec.Struct, frozen=True):
@@ -181,6 +185,7 @@ def _sites(groups: Groups, lives: SiteLives, found: Sequence[Moments]) -> list[S
                 group,
                 groups.name(group),
                 list(groups.paths[group]),
+                groups.places(group),
                 groups.stacks[group],
                 row["requests"],
                 row["temporary"],

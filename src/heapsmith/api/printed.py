@@ -104,6 +104,8 @@ def verified(report: "VerifyReport") -> None:
         show.line(f"audit: {claims - len(failed)} of {claims} claims hold ({report.audit.compiler})")
     if report.runs:
         draw(measurements.verified(report))
+        if report.reach:
+            draw(measurements.reached(report))
     for note in report.notes:
         show.prose(f"{note}.")
     show.line("ok" if report.ok else "NOT ok")
@@ -135,10 +137,11 @@ def ledgers(found: "LedgerTable") -> None:
 
 
 def tuned(found: "Tuned", path: Path | None = None) -> None:
-    """The front, the choice on each trace, what its choices are worth, and the reasons for classes."""
+    """Whether the choice gains, the front, the choice on each trace, what its choices are worth, and reasons."""
     from heapsmith.model.search.segregate import why_segregated
     from heapsmith.tools.report import hardening, searched
 
+    show.prose(found.gain.why)
     for table in searched.tables(found):
         draw(table)
     if any(one.ledgers is None for one in found.traces):
