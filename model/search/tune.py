@@ -163,14 +163,12 @@ def tune(
         held_out, stages = evaluator_of(bench_of(held)), [searching]
         confirmed, tried, near = _answer(explorer, binding, asked, until, held_out, stages, evaluator.workers)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
-        evaluator.write()
-    gain = gain_of(confirmed.found, explorer, confirmed.finalists, known_as)
     design = _titled(confirmed.found.design, sources, base, known_as)
     traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(bench_of(held)))
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
-        gain=gain,
+        gain=(gain := gain_of(confirmed.found, explorer, confirmed.finalists, known_as)),
         favour=asked.favour,
         weights=named(explorer.weights),
         reasons=[*_reasons(explorer, exact, design, asked, confirmed, gain, known_as), *tried.reasons],
@@ -360,11 +358,15 @@ def _titled(design: Design, sources: Sequence[Source], base: Design, known_as: s
 
 
 def _held_bytes(evaluator: Evaluator, design: Design, asked: Asked) -> dict[str, list[Ledgers]]:
-    """Return the ledgers of the base and of the design on each trace, by their hashes; none after Ctrl-C."""
-    both = [evaluator.base, design]
+    """Return the ledgers of the base and of the design on each trace, by their hashes; none after Ctrl-C.
+
+    Stores what the evaluator knows.
+    """
+    both, found = [evaluator.base, design], dict[str, list[Ledgers]]()
     with _patience(asked, evaluator.workers):
-        return dict(zip((one.hash() for one in both), evaluator.ledgers(both, "counting bytes"), strict=True))
-    return {}
+        found = dict(zip((one.hash() for one in both), evaluator.ledgers(both, "counting bytes"), strict=True))
+    evaluator.write()
+    return found
 
 
 def _everywhere(
@@ -386,7 +388,6 @@ def _held_out(evaluator: Evaluator, design: Design, asked: Asked) -> Iterator[On
         befores, afters = evaluator.priced([base, design], "held out")
         late = evaluator.p999_ns([base, design], "held out") if asked.timed() else []
         held_bytes = _held_bytes(evaluator, design, asked)
-    evaluator.write()
     timed = dict(zip((base.hash(), design.hash()), late, strict=False))
     for index, (source, before, after) in enumerate(zip(held, befores, afters, strict=True)):
         here = named(ratios(after.figures(), before.figures()))
