@@ -11,10 +11,11 @@ import pytest
 from traces import random_trace
 
 from heapsmith.model.design.design import Design, load
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import Favour
 from heapsmith.model.search.confirm import Shift
 from heapsmith.model.search.known import Budget
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 from heapsmith.model.search.workers import Bench, Result, Task, Workers
 from heapsmith.tools.replay.finalists import BUILD_S, build_s
 

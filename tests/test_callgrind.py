@@ -11,7 +11,7 @@ from traces import trace_of
 from heapsmith.bench.gates.hot_paths import allowed
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import find_gcc
-from heapsmith.model.design.design import changed, load
+from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import Level, load_hardware
@@ -135,14 +135,11 @@ def test_a_real_replay(tmp_path: Path) -> None:
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 @pytest.mark.parametrize("name", ["default", "by-class", "sll", "basic", "checks", "hardened"])
 def test_the_shipped_constants_are_of_the_library_of_today(name: str, tmp_path: Path) -> None:
-    """Small blocks of all sizes live together. Where a path has changed, default.toml needs a calibration's counts.
-
-    What `opening` does while a heap grows has no price: some 75,000 instructions here, and no more in longer programs.
-    """
+    """Small blocks of all sizes live together. Where a path has changed, default.toml needs a calibration's counts."""
     if (gcc := find_gcc().version) != allowed()[0]:
         pytest.skip(f"the shipped constants are of {allowed()[0]}, not of {gcc}")
     trace, script = tmp_path / "t.hst", Script()
-    design = changed(load(name), f"{name}-steady", {"opening": {"kind": "off"}})
+    design = load(name)
     script.churn(script.sizes(8, 32 << 10, 3000), 200)
     script.write(trace)
     write_script(trace, tmp_path / "script")

@@ -20,7 +20,8 @@ from traces import random_trace
 
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, Missing
-from heapsmith.model.search.tune import Asked, tune
+from heapsmith.model.search.asked import Asked
+from heapsmith.model.search.tune import tune
 from heapsmith.tools.sweep import sweep as fleet
 from heapsmith.tools.sweep.cluster import Cluster
 from heapsmith.tools.sweep.search import ClusterRunner

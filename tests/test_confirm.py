@@ -12,11 +12,12 @@ from traces import random_trace
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.application import TOUCHED_FROM, WHOLE_SHARE
 from heapsmith.model.search import confirm
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import NO_LIMITS, WEIGHTS, Limits
 from heapsmith.model.search.confirm import FINALISTS, PREDICTION_ERROR, Replays, Shift, _mended, base_runs
 from heapsmith.model.search.explore import Explorer
 from heapsmith.model.search.outcome import PROCESS_BYTES
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.replay import finalists as bench

@@ -17,6 +17,7 @@ from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.search import MOST_CLASSES, explore
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import STILL, STILL_ROUNDS, Budget, Explorer
@@ -24,7 +25,7 @@ from heapsmith.model.search.pareto import hypervolume
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import drawn
 from heapsmith.model.search.starts import Starts
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 from heapsmith.model.search.workers import Bench, Workers
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 

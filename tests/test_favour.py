@@ -14,6 +14,7 @@ from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import MOST_CLASSES, explore
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import WEIGHTS, scores
 from heapsmith.model.search.choice_worth import margin
 from heapsmith.model.search.evaluate import Evaluator
@@ -22,7 +23,7 @@ from heapsmith.model.search.explore import Explorer
 from heapsmith.model.search.known import Budget
 from heapsmith.model.search.settle import Settled, settled
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 from heapsmith.model.search.workers import Bench, Workers
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 

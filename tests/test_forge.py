@@ -26,7 +26,7 @@ from heapsmith.codegen.toolchain import compile_c
 from heapsmith.codegen.verify import VerifyReport
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
-from heapsmith.model.search.tune import Asked
+from heapsmith.model.search.asked import Asked
 from heapsmith.tools.common.other_memory import OtherMemory
 from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.tools.common.rounds import Stop, quiet

@@ -12,10 +12,11 @@ from traces import random_trace
 from heapsmith.api import printed
 from heapsmith.model.design.design import load
 from heapsmith.model.design.toml import write_design
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.confirm import Finalist
 from heapsmith.model.search.explore import Known
 from heapsmith.model.search.gain import gain_of
-from heapsmith.model.search.tune import Asked, tune
+from heapsmith.model.search.tune import tune
 
 BASE = msgspec.structs.replace(load("default"), name="x", about="")
 OTHER = msgspec.structs.replace(BASE, run_cache_bytes=0)

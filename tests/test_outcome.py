@@ -19,9 +19,10 @@ from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.predict.times import timed
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.outcome import PROCESS_BYTES, Glance, Outcome, combined, ratios
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.tune import Asked, tune
+from heapsmith.model.search.tune import tune
 from heapsmith.model.search.workers import Bench, Kind, Task, measured
 from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader, TraceWriter

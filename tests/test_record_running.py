@@ -2,24 +2,21 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Event, Thread
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 import pytest
 from conftest import Answer
-from preloaded import library, program
+from led_elsewhere import DESIGN, STEPS, Running, is_under_way, recorded_while, running
+from preloaded import library
 
-from heapsmith.codegen.built import library_of
-from heapsmith.model.design.design import Design, load
+from heapsmith.model.design.design import load
 from heapsmith.model.policy.sampling import ready
 from heapsmith.model.trace.reader import Op, TraceReader, TraceWriter
 from heapsmith.model.trace.stats import trace_info
@@ -28,89 +25,16 @@ from heapsmith.tools.common.process_memory import ProcessMemory
 from heapsmith.tools.record.record import SPOOL_VARIABLE, build_recorder
 from heapsmith.tools.record.spool import Spool
 from heapsmith.tools.running.hold import code_of, held
-from heapsmith.tools.running.record import RunningResult, record_running
 from heapsmith.tools.top.view import serving
 
 Call = Callable[..., Answer]
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="only processes of x86-64 are led elsewhere")
 
-DESIGN = "sampling-ready"
-STEPS = 5000
 GUARDS = 200
 STREAMS_AT = 16
 """Where struct recording has the number of streams given out."""
 BIRTHS = (Op.MALLOC, Op.CALLOC, Op.ALIGNED)
-
-
-class Running(NamedTuple):
-    """tests/programs/live_set.c where it waits for a line."""
-
-    process: "subprocess.Popen[str]"
-    file: Path
-
-    def say(self, line: str, answer: str = "stopped") -> None:
-        self.process.stdin.write(f"{line}\n")  # type: ignore[union-attr]
-        self.process.stdin.flush()  # type: ignore[union-attr]
-        assert self.process.stdout.readline() == f"{answer}\n"  # type: ignore[union-attr]
-
-    def live(self) -> dict[int, int]:
-        """The bytes that may be used of each of its blocks, by address."""
-        return {int(address): int(size) for address, size in map(str.split, self.file.read_text().splitlines())}
-
-
-@contextmanager
-def running(
-    folder: Path,
-    threads: int,
-    *before: Path,
-    design: str | Design | None = DESIGN,
-    environment: dict[str, str] | None = None,
-) -> Iterator[Running]:
-    """before: libraries in front of that of the design."""
-    file = folder / "live set.txt"
-    of_design = library_of(design) if isinstance(design, Design) else design and library(design, checked=False)
-    libraries = [*before, *([of_design] if of_design else [])]
-    added = {"LD_PRELOAD": ":".join(map(preloadable, libraries))} | (environment or {})
-    words = [str(program("live_set")), str(threads), str(STEPS), str(file)]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
-    with subprocess.Popen(words, text=True, env=os.environ | added, **pipes) as process:  # type: ignore[call-overload]
-        assert process.stdout.readline() == "ready\n"
-        yield Running(process, file)
-        process.stdin.close()
-        assert process.wait(timeout=300) == 0
-
-
-def is_under_way(pid: int) -> bool:
-    """Whether a process leads its malloc elsewhere."""
-    with ProcessMemory(pid) as memory:
-        view = serving(memory)
-        return view is not None and memory.word(view.at["recording"]) & 0xFFFFFFFF != 0
-
-
-def recorded_while(pid: int, out: Path, act: Callable[[], object]) -> RunningResult:
-    """The recording of a process that does something meanwhile, from its beginning on."""
-    over = Event()
-
-    def wait_and_act() -> None:
-        try:
-            while not over.is_set() and not is_under_way(pid):
-                time.sleep(0.01)
-            if not over.is_set():
-                act()
-        finally:
-            if not over.is_set():
-                os.kill(os.getpid(), signal.SIGTERM)  # ends the recording
-
-    other = Thread(target=wait_and_act)
-    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may come when the recording has just ended
-    other.start()
-    try:
-        return record_running(pid, out)
-    finally:
-        over.set()
-        other.join()
-        signal.signal(signal.SIGTERM, before)
 
 
 Row = tuple[int, int, int, int, int]
@@ -262,7 +186,6 @@ def test_the_ends_of_threads_are_recorded(tmp_path: Path) -> None:
     assert 3 <= len(ends) <= 12
 
 
-@pytest.mark.thorough
 def next_threads(at: Running) -> None:
     """Has each thread end, another one go on, and waits until the kernel knows the old ones no more."""
     tasks = Path(f"/proc/{at.process.pid}/task")
@@ -284,6 +207,7 @@ def test_threads_go_on_in_the_streams_of_threads_that_are_gone(tmp_path: Path) -
     assert streams == 3 + 1
 
 
+@pytest.mark.thorough
 def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
     """Each request is a sample, so that all slots have blocks; their sizes are those that the program asked for."""
     sampling = ready.Params(on=True, mean_bytes=1, guards=GUARDS)

@@ -12,11 +12,12 @@ from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.policy.hardening import full as hardening_full
 from heapsmith.model.predict.times import priced
 from heapsmith.model.search import outcome_store
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import Limits, scores
 from heapsmith.model.search.choice_worth import margin
 from heapsmith.model.search.outcome import ratios
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 
 BASE = load("default")
 LONG = Asked(simulations=40, jobs=1)

@@ -9,10 +9,11 @@ from test_segregation import TREE
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.policy.front import none as front_none
 from heapsmith.model.policy.segregation.sites import Group, Params, Site
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import Limits
 from heapsmith.model.search.pinning_sites import groups_to_try, pins_of
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 
 ONE, TWO = Site("one", "01", 5), Site("two", "02", 5)

@@ -20,8 +20,8 @@ from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.memory.listener import Listener
+from heapsmith.model.search.asked import USUAL, check_arguments
 from heapsmith.model.search.choice import parse_limits
-from heapsmith.model.search.tune import USUAL, check_arguments
 from heapsmith.model.trace.edit.inputs import _starts
 from heapsmith.model.trace.reader import Op
 

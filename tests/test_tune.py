@@ -29,12 +29,13 @@ from heapsmith.model.predict import times
 from heapsmith.model.predict.ledgers import with_ledgers
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search import outcome_store
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import SLACK, Limits, scores
 from heapsmith.model.search.choice_worth import MARGIN, put_back
 from heapsmith.model.search.outcome import OBJECTIVES, Glance, combined, ratios
 from heapsmith.model.search.source import Source
 from heapsmith.model.search.space import FIXED, PAGES, PROCESSORS
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.tools.report.searched import saved

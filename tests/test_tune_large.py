@@ -11,11 +11,12 @@ import pytest
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.times import priced
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import Limits, scores, weights_of
 from heapsmith.model.search.outcome import Outcome, ratios
 from heapsmith.model.search.source import sources_for
 from heapsmith.model.search.space import choices, same_row, steps
-from heapsmith.model.search.tune import Asked, tune
+from heapsmith.model.search.tune import tune
 from heapsmith.model.search.workers import Bench, Task, measured
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 

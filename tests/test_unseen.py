@@ -10,12 +10,13 @@ from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.predict.times import priced
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import SLACK, Limits
 from heapsmith.model.search.evaluate import Evaluator
 from heapsmith.model.search.known import Known
 from heapsmith.model.search.outcome import Outcome
 from heapsmith.model.search.source import Source
-from heapsmith.model.search.tune import Asked, Tuned, tune
+from heapsmith.model.search.tune import Tuned, tune
 from heapsmith.model.search.unseen import START_RATIO, Binding, Unseen, unseen
 from heapsmith.model.search.workers import Bench, Task, measured
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter

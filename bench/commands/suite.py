@@ -78,8 +78,8 @@ def run(
     """
     from heapsmith.bench.suite import benchmark
     from heapsmith.bench.suite.suite import Request, bench
+    from heapsmith.model.search.asked import Asked
     from heapsmith.model.search.choice import parse_limits
-    from heapsmith.model.search.tune import Asked
     from heapsmith.tools.replay.finalists import replays
 
     search = Asked(favour=given["favour"], limits=parse_limits(given.get("max_time"), given.get("max_rss")))

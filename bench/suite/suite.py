@@ -14,7 +14,7 @@ from heapsmith.bench.suite.rows import GLIBC_LIMIT_S, Calls, Row, Runner, Sample
 from heapsmith.bench.suite.training import train, with_library
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.files import scratch
-from heapsmith.model.search.tune import USUAL, Asked
+from heapsmith.model.search.asked import USUAL, Asked
 from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.ratios import are_known
 from heapsmith.tools.common.rounds import Progress, Stop, interleaved, quiet

@@ -11,8 +11,9 @@ from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.memory.hardware import here
+from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.confirm import Finalist
-from heapsmith.model.search.tune import Asked, tune
+from heapsmith.model.search.tune import tune
 from heapsmith.tools.common.rounds import Progress
 from heapsmith.tools.peers.peers import Library
 

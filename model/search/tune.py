@@ -6,25 +6,24 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import msgspec
 
 from heapsmith.model.compile import wait
 from heapsmith.model.design.design import Design
-from heapsmith.model.design.legal import MAX_CLASSES
 from heapsmith.model.design.toml import Reason
-from heapsmith.model.errors import BadInput, CheckFailed, printable
+from heapsmith.model.errors import CheckFailed, printable
 from heapsmith.model.files import scratch
 from heapsmith.model.memory.hardware import Hardware, load_hardware
 from heapsmith.model.predict.ledgers import Ledgers
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.predict.times import priced
-from heapsmith.model.search import MOST_CLASSES, reasons
+from heapsmith.model.search import reasons
+from heapsmith.model.search.asked import USUAL, Asked, check_arguments
 from heapsmith.model.search.births import learn
-from heapsmith.model.search.choice import WEIGHTS, Favour, Limits
+from heapsmith.model.search.choice import Favour
 from heapsmith.model.search.choice_worth import Worth
-from heapsmith.model.search.confirm import Confirmed, Finalist, Replays, confirm
+from heapsmith.model.search.confirm import Confirmed, Finalist, confirm
 from heapsmith.model.search.evaluate import Evaluator, Spent
 from heapsmith.model.search.exact import Exact
 from heapsmith.model.search.explore import BATCH, Budget, Explorer, Known
@@ -53,44 +52,6 @@ FIRST, NEAR_PART = 24, 4
 
 REPLAY_SHARE, LEAST_REPLAY_SECONDS = 0.5, 10.0
 """The time for replays, in parts of the search's, and the least where no budget is given."""
-
-
-class Asked(NamedTuple):
-    """What a user asks of the search. seconds: its wall time, which it exceeds by a quarter at most. To read the traces
-    and compile the model counts, but half is left in any case; None: by the trace's length, and that does not count.
-    simulations: the most designs simulated with caches, in place of the time.
-
-    max_overhead: the most bytes of idle blocks in fronts by the exact choice of capacities, as a
-    fraction of the peak live bytes. huge_pages: the program touches all that it asks for, so that
-    huge pages and populated pages are considered; they are too if each trace tells what was touched.
-    latency: p99.9 is an objective of the front too, as with a limit of p99.9. cores: the
-    number of cores for which waits for locks are predicted and added to the time; None: no waits. patient: Ctrl-C ends
-    the search with the best so far. resume: begin with the outcomes of earlier searches.
-    replays: what replays designs to confirm the choice. Its time, with that of building libraries, is REPLAY_SHARE of
-    the search's: a part of `seconds`, and without them in addition, LEAST_REPLAY_SECONDS at least.
-    """
-
-    favour: Favour = "balanced"
-    limits: Limits = Limits()
-    max_overhead: float = 1.0
-    max_classes: int = MOST_CLASSES
-    huge_pages: bool = False
-    latency: bool = False
-    cores: int | None = None
-    seconds: float | None = None
-    simulations: int | None = None
-    seed: int = 1
-    resume: bool = False
-    patient: bool = False
-    jobs: int | None = None
-    replays: Replays | None = None
-
-    def timed(self) -> bool:
-        """Say whether p99.9 is asked for."""
-        return self.latency or self.limits.p999_ns is not None
-
-
-USUAL = Asked()
 
 
 class Tuned(msgspec.Struct, frozen=True):
@@ -162,14 +123,12 @@ def tune(
         held_out, stages = evaluator_of(bench_of(held)), [searching]
         confirmed, tried, near = _answer(explorer, binding, asked, until, held_out, stages, evaluator.workers)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
-        evaluator.write()
-    gain = gain_of(confirmed.found, explorer, confirmed.finalists, known_as)
     design = _titled(confirmed.found.design, sources, base, known_as)
     traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(bench_of(held)))
     return Tuned(
         design=design,
         kept_base=design.hash() == base.hash(),
-        gain=gain,
+        gain=(gain := gain_of(confirmed.found, explorer, confirmed.finalists, known_as)),
         favour=asked.favour,
         weights=named(explorer.weights),
         reasons=[*_reasons(explorer, exact, design, asked, confirmed, gain, known_as), *tried.reasons],
@@ -301,28 +260,6 @@ def _reasons(
     ]
 
 
-def check_arguments(base: Design, asked: Asked, name: str) -> None:
-    """Raise BadInput for arguments that `tune` refuses whatever the trace."""
-    if asked.favour not in WEIGHTS:
-        raise BadInput(f"favour: {asked.favour!r}; expected one of {', '.join(WEIGHTS)}")
-    if not 0 < asked.max_overhead <= 1:
-        raise BadInput(
-            f"max overhead: {asked.max_overhead} is no fraction of peak live bytes; expected above 0, at most 1"
-        )
-    if not 1 <= asked.max_classes <= MAX_CLASSES:
-        raise BadInput(f"max classes: {asked.max_classes} is out of range; expected 1 to {MAX_CLASSES}")
-    if asked.simulations is not None and asked.simulations < 2:
-        raise BadInput(f"simulations: {asked.simulations}; expected 2 or more: the base is one")
-    if asked.cores is not None and asked.cores < 1:
-        raise BadInput(f"cores: {asked.cores}; expected 1 or more")
-    if asked.cores is not None and asked.replays is not None:
-        raise BadInput("cores: expected no replays, which run on the cores of this machine")
-    if asked.seconds is not None and not 0 < asked.seconds <= 86_400:
-        raise BadInput(f"budget: {asked.seconds} s; expected above 0, at most a day")
-    if refusal := msgspec.structs.replace(base, name=name).why_not_valid():
-        raise BadInput(refusal.words)
-
-
 def _left(asked: Asked, begun: float) -> Asked:
     """Return what is asked with the seconds that are left since `begun`, but half of them in any case."""
     wait.count_against(None)
@@ -368,11 +305,15 @@ def _titled(design: Design, sources: Sequence[Source], base: Design, known_as: s
 
 
 def _held_bytes(evaluator: Evaluator, design: Design, asked: Asked) -> dict[str, list[Ledgers]]:
-    """Return the ledgers of the base and of the design on each trace, by their hashes; none after Ctrl-C."""
-    both = [evaluator.base, design]
+    """Return the ledgers of the base and of the design on each trace, by their hashes; none after Ctrl-C.
+
+    Stores what the evaluator knows.
+    """
+    both, found = [evaluator.base, design], dict[str, list[Ledgers]]()
     with _patience(asked, evaluator.workers):
-        return dict(zip((one.hash() for one in both), evaluator.ledgers(both, "counting bytes"), strict=True))
-    return {}
+        found = dict(zip((one.hash() for one in both), evaluator.ledgers(both, "counting bytes"), strict=True))
+    evaluator.write()
+    return found
 
 
 def _everywhere(
@@ -394,7 +335,6 @@ def _held_out(evaluator: Evaluator, design: Design, asked: Asked) -> Iterator[On
         befores, afters = evaluator.priced([base, design], "held out")
         late = evaluator.p999_ns([base, design], "held out") if asked.timed() else []
         held_bytes = _held_bytes(evaluator, design, asked)
-    evaluator.write()
     timed = dict(zip((base.hash(), design.hash()), late, strict=False))
     for index, (source, before, after) in enumerate(zip(held, befores, afters, strict=True)):
         here = named(ratios(after.figures(), before.figures()))

@@ -242,7 +242,7 @@ def test_a_row_that_does_not_hold_is_noticed() -> None:
 @pytest.mark.skipif(which("valgrind") is None, reason="valgrind is not installed")
 def test_profiles_add_up_and_agree(tmp_path: Path) -> None:
     trace = random_trace(tmp_path / "t.hst", 6000, 5)
-    design = msgspec.structs.replace(load("default"), name="default-opened", opening=None)  # whose rest has no price
+    design = msgspec.structs.replace(load("default"), name="default-opened", opening=None)  # only looks have a price
     arms = [profile.Arm("default", design, [library_of(design)])]
     (shares,) = profile.profiled("E5b", BOOK.experiments["E5b"], "t", trace, arms, load_hardware())
     for told in ([figure.predicted for figure in shares.figures], [figure.measured for figure in shares.figures]):

@@ -39,7 +39,7 @@ def test_counters_are_equal(found: Validation) -> None:
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
 def test_instructions_are_close_and_ranked(found: Validation) -> None:
     one = next(one for one in found.qualities if one.quantity == "instructions per operation")
-    assert one.errors.worst < 0.12  # of short traces, whose first refills and looks at idle stacks have no price
+    assert one.errors.worst < 0.12  # short traces: of first refills and idle stacks only looks have a price
     assert one.tau == 1
 
 

@@ -19,7 +19,8 @@ from heapsmith.model.errors import CheckFailed, printable
 from heapsmith.model.files import write_json, write_text
 from heapsmith.model.memory.hardware import here
 from heapsmith.model.predict.simulate import simulate
-from heapsmith.model.search.tune import Asked, check_arguments, tune
+from heapsmith.model.search.asked import Asked, check_arguments
+from heapsmith.model.search.tune import tune
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.common.rounds import Progress, Stop

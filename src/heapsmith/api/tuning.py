@@ -153,6 +153,7 @@ def searched(
     """
     from heapsmith.model.memory.hardware import load_hardware
     from heapsmith.model.search import tune as search
+    from heapsmith.model.search.asked import Asked
     from heapsmith.model.search.choice import parse_limits
     from heapsmith.tools.replay.finalists import replays
 
@@ -162,7 +163,7 @@ def searched(
     limits = parse_limits(*(given.pop(limit, None) for limit in ("max_time", "max_rss", "max_p999")))
     usual = simulations is None and machine == "default" and given.get("cores") is None
     finalists = replays(given.pop("replay", None), usual=usual, progress=progress)
-    asked = search.Asked(
+    asked = Asked(
         limits=limits,
         seconds=given.pop("budget", None),
         simulations=simulations,

@@ -294,7 +294,7 @@ def forge(
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name
-    from heapsmith.model.search.tune import Asked
+    from heapsmith.model.search.asked import Asked
     from heapsmith.tools.forge import forge as smithy
     from heapsmith.tools.replay.finalists import replays
 
