@@ -234,6 +234,7 @@ class Chroot:
 
 
 @pytest.mark.big  # a Debian comes from its mirror, packages of Python from PyPI
+@pytest.mark.timeout(3600)
 def test_in_a_clean_chroot_planted_growth_fails(tmp_path: Path) -> None:
     if os.geteuid() != 0 or not shutil.which("debootstrap"):
         pytest.skip("expected root and debootstrap (package debootstrap)")

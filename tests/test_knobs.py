@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import subprocess
 from collections import defaultdict
 from collections.abc import Callable
 from pathlib import Path
@@ -13,8 +14,10 @@ import pytest
 from conftest import Answer
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from preloaded import PROGRAMS
 from traces import random_chunk, trace_of
 
+from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.knobs import classes
@@ -183,6 +186,32 @@ def test_threads_that_take_turns_need_one_arena(tmp_path: Path) -> None:
     assert knobs_of(trace, "glibc")["arena_max"] == "1"
     at_once = [(Op.MALLOC, at % 4, at, 5000, at * 30) for at in range(400)]
     assert "arena_max" not in knobs_of(written(tmp_path / "once.hst", chunk_of(*at_once)), "glibc")
+
+
+PARKED, SIZES = 1500, (64, 256, 1000)
+"""Of tests/programs/parked_threads.c, which asks for seven blocks of each size in each thread."""
+
+
+@pytest.mark.thorough
+def test_caches_of_parked_threads_get_less_room(tmp_path: Path) -> None:
+    """And glibc's malloc then holds so much less, which the number of arenas does not change."""
+    calls = [(Op.MALLOC, 0, 0, 100)]
+    for thread in range(1, PARKED + 1):
+        calls += [(Op.MALLOC, thread, at, SIZES[(at - 1) // 7]) for at in range(1, 22)]
+        calls += [(Op.FREE, thread, at, 0) for at in reversed(range(1, 22))]
+    calls += [(Op.MALLOC, 0, 1, 100), (Op.FREE, 0, 1, 0)] * 20_000
+    trace = written(tmp_path / "parked.hst", chunk_of(*((*call, 1000 * at) for at, call in enumerate(calls))))
+    found = knobs_of(trace, "glibc")
+    assert found["tcache_count"] == "1"  # for the thread that works
+    assert "tcache_count" not in knobs_of(trace, "glibc", "time")
+    job = compile_c([PROGRAMS / "parked_threads.c"], tmp_path / "park", flags=("-O1", "-fno-builtin", "-pthread"))
+    used = {}
+    for setting in ("tcache_count=7", "tcache_count=1", "arena_max=1"):
+        variables = os.environ | {"GLIBC_TUNABLES": f"glibc.malloc.{setting}"}
+        used[setting] = int(subprocess.run([job], env=variables, check=True, capture_output=True).stdout)
+    saved = used["tcache_count=7"] - used["tcache_count=1"]
+    assert 0.8 < saved / (PARKED * 6 * sum(SIZES)) < 1.2
+    assert abs(used["arena_max=1"] - used["tcache_count=7"]) < 0.1 * saved
 
 
 def test_memory_that_is_seldom_needed_goes_back_sooner(tmp_path: Path) -> None:

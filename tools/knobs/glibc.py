@@ -1,12 +1,14 @@
 """Settings of glibc's malloc (GLIBC_TUNABLES) for traces. Source: glibc 2.36, its manual and malloc/malloc.c."""
 
+from collections.abc import Callable
+
 from heapsmith.model.knobs import classes
 from heapsmith.model.knobs.arena import NEVER, TOP_PAD, Used
 from heapsmith.model.knobs.evidence import GLIBC
 from heapsmith.model.search.front_budget import CAPACITIES
 from heapsmith.tools.common.units import amount
 from heapsmith.tools.knobs import arenas
-from heapsmith.tools.knobs.knob import MISS_NS, Asked, Cached, Knob, cached, percent
+from heapsmith.tools.knobs.knob import LEAST_IDLE, MATERIAL, MISS_NS, MOST_IDLE, Asked, Cached, Knob, cached, percent
 
 TCACHE_COUNT = 7
 ARENAS_PER_CORE = 8
@@ -28,7 +30,7 @@ def shell(knobs: list[Knob]) -> dict[str, str]:
 
 
 def _tcache(asked: Asked) -> list[Knob]:
-    """tcache_count: the room that saves most within the bytes that may be idle."""
+    """tcache_count: the room that saves most within the bytes that may be idle; or less, where many are idle."""
     curves, sizes = asked.evidence.tcache, [stride for stride, _, _ in classes.glibc().classes]
 
     def of(count: int) -> Cached:
@@ -38,18 +40,32 @@ def _tcache(asked: Asked) -> list[Knob]:
     allowed = [(count, of(count)) for count in CAPACITIES if count > TCACHE_COUNT]
     allowed = [(count, then) for count, then in allowed if then.idle - now.idle <= asked.room]
     if not allowed:
-        return []
+        return _idle(asked, now, of)
     least = min(then.misses for _, then in allowed)
     births = sum(int(curve.misses[0]) for curve in curves)
     # the smallest room with nearly all of the saving: what lies above it would only hold memory
     count, then = next(one for one in allowed if one[1].misses - least <= NEARLY * births)
     if not asked.is_material((now.misses - then.misses) * MISS_NS):
-        return []
+        return _idle(asked, now, of)
     reason = (
         f"of {births:,} requests up to {classes.GLIBC_LARGEST} bytes {percent(now.misses, births)} find a bin of "
         f"{TCACHE_COUNT} blocks empty, of one of {count} blocks {percent(then.misses, births)}"
     )
     said = f"{now.misses - then.misses:,} fewer misses, at most {amount(then.idle - now.idle)} more idle in tcaches"
+    return [Knob("tcache_count", str(count), str(TCACHE_COUNT), reason, said)]
+
+
+def _idle(asked: Asked, now: Cached, of: Callable[[int], Cached]) -> list[Knob]:
+    """tcache_count: less room, where the caches of threads that do little hold much of what is live."""
+    if asked.favour == "time":
+        return []
+    most_ns = (0.1 if asked.favour == "memory" else MATERIAL) * asked.time_ns
+    fewer = [(count, of(count)) for count in range(TCACHE_COUNT)]
+    count, then = next((one for one in fewer if (one[1].misses - now.misses) * MISS_NS <= most_ns), (TCACHE_COUNT, now))
+    if now.idle - then.idle < max(LEAST_IDLE, MOST_IDLE["balanced"] * asked.evidence.peak_bytes):
+        return []
+    reason = f"the thread caches of {asked.evidence.threads:,} threads hold up to {amount(now.idle)}"
+    said = f"at most {amount(now.idle - then.idle)} less idle in tcaches, {then.misses - now.misses:,} more misses"
     return [Knob("tcache_count", str(count), str(TCACHE_COUNT), reason, said)]
 
 
