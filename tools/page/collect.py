@@ -69,7 +69,17 @@ def predicted(shown: list[Shown], ledgers: Sequence[Words] = ()) -> Page:
     names = ", ".join(one.trace.name for one in shown)
     why = [sentence for one in shown for sentence in _sentences(one)]
     command = shlex.join(first.info.command) or "CMD"
-    forge = [f"heapsmith forge -o out -- {command}", f"heapsmith tune {first.trace} -o tuned.toml"]
+    who = f"heapsmith sites {first.trace}"
+    if not first.paths:
+        who = f"heapsmith inspect -o seen -- {command}"
+    forge = [
+        "# which code holds the memory",
+        who,
+        "# search for a better design",
+        f"heapsmith tune {first.trace} -o tuned.toml",
+        "# the same, and measure",
+        f"heapsmith forge -o out -- {command}",
+    ]
     return Page(f"{names}: where the bytes go", why, forge, [_table(one) for one in shown], [], shown, ledgers=ledgers)
 
 
@@ -77,9 +87,12 @@ def _sentences(one: Shown) -> list[str]:
     rows, live = one.found.rows, max(1, one.info.peak_live_bytes)
     most = [(row.simulated.design, row.simulated.committed_peak) for row in rows]
     best = min(most, key=lambda each: each[1])
-    asked = f"{one.trace.name}: the program has at most {amount(live)} at one time."
-    each = ", ".join(f"{name} needs {amount(peak)} for it ({peak / live:.2f}x)" for name, peak in most)
-    found = [f"{asked} Predicted: {each}."]
+    name, peak = most[0]
+    each = [f"{name} {amount(peak)} ({peak / live:.2f}x the bytes asked for)"]
+    each += [f"{name} {amount(peak)} ({peak / live:.2f}x)" for name, peak in most[1:]]
+    found = [f"{one.trace.name}: predicted at the peak: {', '.join(each)}."]
+    last = ", ".join(f"{row.simulated.design} {amount(row.committed.last[-1])}" for row in rows)
+    found.append(f"At the end of the trace: {last}.")
     if len(most) > 1:
         found.append(f"{best[0]} is the leanest of these designs at the peak. Times are not part of this report.")
     return found

@@ -14,6 +14,7 @@ from heapsmith.tools.common.tables import shown as plain
 from heapsmith.tools.compare.measure import MeasureTable
 from heapsmith.tools.page.contents import Shown, contents
 from heapsmith.tools.page.payload import Payload
+from heapsmith.tools.page.purpose import purpose
 from heapsmith.tools.page.sheet import sheet
 
 SCRIPTS = ("core", "timeline", "map", "tables", "lives", "flame", "sites", "search", "main")
@@ -57,6 +58,7 @@ def write_page(path: Path, page: Page) -> None:
         page.title,
         words=_table,
         views=[(name, words) for name, words in VIEWS.items() if name != "proof" or page.proof],
+        purpose=[printable(sentence) for one in page.shown for sentence in purpose(one)],
         why=[printable(sentence) for sentence in page.why],
         next=[printable(command) for command in page.next],
         verdict=page.verdict,
