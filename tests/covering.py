@@ -236,10 +236,12 @@ def not_learned(plan: Plan) -> set[str]:
     found = {"learned_down"} if quick else {"learned_up", "learned_down"}
     found |= {"hit2", "hit3"}
     found |= {"hit1", "spill", "direct", "adoptions"} if plan.design.heaps else set()
+    keeps = plan.design.heaps or (plan.design.ownership and plan.design.prewarm)  # a block of nearly each superslab
+    found |= {"retire"} if plan.design.heaps else set()
     found |= set() if plan.design.sampling else {"sampled", "sampled_bytes", "sampled_freed"}
     found |= set() if plan.design.background else {"background_steps", "background_blocks"}
     found |= {"reuse"} if plan.design.freed_blocks == "discarded" else set()
-    empties = plan.design.unmapping and plan.slabs_per_superslab <= 8
+    empties = plan.design.unmapping and plan.slabs_per_superslab <= 8 and not keeps
     used_up = "prewarm_superslabs" in plan.numbers and plan.slabs_per_superslab <= 8
     found |= set() if used_up else {"superslabs_late"}
     found |= {"superslabs_reused"} if plan.regions > 1 else set()  # one of a region waits for its class
