@@ -283,3 +283,16 @@ def test_each_moment_is_performed_and_each_answer_has_a_moment() -> None:
     assert len(answered) > 15
     assert emitted <= performed
     assert answered == emitted
+
+
+def test_names_of_the_view_end_with_a_zero() -> None:
+    """In an array of NAME_BYTES: gcc 15 and clang 21 warn of one that has no room for it."""
+    texts = [path.read_text() for path in HEAP.rglob("*.[ch]")]
+    room = next(int(found[1]) for text in texts if (found := re.search(r"NAME_BYTES = (\d+)", text)))
+    names = [
+        name for text in texts for name in re.findall(r'(?:NUMBER|ADDRESS)\("([\w.]+)"|\{ "([\w.]+)", offsetof', text)
+    ]
+    fields = [pair for text in texts for pair in re.findall(r"FIELD\((\w+), (\w+)\)", text)]
+    found = {*("".join(name) for name in names), *(".".join(pair) for pair in fields)}
+    assert {"design", "class_plan.usable", "class_plan.transfer_at"} <= found
+    assert [name for name in found if len(name) >= room] == []

@@ -144,6 +144,19 @@ def test_a_library_serves_a_threaded_program_of_musl(name: str, static: bool, tm
 
 
 @pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("system", "wanted"),
+    [(MUSL, ["libc.so"]), (ARM, ["libc.so.6"]), (RISC, ["libc.so.6", "libatomic.so.1"])],
+    ids=lambda one: one.target if isinstance(one, System) else "",
+)
+def test_what_a_library_asks_for(system: System, wanted: list[str], tmp_path: Path) -> None:
+    """Of another gcc than Debian's, perhaps less."""
+    found = image_of(build(load("default"), tmp_path / "lib.so", tools=system.tools())).needed
+    assert set(found) <= set(wanted)
+    assert found[0] == wanted[0]
+
+
+@pytest.mark.thorough
 @pytest.mark.parametrize(("system", "name"), CASES)
 def test_a_library_serves_a_threaded_program_under_an_emulator(system: System, name: str, tmp_path: Path) -> None:
     out = build(load(name), tmp_path / f"lib{name}.so", tools=system.tools())

@@ -64,7 +64,7 @@ class Blocks:
         if "huge_table" not in at:
             raise Missing(f"{view.design}: its library is of an earlier heapsmith; expected one that is built anew")
         self._first, self._blocks, self._flush, self._transfer = view.plan_columns(
-            memory, ("first", "blocks", "flush", "transfer_slot")
+            memory, ("first", "blocks", "flush", "transfer_at")
         )
         self.slabs = self._slabs()
         self._starts = sorted(self.slabs)

@@ -58,7 +58,7 @@ __attribute__((used)) const struct view_entry hs_view[] = {
     FIELD(class_plan, first),
     FIELD(class_plan, blocks),
     FIELD(class_plan, flush),
-    FIELD(class_plan, transfer_slot),
+    { "class_plan.transfer_at", offsetof(struct class_plan, transfer_slot) },
 
     ADDRESS("no_heap", hs_no_heap),
     ADDRESS("newest_heap", hs_newest_heap),
