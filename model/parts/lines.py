@@ -83,6 +83,8 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
         parked_lines(state, heap, cls)
         touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
         if closed:
+            if state.by_row == 0:
+                stack_push_lines(state, front, held, held)
             return True
         open_lines(state, front, cls)
     front_push_lines(state, front, cls, block)
