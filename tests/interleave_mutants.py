@@ -209,7 +209,7 @@ MUTANTS = [
     ),
     Mutant(
         *("record", "record_3", RECORD),
-        *("        lock_here();\n        w->window->next_ended", "        w->window->next_ended", RACE),
+        *("        lock_here();\n        hs_window_leave(", "        hs_window_leave(", RACE),
     ),
     Mutant(
         "record",

@@ -149,8 +149,6 @@ def test_a_program_of_musl(tmp_path: Path, words: Sequence[str]) -> None:
     command = [str(tmp_path / words[0])]
     with pytest.raises(Missing, match=r"linked with musl \(ld-musl-x86_64.so.1\), and .* with glibc"):
         run_under(library_of(load("default")), command)
-    with pytest.raises(Missing, match=r"linked with musl, of whose programs no call stacks are recorded"):
-        record(command, tmp_path / "t.hst", stacks=64)
 
 
 def test_what_is_no_program_has_no_obstacle(tmp_path: Path) -> None:

@@ -284,7 +284,7 @@ def test_regions_of_their_own_are_two_heaps(tmp_path: Path) -> None:
     grouped = trace_of(tmp_path / "t.hst", chunk, site)
     own = frozenset({1, 4})
     for design in designs():
-        [found] = apart(grouped, design, [own], [400, 1499])
+        [region] = apart(grouped, design, [own], [400, 1499])
         heaps = [Simulator(make_plan(design)) for _ in range(2)]
         of: dict[int, int] = {}
         expected = []
@@ -303,7 +303,20 @@ def test_regions_of_their_own_are_two_heaps(tmp_path: Path) -> None:
                 heaps[of[block]].step(op, thread, block, size if op != Op.FREE else 0, align, time)
             if event in (400, 1499):
                 expected.append((event, *(sum(one) for one in zip(*map(totals, heaps), strict=True))))
-        assert [(one.event, one.bytes, one.kept) for one in found] == expected
+        assert [(one.event, one.bytes, one.kept) for one in region.held] == expected
+        assert region.looks == looks(design, chunk, [int(GROUP_OF_SITE[at]) in own for at in site])
+
+
+def looks(design: Design, chunk: Chunk, is_own: list[bool]) -> int:
+    """The requests of the classes that blocks of their own are of."""
+    of_size = make_plan(design).size_class
+    births = [
+        (of_size[size], own)
+        for op, size, own in zip(chunk.op.tolist(), chunk.size.tolist(), is_own, strict=True)
+        if op < Op.FREE and size < len(of_size)
+    ]
+    theirs = {row for row, own in births if own}
+    return sum(row in theirs for row, _ in births)
 
 
 def totals(simulator: Simulator) -> tuple[int, int]:

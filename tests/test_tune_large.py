@@ -32,10 +32,11 @@ TOLERANCE = 1.005
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Large blocks that come and go in a random order."""
+    """Large blocks that come and go in a random order; at last fewer are live, which tells what release costs."""
     draw, live, spare, rows = random.Random(7), list[int](), list(range(MOST_LIVE, -1, -1)), list[tuple[int, ...]]()
     for event in range(EVENTS):
-        if live and (len(live) == MOST_LIVE or draw.random() < 0.5):
+        most = MOST_LIVE if event < EVENTS * 3 // 4 else MOST_LIVE // 2
+        if live and (len(live) >= most or draw.random() < 0.5):
             spare.append(live.pop(draw.randrange(len(live))))
             rows.append((Op.FREE, 0, spare[-1], 0, 0, event * EVENT_NS))
         else:

@@ -3,7 +3,7 @@
 #include "explore.h"
 
 #include "1_base/arch/arch.h"
-#include "1_base/spool/windows.h"
+#include "1_base/spool/spool.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -22,7 +22,7 @@ SEMAPHORE(free);
 #define PROBE(name, arguments)                                                         \
     "990: nop\n.pushsection .note.stapsdt,\"\",@note\n.balign 4\n"                     \
     ".long 992f - 991f, 994f - 993f, 3\n991: .asciz \"stapsdt\"\n992: .balign 4\n"     \
-    "993: .8byte 990b, _.stapsdt.base, otel_memory_" name "_semaphore\n"                                            \
+    "993: .8byte 990b, _.stapsdt.base, otel_memory_" name "_semaphore\n"               \
     ".asciz \"otel_memory\"\n.asciz \"" name "\"\n.asciz \"" arguments "\"\n"          \
     "994: .balign 4\n.popsection\n" PROBE_BASE
 
