@@ -4,7 +4,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from covering import soon
 
 from heapsmith.bench.gates.hot_paths import DESIGNS, FILE, GATED, allowed, as_toml, compare, count, forms_of
 from heapsmith.bench.gates.inlined import FORMS
@@ -17,7 +16,7 @@ from heapsmith.tools.record.record import SPOOL_VARIABLE
 
 @pytest.mark.thorough
 @pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
-@pytest.mark.parametrize("name", soon(DESIGNS, ["default"], ["by-class", "owner"]))
+@pytest.mark.parametrize("name", DESIGNS)
 def test_instructions_of_designs(name: str) -> None:
     gcc, permitted = allowed()
     if gcc != find_gcc().version:
