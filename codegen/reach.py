@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import PurePath
+from typing import NamedTuple
 
 import msgspec
 
@@ -22,17 +23,20 @@ FUNCTION = re.compile(r"[A-Za-z_][\w *]*?\b(\w+)\(")
 class Reached(msgspec.Struct, frozen=True):
     """A function of the emitted C, and how often it raised each of its counters on all traces.
 
-    A counter that several functions raise has its sum at each of them.
+    A counter that several functions raise has its sum at each of them. own: the counters that no other function raises.
     """
 
     function: str
     file: str
     counts: dict[str, int]
+    own: list[str]
 
     @property
-    def ran(self) -> bool:
-        """Whether some counter was raised."""
-        return any(self.counts.values())
+    def ran(self) -> bool | None:
+        """Whether it ran; None: others raise the same counters, so that nobody knows."""
+        if any(self.counts[name] for name in self.own):
+            return True
+        return None if any(self.counts.values()) else False
 
 
 class Reach:
@@ -51,14 +55,32 @@ class Reach:
 
     def functions(self, files: Mapping[str, bytes]) -> list[Reached]:
         """Return the functions of emitted files that raise counters, in the order of the files."""
-        found: dict[tuple[str, str], dict[str, int]] = {}
-        for file, content in files.items():
-            if file.endswith((".c", ".h")):
-                for function, name, owner in _raised(content.decode()):
-                    of = OF_CLASS.search(owner)
-                    count = self._counts[f"{name} of {of[1]}" if of and name in COUNTS else name]
-                    found.setdefault((function, PurePath(file).name), {})[name] = count
-        return [Reached(*place, counts) for place, counts in found.items()]
+        raised = [
+            _Raise((function, PurePath(file).name), name, f" of {of[1]}" if of and name in COUNTS else "")
+            for file, content in files.items()
+            if file.endswith((".c", ".h"))
+            for function, name, owner in _raised(content.decode())
+            for of in [OF_CLASS.search(owner)]
+        ]
+        found: dict[tuple[str, str], tuple[dict[str, int], list[str]]] = {}
+        for one in raised:
+            counts, own = found.setdefault(one.place, ({}, []))
+            counts[one.name] = self._counts[one.name + one.of]
+            if all(one.place == other.place for other in raised if one.may_be(other)) and one.name not in own:
+                own.append(one.name)
+        return [Reached(*place, counts, own) for place, (counts, own) in found.items()]
+
+
+class _Raise(NamedTuple):
+    """A line that raises a counter. place: the function and the file. of: the class, empty where it is any."""
+
+    place: tuple[str, str]
+    name: str
+    of: str
+
+    def may_be(self, other: "_Raise") -> bool:
+        """Whether both may raise the same counter."""
+        return self.name == other.name and (not self.of or not other.of or self.of == other.of)
 
 
 def _raised(text: str) -> Iterator[tuple[str, str, str]]:

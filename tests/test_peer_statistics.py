@@ -96,6 +96,6 @@ def test_a_file_cut_off_is_refused_and_another_is_none(tmp_path: Path) -> None:
     file = written("glibc", tmp_path / "info.xml")
     file.write_text(file.read_text()[:-200])
     with pytest.raises(BadInput, match="begins as statistics of glibc; expected all of them"):
-        read_statistics(file)
+        read_statistics(file, file.read_text())
     file.write_text('{"design": "default"}')
-    assert read_statistics(file) is None
+    assert read_statistics(file, file.read_text()) is None

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from multiprocessing.connection import wait
+from typing import Literal
 
 import pytest
 
@@ -56,7 +58,7 @@ def many_bytes(count: int) -> bytes:
 def test_a_process_that_ends_while_it_writes_a_result_ends_the_pool() -> None:
     results = (pool := Pool(2, "fork")).run(many_bytes, [(100 << 20,)] * 4)
     next(results)
-    time.sleep(0.2)
+    assert wait(pool._processes)  # it writes
     pool.close()
     assert not multiprocessing.active_children()
 
@@ -64,6 +66,26 @@ def test_a_process_that_ends_while_it_writes_a_result_ends_the_pool() -> None:
 def raises(failure: type[Exception]) -> None:
     """Raise."""
     raise failure("as asked")
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn"])
+def test_a_process_that_cannot_begin_says_why(method: Literal["fork", "spawn"]) -> None:
+    pool = Pool(2, method, raises, ValueError)
+    with pytest.raises(ValueError, match="as asked") as found:
+        list(pool.run(work, [(0.0,)]))
+    assert "in raises" in str(found.value.__cause__)
+
+
+class Odd(Exception):
+    """It cannot be sent."""
+
+    def __reduce__(self) -> str:
+        raise TypeError("cannot be sent")
+
+
+def test_what_cannot_be_sent_is_told() -> None:
+    with pytest.raises(RuntimeError, match=r"Odd\('as asked'\)"):
+        list(Pool(1, "fork").run(raises, [(Odd,)]))
 
 
 @pytest.mark.parametrize("failure", [EOFError, ConnectionError, ValueError])

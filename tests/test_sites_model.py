@@ -309,11 +309,11 @@ def test_regions_of_their_own_are_two_heaps(tmp_path: Path) -> None:
 
 def looks(design: Design, chunk: Chunk, is_own: list[bool]) -> int:
     """The requests of the classes that blocks of their own are of."""
-    of_size = make_plan(design).size_class
+    plan = make_plan(design)
     births = [
-        (of_size[size], own)
+        (next(row.name for row in plan.classes if row.usable >= size), own)
         for op, size, own in zip(chunk.op.tolist(), chunk.size.tolist(), is_own, strict=True)
-        if op < Op.FREE and size < len(of_size)
+        if op < Op.FREE and size <= plan.small_limit
     ]
     theirs = {row for row, own in births if own}
     return sum(row in theirs for row, _ in births)

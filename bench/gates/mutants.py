@@ -146,6 +146,7 @@ def _covering() -> Any:
     return importlib.import_module("covering")
 
 
+@cache
 def _designs() -> list[Design]:
     """The covering designs of the tests."""
     found: list[Design] = _covering().covering_designs()
@@ -234,9 +235,9 @@ class Copy:
         file = self.folder / mutant.file
         text = file.read_text()
         file.write_text(mutant.apply(text))
-        if mutant.file.startswith("model/"):
-            self._keep_designs()
         try:
+            if mutant.file.startswith("model/"):
+                self._keep_designs()
             return next(filter(None, map(self.failure, run)), None)
         finally:
             file.write_text(text)

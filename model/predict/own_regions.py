@@ -55,14 +55,16 @@ def apart(
     plans = [make_plan(design)] * (2 * len(chosen))
     simulators = fresh(plans, hardware)
     found: list[list[Held]] = [[] for _ in chosen]
-    of_size = np.array([*plans[0].size_class, -1])
+    plan = plans[0]
+    of_size = np.array([*plan.size_class, -1])
     asked = np.zeros((len(chosen), 2, plans[0].class_count + 1), np.int64)
     with TraceReader(grouped.trace) as reader:
         lives = SiteLives(reader.footer.max_blocks, grouped.group_of_site, grouped.groups)
         for part, site in pieces(reader, set(events)):
             step = lives.feed(part, site)
             now = lives.of_block[GROUP_OF]
-            row = of_size[np.minimum(part.size, len(of_size) - 1)]  # the last: it has no class
+            entry = (part.size + (plan.bias + plan.grain - 1)) // plan.grain
+            row = of_size[np.minimum(entry, len(of_size) - 1)]  # the last: it has no class
             for number, own in enumerate(chosen):
                 pair = simulators[2 * number : 2 * number + 2]
                 is_own = np.isin(np.arange(grouped.groups), list(own))

@@ -3,6 +3,7 @@
 import multiprocessing
 import pickle
 import signal
+import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from itertools import islice
@@ -41,8 +42,8 @@ class Pool:
     ) -> Iterator[Found]:
         """Yield what the function returns for each task, in order or as soon as it is there.
 
-        Whatever ends this early ends the pool. Raises Missing if the system kills a process, and
-        whatever the function raises.
+        Whatever ends this early ends the pool. One run ends before the next begins. Raises Missing if the system kills
+        a process, and whatever `begin` or the function raises.
         """
         try:
             results = self._results(function, tasks)
@@ -81,7 +82,7 @@ class Pool:
                     number = busy.pop(pipe)
                     give(pipe)
                 if failure is not None:
-                    raise failure
+                    raise failure[0] from _InWorker(failure[1])
                 yield number, found
 
     def _start(self) -> None:
@@ -121,14 +122,33 @@ def _a_killed_process_is_missing() -> Iterator[None]:
 
 def _work(pipe: Connection, begin: Callable[..., None] | None, given: tuple[Any, ...]) -> None:
     """Answer each task on the pipe by (result, None) or (None, what was raised), until the parent ends this process."""
-    begin_child(begin, given)
+    begin_child(None, ())
     with suppress(EOFError, ConnectionError):  # the parent has ended
+        begun = _answer(begin or _nothing, given)
         while True:
-            pipe.send_bytes(_answer(*pipe.recv()))
+            task = pipe.recv_bytes()
+            pipe.send_bytes(begun if pickle.loads(begun)[1] else _answer(_done, (task,)))
 
 
-def _answer(function: Callable[..., Any], task: tuple[Any, ...]) -> bytes:
+def _done(task: bytes) -> Any:
+    function, given = pickle.loads(task)
+    return function(*given)
+
+
+def _nothing() -> None:
+    """Begin a process that needs no beginning."""
+
+
+def _answer(function: Callable[..., Any], given: tuple[Any, ...]) -> bytes:
     try:
-        return pickle.dumps((function(*task), None))
+        return pickle.dumps((function(*given), None))
     except Exception as failure:  # the parent raises it
-        return pickle.dumps((None, failure))
+        told = traceback.format_exc()
+        try:
+            return pickle.dumps((None, (failure, told)))
+        except Exception:  # what cannot be sent is told
+            return pickle.dumps((None, (RuntimeError(repr(failure)), told)))
+
+
+class _InWorker(Exception):
+    """The traceback of what a worker raised, as the cause of what is raised here."""

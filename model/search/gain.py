@@ -50,17 +50,19 @@ def gain_of(found: Known, explorer: Explorer, finalists: Sequence[Finalist], kno
         found_ratios["p99.9"], most["p99.9"] = late / max(1.0, before), 1 - LEAST_TIME
     better = [name for name, ratio in found_ratios.items() if ratio <= most[name]]
     proven = found is not base and bool(better or not explorer.allowed(base))
-    why = _why(found is base, proven, better, known_as)
+    worse = [name for name, ratio in found_ratios.items() if ratio >= 1 / most[name]]
+    why = _why(found is base, proven, better, worse, known_as)
     told = "by replays" if replayed is not None else "predicted"
     gains = ", ".join(f"{name} {ratio - 1:+.1%}" for name, ratio in found_ratios.items())
     return Gain(proven, found_ratios, better, why if found is base else f"{why}: {gains} (time {told}).")
 
 
-def _why(kept: bool, proven: bool, better: Sequence[str], known_as: str) -> str:
+def _why(kept: bool, proven: bool, better: Sequence[str], worse: Sequence[str], known_as: str) -> str:
     if kept:
         return f"Use {known_as}: no simulated design within the limits is clearly better."
     if better:
         return f"Better than {known_as} in {' and '.join(better)}, beyond the errors"
     if proven:
         return f"Within the limits, which {known_as} breaks"
-    return f"The gain is NOT proven, {known_as} is as good: no difference is beyond its error"
+    but = f", and {' and '.join(worse)} more" if worse else ""
+    return f"The gain is NOT proven, {known_as} is as good, as nothing is less beyond its error{but}"

@@ -80,8 +80,13 @@ class Counts(msgspec.Struct, frozen=True):
 
 def read_report(path: Path) -> Counts:
     """Return the counts of a report; BadInput if the file is no report."""
+    return counts_of(path, read_text(path, str(path)))
+
+
+def counts_of(path: Path, text: str) -> Counts:
+    """Return the counts of the text of a report; BadInput if it is none."""
     try:
-        report = msgspec.json.decode(read_text(path, str(path)), type=Report)
+        report = msgspec.json.decode(text, type=Report)
         layers = [_layers(row) for row in report.classes]
     except (*JSON_FAULTS, KeyError) as error:
         raise BadInput(f"{path}: no report of counters: {error}; expected what HEAPSMITH=stats=FILE writes") from None

@@ -22,7 +22,7 @@ def purpose(one: Shown) -> list[str]:
     told = ", ".join(f"{name} {amount(number)} ({_share(number, live)})" for name, number in rows)
     kinds = "call sites" if one.paths else "classes of sizes"
     asked = f"{one.trace.name}: the program has at most {amount(live)} at one time."
-    return [f"{asked} The largest {kinds}: {told}.", _lost(one, stop)]
+    return [f"{asked} The largest {kinds}: {told}." if told else asked, _lost(one, stop)]
 
 
 def _share(number: int, whole: int) -> str:

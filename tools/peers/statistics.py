@@ -47,12 +47,8 @@ class Statistics(msgspec.Struct, frozen=True):
     advice: list[str]
 
 
-def read_statistics(path: Path) -> Statistics | None:
-    """Return what a file says if it is of another malloc. Raises BadInput for such a file without what is expected."""
-    try:
-        text = path.read_bytes().decode(errors="replace")
-    except OSError as error:
-        raise BadInput(f"{path}: {error.strerror}") from None
+def read_statistics(path: Path, text: str) -> Statistics | None:
+    """Return what a file's text says if it is of another malloc. Raises BadInput if then something is missing."""
     for name, (begins, read) in _READERS.items():
         if begins.search(text):
             try:
@@ -70,7 +66,7 @@ def _glibc(text: str) -> Statistics:
     held = int(_found(root, "system[@type='current']").attrib["size"]) + mapped
     free, others = sum(every.values()), sum(sum(one.values()) for one in heaps[1:])
     by_size: Counter[int] = Counter()
-    for one in root.findall("heap/sizes/*"):
+    for one in root.findall("heap/sizes/size"):  # those of `unsorted` are of no class
         by_size[int(one.attrib["to"])] += int(one.attrib["total"])
     classes = [Class(size, None, by_size[size]) for size in sorted(by_size)]
     parts = {"free chunks of the first arena": free - others, "free chunks of other arenas": others}
@@ -94,7 +90,8 @@ def _found(element: ElementTree.Element, path: str) -> ElementTree.Element:
 
 
 def _jemalloc(text: str) -> Statistics:
-    said = json.JSONDecoder().raw_decode(text[text.index('{"jemalloc"') :])[0]["jemalloc"]
+    begins = _READERS["jemalloc"][0].search(text)
+    said = json.JSONDecoder().raw_decode(text[begins.start() if begins else 0 :])[0]["jemalloc"]
     kinds, stats = said["arenas"], said["stats"]
     arenas = [one for name, one in said["stats.arenas"].items() if name.isdigit()]
     if not arenas:  # written without those of single arenas (option a)
@@ -154,7 +151,7 @@ def _gperftools(text: str) -> Statistics:
 
 _READERS: Mapping[str, tuple[re.Pattern[str], Callable[[str], Statistics]]] = {
     "glibc": (re.compile(r"\A\s*(<\?xml[^>]*>\s*)?<malloc version="), _glibc),
-    "jemalloc": (re.compile(r'^\{"jemalloc"', re.M), _jemalloc),
+    "jemalloc": (re.compile(r'^\{\s*"jemalloc"', re.M), _jemalloc),
     "gperftools": (re.compile(r"^MALLOC: ", re.M), _gperftools),
 }
 
@@ -180,8 +177,10 @@ def tables(found: Statistics) -> list[Words]:
         for one in most
         if one.free_bytes
     ]
-    return [
+    advice = [one.split(": ", 1) for one in found.advice]
+    every = [
         Words(f"what {found.malloc} holds", ["what", "bytes", "of it"], what),
         Words("classes with most free bytes", ["block", "blocks in use", "bytes free", "of what is held"], by_class),
-        Words("settings worth a try", ["setting", "<why"], [one.split(": ", 1) for one in found.advice]),
+        Words("settings worth a try", ["setting", "<why"], advice or [["none", "no such part is a tenth of it"]]),
     ]
+    return [table for table in every if table.rows]

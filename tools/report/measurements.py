@@ -127,18 +127,20 @@ def verified(report: VerifyReport) -> Words:
 
 def reached(report: VerifyReport) -> Words:
     """Which functions of the library ran on the traces, and how often."""
-    ran = sum(one.ran for one in report.reach)
-    title = (
-        f"what these traces reached: {ran} of {len(report.reach)} functions that count something ran, so no difference "
-        "tells nothing of the others"
-    )
+    ran = sum(one.ran is True for one in report.reach)
+    silent = sum(one.ran is False for one in report.reach)
+    title = f"what these traces reached: {ran} of {len(report.reach)} functions that count something"
+    if silent:
+        title += f"; of the {silent} that did not run, agreement says nothing"
+    if shared := len(report.reach) - ran - silent:
+        title += f"; {shared} share their counters with others, so nobody knows"
     rows = [
         (
             one.function,
             one.file,
-            ", ".join(f"{name} {count:,}" for name, count in one.counts.items()) if one.ran else "-",
+            ", ".join(f"{name} {count:,}" for name, count in one.counts.items()) if one.ran is not False else "-",
         )
-        for one in sorted(report.reach, key=lambda one: not one.ran)
+        for one in sorted(report.reach, key=lambda one: (one.ran is None, one.ran is False))
     ]
     return Words(title, ("function", "<file", "<ran"), rows)
 

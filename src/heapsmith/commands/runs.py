@@ -84,11 +84,13 @@ def stats(
     malloc_info, jemalloc's JSON and tcmalloc's MALLOCSTATS: what is held, what is free by class, and which settings may
     help.
     """
-    from heapsmith.tools.common.counter_reports import as_csv, read_report, tables
+    from heapsmith.model.toml_text import read_text
+    from heapsmith.tools.common.counter_reports import as_csv, counts_of, tables
     from heapsmith.tools.common.tables import draw
     from heapsmith.tools.peers import statistics
 
-    if other := statistics.read_statistics(report):
+    content = read_text(report, str(report))  # once: it may be a pipe
+    if other := statistics.read_statistics(report, content):
         if csv:
             raise BadInput(f"{report}: --csv is of the counters of heapsmith's libraries; expected --json")
         if json:
@@ -97,7 +99,7 @@ def stats(
         for words in statistics.tables(other):
             draw(words)
         return
-    found = read_report(report)
+    found = counts_of(report, content)
     if csv:
         show.text(as_csv(found))
     elif json:
@@ -289,8 +291,8 @@ def forge(
 
     The steps are record, tune, simulate, generate, build, verify, measure, replay. CMD runs several times, with
     /dev/null as its input. Its outputs are compared, not shown. What follows the search takes 30 s, unless --time or
-    --rounds says otherwise, or 5 rounds take longer, which a line says beforehand. The verdict says which malloc to
-    use, and the last lines what to type next. Ctrl-C leaves a report on what is done.
+    --rounds says otherwise, or building and proving or 5 rounds take longer, which a line says beforehand. The verdict
+    says which malloc to use, and the last lines what to type next. Ctrl-C leaves a report on what is done.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.design.toml import design_name
