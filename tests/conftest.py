@@ -158,18 +158,20 @@ def _caller(
     main: Callable[[], None], monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> Iterator[Callable[..., Answer]]:
     monkeypatch.setattr("heapsmith.model.compile.wait.announce", lambda *_: None)  # no test waits for a cold cache
-    kept = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
 
     def run(*arguments: object) -> Answer:
         monkeypatch.setattr(sys, "argv", ["heapsmith", *map(str, arguments)])
         capfd.readouterr()
-        with pytest.raises(SystemExit) as stop:
-            main()
+        kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+        try:
+            with pytest.raises(SystemExit) as stop:
+                main()
+        finally:  # a command leaves them to end its process, which goes on here
+            for number, handler in kept.items():
+                signal.signal(number, handler)
         return Answer(int(stop.value.code or 0), *capfd.readouterr())
 
     yield run
-    for number, handler in kept.items():
-        signal.signal(number, handler)
 
 
 @pytest.fixture
