@@ -112,7 +112,7 @@ def test_the_end_of_a_search_of_a_small_space_has_no_better_neighbour(
 ) -> None:
     """The search itself ends with the base: all that is better is found by single choices from there."""
 
-    def near(design: Design, busy: object, *, huge_pages: bool, processors: bool) -> list[Design]:
+    def near(design: Design, busy: object, *, huge_pages: bool, processors: bool, release: bool) -> list[Design]:
         fields = ((name, value) for name, values in SPACE.items() for value in values)
         return [msgspec.structs.replace(design, **{name: value}) for name, value in fields]
 

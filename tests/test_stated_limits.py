@@ -42,7 +42,7 @@ ELSEWHERE = {
     "model/predict/times.py": "test_meters.py",
     "model/search/draft.py": "test_tune.py",
     "model/search/source.py": "test_cli_mistakes.py",
-    "model/search/tune.py": "test_tune.py",
+    "model/search/asked.py": "test_tune.py",
     "model/trace/edit/selection.py": "test_trace_tools.py",
     "model/trace/events.py": "test_trace_events.py",
     "model/trace/frames.py": "test_trace.py",

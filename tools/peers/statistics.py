@@ -15,14 +15,10 @@ import msgspec
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import JSON_FAULTS
-from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.units import amount
 
 MUCH = 0.1
 """Of what a malloc holds: a part below this gets no advice."""
-
-MOST = 20
-"""Classes in the table."""
 
 
 class Class(msgspec.Struct, frozen=True):
@@ -154,33 +150,3 @@ _READERS: Mapping[str, tuple[re.Pattern[str], Callable[[str], Statistics]]] = {
     "jemalloc": (re.compile(r'^\{\s*"jemalloc"', re.M), _jemalloc),
     "gperftools": (re.compile(r"^MALLOC: ", re.M), _gperftools),
 }
-
-
-def tables(found: Statistics) -> list[Words]:
-    """The statistics as tables: what the memory is for, and the classes with most free bytes."""
-
-    def share(bytes_: int) -> str:
-        return f"{bytes_ / found.held_bytes:.1%}" if found.held_bytes else "-"
-
-    rows = {"in blocks": found.block_bytes, **found.parts}
-    rest = found.held_bytes - sum(rows.values())
-    all_rows = {**rows, "else": rest, "held": found.held_bytes}
-    what = [[name, f"{count:,}", share(count)] for name, count in all_rows.items()]
-    most = sorted(found.classes, key=lambda one: -one.free_bytes)[:MOST]
-    by_class = [
-        [
-            f"{one.block_bytes:,}",
-            "-" if one.live is None else f"{one.live:,}",
-            f"{one.free_bytes:,}",
-            share(one.free_bytes),
-        ]
-        for one in most
-        if one.free_bytes
-    ]
-    advice = [one.split(": ", 1) for one in found.advice]
-    every = [
-        Words(f"what {found.malloc} holds", ["what", "bytes", "of it"], what),
-        Words("classes with most free bytes", ["block", "blocks in use", "bytes free", "of what is held"], by_class),
-        Words("settings worth a try", ["setting", "<why"], advice or [["none", "no such part is a tenth of it"]]),
-    ]
-    return [table for table in every if table.rows]

@@ -88,6 +88,7 @@ def stats(
     from heapsmith.tools.common.counter_reports import as_csv, counts_of, tables
     from heapsmith.tools.common.tables import draw
     from heapsmith.tools.peers import statistics
+    from heapsmith.tools.report import peer_statistics
 
     content = read_text(report, str(report))  # once: it may be a pipe
     if other := statistics.read_statistics(report, content):
@@ -96,7 +97,7 @@ def stats(
         if json:
             show.emit_json(other)
             return
-        for words in statistics.tables(other):
+        for words in peer_statistics.tables(other):
             draw(words)
         return
     found = counts_of(report, content)
