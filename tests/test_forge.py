@@ -156,10 +156,12 @@ def test_building_and_proving_count_against_the_time_for_measuring(
 
 
 def test_a_proof_that_takes_long_is_said_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
-    for slow, said in ((1.0, []), (10.0, ["steps 4 to 7 take about 50 s, of the 30 s for them and for measuring"])):
+    long = ["steps 4 to 7 take about 50 s, of the 30 s for them and for measuring"]
+    events = round(45 / forge.PROOF_EVENT_S)
+    for slow, many, said in ((1.0, 0, []), (10.0, 0, long), (1.0, events, long)):
         monkeypatch.setattr(forge, "slowness", lambda _, slow=slow: slow)
-        assert forge._slow_proof(Stop(limit_s=30)) == said
-        assert forge._slow_proof(Stop(5)) == []
+        assert forge._slow_proof(Stop(limit_s=30), many) == said
+        assert forge._slow_proof(Stop(5), many) == []
 
 
 @pytest.mark.big

@@ -43,8 +43,8 @@ STEPS = 9
 RUNS, REPLAYS, SHARE = 0.65, 0.2, 0.15
 """The parts of the time for measuring: the program's runs, the replays, the share of malloc."""
 
-PROOF_S = 5.0
-"""What simulating two designs, building and proving take on an idle core, about, for some 100,000 events."""
+PROOF_S, PROOF_EVENT_S = 5.0, 2.2e-6
+"""What simulating two designs, building and proving take on an idle core, about: in all, and for each event."""
 
 RECORD_S = 3600.0
 """The limit of the run that is recorded. That of the other runs, and of a replay, follows from its time."""
@@ -134,7 +134,8 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.other_memory = [one for one in recorded.other_memory if one.pid == recorded.traces[0].pid]
     files += [str(path) for path, _ in traces]
     about = _part(stop, RUNS).estimate(3 * recorded.wall_ns / 1e9)
-    later = [*_slow_proof(stop), *([f"step 8 will take long: {about}"] if about else [])]
+    later = _slow_proof(stop, sum(one.events for one in recorded.traces))
+    later += [f"step 8 will take long: {about}"] if about else []
     say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings(), *later]))
     found.trace = info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
@@ -180,9 +181,9 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     return report
 
 
-def _slow_proof(stop: Stop) -> list[str]:
+def _slow_proof(stop: Stop, events: int) -> list[str]:
     """What to say beforehand where build and proof take more than half of the time, which is for measuring."""
-    takes_s = PROOF_S * slowness(1)
+    takes_s = (PROOF_S + PROOF_EVENT_S * events) * slowness(1)
     if stop.limit_s is None or takes_s <= stop.limit_s / 2:
         return []
     return [f"steps 4 to 7 take about {span(takes_s)}, of the {span(stop.limit_s)} for them and for measuring"]
