@@ -43,7 +43,7 @@ demo: venv ## forge an allocator for a perl program, say whether it pays, and wh
 quick: dev ## after each change: units, tables, layout and the plain model, in 20 seconds; compiles nothing
 	$(BIN)/python -m pytest -q -m quick -n 2 --dist worksteal
 
-test: dev-all ## before a commit that others get: the test suite, in about 12 minutes
+test: dev-all ## before a commit that others get: the test suite, in about 8 minutes
 	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 thorough: dev-all ## after make test: the tests that take seconds and repeat what shorter ones say; CI runs them too
