@@ -84,7 +84,6 @@ struct heap_count hs_count;
 
 const uint32_t hs_background_low[1] = { FULL }, hs_background_full[1] = { FULL };
 
-
 static void setup(void)
 {
     share("helper", &helper, sizeof helper);
