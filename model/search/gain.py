@@ -50,7 +50,7 @@ def gain_of(found: Known, explorer: Explorer, finalists: Sequence[Finalist], kno
         found_ratios["p99.9"], most["p99.9"] = late / max(1.0, before), 1 - LEAST_TIME
     better = [name for name, ratio in found_ratios.items() if ratio <= most[name]]
     proven = found is not base and bool(better or not explorer.allowed(base))
-    worse = [name for name, ratio in found_ratios.items() if ratio >= 1 / most[name]]
+    worse = [name for name, ratio in found_ratios.items() if ratio * most[name] >= 1]
     why = _why(found is base, proven, better, worse, known_as)
     told = "by replays" if replayed is not None else "predicted"
     gains = ", ".join(f"{name} {ratio - 1:+.1%}" for name, ratio in found_ratios.items())
