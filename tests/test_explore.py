@@ -61,7 +61,7 @@ def explorer_of(bench: Bench, base: Design = BASE) -> Explorer:
     ("left", "waits", "told"), [(1.0, 500, False), (0.8, 500, False), (0.7, 500, True), (0.7, 20, False)]
 )
 def test_pages_that_never_go_back_need_a_trace_that_falls(left: float, waits: int, told: bool, tmp_path: Path) -> None:
-    """Of 1,000 blocks this part is left after the peak; then come so many events of another."""
+    """A part of 1,000 blocks is left after the peak. Then one block is resized `waits` times."""
     gone = range(round(1000 * (1 - left)))
     events = [(Op.MALLOC, block, 800) for block in range(1000)] + [(Op.FREE, block, 0) for block in gone]
     events += [(Op.REALLOC, 999, 800)] * waits

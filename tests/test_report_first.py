@@ -26,7 +26,7 @@ QUESTIONS = ["What is the heap for?", "What would another design bring?", "What 
 
 
 def planted(path: Path, sites: int) -> Path:
-    """A trace of so many call sites, each with a function of its own: the first holds most, most others come and go."""
+    """Write a trace with this number of call sites, each in its own function. The first holds most bytes."""
     blocks = max(sites, 2000)
     size = [4000 if block % sites == 0 else 40 + block % 400 for block in range(blocks)]
     births = [(Op.MALLOC, 0, block, size[block]) for block in range(blocks)]
