@@ -28,7 +28,17 @@ ENUMERATORS = {
         *("share_miss_bytes", "share_drawn_bytes", "share_lesson_bytes", "remap_bytes", "room_share"),
         *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes"),
         *("tail_bytes", "guard_bytes", "quarantine"),
-        *("quarantine_slots", "stops", "check_given", "encode_links", "zero_freed", "slab_span_bytes", "span_slabs"),
+        *(
+            "quarantine_slots",
+            "front_records",
+            "store_records",
+            "stops",
+            "check_given",
+            "encode_links",
+            "zero_freed",
+            "slab_span_bytes",
+            "span_slabs",
+        ),
         *(
             "regions",
             "region_bytes",
@@ -108,10 +118,15 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_no_heap": {
             "top": dict.fromkeys(range(1 + len(rows)), None if plan.has_guards else "nothing + 1"),
             "end": dict.fromkeys(range(1 + len(rows)), None if plan.has_guards else "nothing + 1"),
-            "front": {row.index: {"held": row.front.capacity + 1} for row in rows},
+            "front": {row.index: {"held": row.front.capacity + 1} for row in rows[: _recorded(plan)]},
         },
         **(_of_classes(plan) if plan.by_table else {}),
     }
+
+
+def _recorded(plan: Plan) -> int:
+    """The classes of whose fronts a heap has records."""
+    return plan.front_records if plan.front_records == plan.class_count else 0
 
 
 def _of_classes(plan: Plan) -> dict[str, Any]:

@@ -31,7 +31,8 @@ class Program:
     ) -> None:
         design = Design("case", sizes, front=front, **{**SMALL, **fields})
         assert design.why_not_valid() is None
-        self.simulator = Simulator(make_plan(design), compiled=compiled, nodes=nodes)
+        self.plan = make_plan(design)
+        self.simulator = Simulator(self.plan, compiled=compiled, nodes=nodes)
         self.live: dict[str, int] = {}
         self.spare = list(range(999, -1, -1))
         self.ms = 0

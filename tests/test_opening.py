@@ -8,6 +8,7 @@ from program import SMALL, Program, plain_and_compiled
 
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.memory.layout import HEAPS, WORD
 from heapsmith.model.policy.front.array_stack import Params as Stack
 from heapsmith.model.policy.opening.later import Params
 from heapsmith.model.predict.simulate import simulate
@@ -92,6 +93,36 @@ def test_a_heap_that_grows_takes_back_what_its_stacks_do_not_use(compiled: bool)
     assert program.counts(2, "flushed") == (0,)
 
 
+def slots_of(program: Program) -> list[int]:
+    """Where the slots of the first heap's stacks begin, in words behind the first slot of all."""
+    begins = program.simulator.state.fronts["slots_at"][: program.plan.class_count]
+    return [(int(at) - HEAPS - program.plan.layout.slot) // WORD for at in begins]
+
+
+@plain_and_compiled
+def test_stacks_of_few_blocks_lie_together_until_they_hold_more(compiled: bool) -> None:
+    stack = Stack(capacity=8, refill=2, flush=4)
+    program = Program(compiled, [16, 64, 128], front=stack, opening=Params(compact_blocks=3))
+    program.malloc("a b c d", 128)  # the second miss opens the stack, which holds one block in the end
+    program.free("a b")
+    assert slots_of(program) == [1, 5, 9]  # of each class one that stays NULL, and three behind it
+    program.free("c")
+    assert slots_of(program) == [1, 5, program.plan.classes[2].slot_base]
+    assert program.counts(2, "push", "flush") == (3, 0)
+    program.malloc("e f g h", 128)
+    assert slots_of(program) == [1, 5, program.plan.classes[2].slot_base]  # it moves once
+
+
+@plain_and_compiled
+def test_a_refill_of_many_blocks_moves_a_compact_stack(compiled: bool) -> None:
+    program = Program(compiled, SIZES, front=STACK, opening=Params(compact_blocks=3))
+    program.malloc("a", 16)
+    assert slots_of(program) == [program.plan.classes[0].slot_base, 5]
+    program = Program(compiled, SIZES, front=STACK, opening=Params(compact_blocks=4))
+    program.malloc("a", 16)
+    assert slots_of(program) == [1, 6]
+
+
 @pytest.mark.quick
 @pytest.mark.parametrize(
     ("stated", "words"),
@@ -100,6 +131,7 @@ def test_a_heap_that_grows_takes_back_what_its_stacks_do_not_use(compiled: bool)
         ({"misses": 256}, "misses: 256; expected 2 to 255"),
         ({"first_blocks": -1}, "first_blocks: -1; expected 0 to 65536 blocks"),
         ({"idle_percent": 1001}, "idle_percent: 1001; expected 0 to 1000"),
+        ({"compact_blocks": 65}, "compact_blocks: 65; expected 0 to 64 blocks"),
     ],
 )
 def test_what_no_design_may_state(stated: dict[str, int], words: str) -> None:

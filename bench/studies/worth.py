@@ -30,6 +30,7 @@ BACK: dict[str, dict[str, Any]] = {
     "stacks that open at once": {"opening": None},
     "whole refills from the first on": {"opening": {"first_blocks": 0}},
     "idle stacks keep their blocks": {"opening": {"idle_percent": 0}},
+    "slots of each class apart": {"opening": {"compact_blocks": 0}},
     "no run cache": {"run_cache_bytes": 0},
     "no look at the peak": {"release": {"peak_percent": 0}},
     "a transfer cache for one heap too": {"transfer_from_heaps": 1},

@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 8d986f9092b8.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 120a3bc72adf.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "8_threads/front/array_stack.h"
@@ -20,12 +20,12 @@ _Static_assert(BITMAP_WORDS * 64 >= 4096, "a mark for every block of a slab");
 _Static_assert(offsetof(struct heap, end) == 384, "heap.end");
 _Static_assert(offsetof(struct heap, row_of) == 784, "heap.row_of");
 _Static_assert(offsetof(struct heap, front) == 1816, "heap.front");
-_Static_assert(offsetof(struct heap, remote) == 3328, "heap.remote");
-_Static_assert(offsetof(struct heap, store) == 3352, "heap.store");
-_Static_assert(offsetof(struct heap, count) == 4104, "heap.count");
-_Static_assert(offsetof(struct heap, caches) == 10872, "heap.caches");
-_Static_assert(offsetof(struct heap, quarantine) == 11024, "heap.quarantine");
-_Static_assert(offsetof(struct heap, slot) == 11040, "heap.slot");
+_Static_assert(offsetof(struct heap, remote) == 2224, "heap.remote");
+_Static_assert(offsetof(struct heap, store) == 2248, "heap.store");
+_Static_assert(offsetof(struct heap, count) == 2264, "heap.count");
+_Static_assert(offsetof(struct heap, caches) == 9032, "heap.caches");
+_Static_assert(offsetof(struct heap, quarantine) == 9184, "heap.quarantine");
+_Static_assert(offsetof(struct heap, slot) == 9200, "heap.slot");
 _Static_assert(offsetof(struct slab, out) == 8, "slab.out");
 _Static_assert(offsetof(struct slab, next) == 16, "slab.next");
 _Static_assert(offsetof(struct slab, previous) == 24, "slab.previous");
@@ -57,7 +57,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "default 8d986f9092b8";
+const char hs_design[] = "default 120a3bc72adf";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -562,55 +562,6 @@ struct heap hs_no_heap = {
         [1 + CLASS_24576] = nothing + 1,
         [1 + CLASS_32768] = nothing + 1,
     },
-    .front = {
-        [CLASS_16] = { .held = 128 + 1 },
-        [CLASS_32] = { .held = 128 + 1 },
-        [CLASS_48] = { .held = 128 + 1 },
-        [CLASS_64] = { .held = 128 + 1 },
-        [CLASS_80] = { .held = 128 + 1 },
-        [CLASS_96] = { .held = 128 + 1 },
-        [CLASS_112] = { .held = 128 + 1 },
-        [CLASS_128] = { .held = 128 + 1 },
-        [CLASS_144] = { .held = 128 + 1 },
-        [CLASS_160] = { .held = 128 + 1 },
-        [CLASS_176] = { .held = 128 + 1 },
-        [CLASS_192] = { .held = 128 + 1 },
-        [CLASS_208] = { .held = 128 + 1 },
-        [CLASS_224] = { .held = 128 + 1 },
-        [CLASS_240] = { .held = 128 + 1 },
-        [CLASS_256] = { .held = 128 + 1 },
-        [CLASS_288] = { .held = 128 + 1 },
-        [CLASS_320] = { .held = 128 + 1 },
-        [CLASS_352] = { .held = 128 + 1 },
-        [CLASS_384] = { .held = 128 + 1 },
-        [CLASS_416] = { .held = 128 + 1 },
-        [CLASS_448] = { .held = 128 + 1 },
-        [CLASS_480] = { .held = 128 + 1 },
-        [CLASS_512] = { .held = 128 + 1 },
-        [CLASS_640] = { .held = 128 + 1 },
-        [CLASS_768] = { .held = 128 + 1 },
-        [CLASS_896] = { .held = 128 + 1 },
-        [CLASS_1040] = { .held = 126 + 1 },
-        [CLASS_1152] = { .held = 113 + 1 },
-        [CLASS_1344] = { .held = 97 + 1 },
-        [CLASS_1600] = { .held = 81 + 1 },
-        [CLASS_2048] = { .held = 64 + 1 },
-        [CLASS_2304] = { .held = 56 + 1 },
-        [CLASS_2688] = { .held = 48 + 1 },
-        [CLASS_3264] = { .held = 40 + 1 },
-        [CLASS_4096] = { .held = 32 + 1 },
-        [CLASS_4368] = { .held = 30 + 1 },
-        [CLASS_4992] = { .held = 26 + 1 },
-        [CLASS_5952] = { .held = 22 + 1 },
-        [CLASS_7232] = { .held = 18 + 1 },
-        [CLASS_8192] = { .held = 16 + 1 },
-        [CLASS_10240] = { .held = 12 + 1 },
-        [CLASS_12288] = { .held = 10 + 1 },
-        [CLASS_16384] = { .held = 8 + 1 },
-        [CLASS_20480] = { .held = 6 + 1 },
-        [CLASS_24576] = { .held = 5 + 1 },
-        [CLASS_32768] = { .held = 4 + 1 },
-    },
 };
 
 __thread struct heap *hs_self = &hs_no_heap;
@@ -618,7 +569,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_8d986f9092b8_f2bc64 __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_120a3bc72adf_36f9b1 __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

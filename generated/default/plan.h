@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 8d986f9092b8.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 120a3bc72adf.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -82,8 +82,14 @@ enum {
     RUN_STEP_BYTES = 4194304, /* made accessible together, if the system grants them */
 };
 
+/* Records of a heap. */
+enum {
+    FRONT_RECORDS = 1,
+    STORE_RECORDS = 1,
+};
+
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 4317 };
+enum { SLOT_COUNT = 4693 };
 
 /* Locks by number: whose begin where, and how many there are. */
 enum {
@@ -97,6 +103,7 @@ enum {
     POPULATE_SHARE = 32,
     FIRST_BLOCKS = 1,
     IDLE_PERCENT = 6,
+    COMPACT_BLOCKS = 7,
     RECORD_ALIGNMENT = 0,
     UNMAP_FROM = 2,
     SHARDS = 16,
@@ -128,6 +135,7 @@ enum {
 #define LEARNER_CAPACITY "3_records/learner/stated.h"
 #define LOOKUP_ROW "3_records/lookup/heap_table.h"
 #define OPENING_ROW "8_threads/opening/later.h"
+#define OPENING_SLOTS "3_records/opening/compact.h"
 #define OWNERSHIP_ROW "5_slab_policies/ownership/slab.h"
 #define POOL_LISTS "5_slab_policies/pool/locked.h"
 #define POOL_SUPERSLABS "5_slab_policies/pool/in_turn.h"
@@ -208,51 +216,51 @@ enum {
 };
 
 enum {
-    SLOT_16 = 1,
-    SLOT_32 = 130,
-    SLOT_48 = 259,
-    SLOT_64 = 388,
-    SLOT_80 = 517,
-    SLOT_96 = 646,
-    SLOT_112 = 775,
-    SLOT_128 = 904,
-    SLOT_144 = 1033,
-    SLOT_160 = 1162,
-    SLOT_176 = 1291,
-    SLOT_192 = 1420,
-    SLOT_208 = 1549,
-    SLOT_224 = 1678,
-    SLOT_240 = 1807,
-    SLOT_256 = 1936,
-    SLOT_288 = 2065,
-    SLOT_320 = 2194,
-    SLOT_352 = 2323,
-    SLOT_384 = 2452,
-    SLOT_416 = 2581,
-    SLOT_448 = 2710,
-    SLOT_480 = 2839,
-    SLOT_512 = 2968,
-    SLOT_640 = 3097,
-    SLOT_768 = 3226,
-    SLOT_896 = 3355,
-    SLOT_1040 = 3484,
-    SLOT_1152 = 3611,
-    SLOT_1344 = 3725,
-    SLOT_1600 = 3823,
-    SLOT_2048 = 3905,
-    SLOT_2304 = 3970,
-    SLOT_2688 = 4027,
-    SLOT_3264 = 4076,
-    SLOT_4096 = 4117,
-    SLOT_4368 = 4150,
-    SLOT_4992 = 4181,
-    SLOT_5952 = 4208,
-    SLOT_7232 = 4231,
-    SLOT_8192 = 4250,
-    SLOT_10240 = 4267,
-    SLOT_12288 = 4280,
-    SLOT_16384 = 4291,
-    SLOT_20480 = 4300,
-    SLOT_24576 = 4307,
-    SLOT_32768 = 4313,
+    SLOT_16 = 377,
+    SLOT_32 = 506,
+    SLOT_48 = 635,
+    SLOT_64 = 764,
+    SLOT_80 = 893,
+    SLOT_96 = 1022,
+    SLOT_112 = 1151,
+    SLOT_128 = 1280,
+    SLOT_144 = 1409,
+    SLOT_160 = 1538,
+    SLOT_176 = 1667,
+    SLOT_192 = 1796,
+    SLOT_208 = 1925,
+    SLOT_224 = 2054,
+    SLOT_240 = 2183,
+    SLOT_256 = 2312,
+    SLOT_288 = 2441,
+    SLOT_320 = 2570,
+    SLOT_352 = 2699,
+    SLOT_384 = 2828,
+    SLOT_416 = 2957,
+    SLOT_448 = 3086,
+    SLOT_480 = 3215,
+    SLOT_512 = 3344,
+    SLOT_640 = 3473,
+    SLOT_768 = 3602,
+    SLOT_896 = 3731,
+    SLOT_1040 = 3860,
+    SLOT_1152 = 3987,
+    SLOT_1344 = 4101,
+    SLOT_1600 = 4199,
+    SLOT_2048 = 4281,
+    SLOT_2304 = 4346,
+    SLOT_2688 = 4403,
+    SLOT_3264 = 4452,
+    SLOT_4096 = 4493,
+    SLOT_4368 = 4526,
+    SLOT_4992 = 4557,
+    SLOT_5952 = 4584,
+    SLOT_7232 = 4607,
+    SLOT_8192 = 4626,
+    SLOT_10240 = 4643,
+    SLOT_12288 = 4656,
+    SLOT_16384 = 4667,
+    SLOT_20480 = 4676,
+    SLOT_24576 = 4683,
+    SLOT_32768 = 4689,
 };

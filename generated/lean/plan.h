@@ -82,6 +82,12 @@ enum {
     RUN_STEP_BYTES = 4194304, /* made accessible together, if the system grants them */
 };
 
+/* Records of a heap. */
+enum {
+    FRONT_RECORDS = 28,
+    STORE_RECORDS = 1,
+};
+
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
 enum { SLOT_COUNT = 280 };
 
@@ -108,6 +114,7 @@ enum {
 #define LEARNER_CAPACITY "3_records/learner/stated.h"
 #define LOOKUP_ROW "3_records/lookup/heap_table.h"
 #define OPENING_ROW "8_threads/opening/off.h"
+#define OPENING_SLOTS "3_records/opening/wide.h"
 #define OWNERSHIP_ROW "5_slab_policies/ownership/slab.h"
 #define POOL_LISTS "5_slab_policies/pool/locked.h"
 #define POOL_SUPERSLABS "5_slab_policies/pool/in_turn.h"

@@ -20,12 +20,12 @@ _Static_assert(BITMAP_WORDS * 64 >= 2048, "a mark for every block of a slab");
 _Static_assert(offsetof(struct heap, end) == 272, "heap.end");
 _Static_assert(offsetof(struct heap, row_of) == 560, "heap.row_of");
 _Static_assert(offsetof(struct heap, front) == 1592, "heap.front");
-_Static_assert(offsetof(struct heap, remote) == 2384, "heap.remote");
-_Static_assert(offsetof(struct heap, store) == 2408, "heap.store");
-_Static_assert(offsetof(struct heap, count) == 2936, "heap.count");
-_Static_assert(offsetof(struct heap, caches) == 7688, "heap.caches");
-_Static_assert(offsetof(struct heap, quarantine) == 7688, "heap.quarantine");
-_Static_assert(offsetof(struct heap, slot) == 7704, "heap.slot");
+_Static_assert(offsetof(struct heap, remote) == 1616, "heap.remote");
+_Static_assert(offsetof(struct heap, store) == 1640, "heap.store");
+_Static_assert(offsetof(struct heap, count) == 1656, "heap.count");
+_Static_assert(offsetof(struct heap, caches) == 6408, "heap.caches");
+_Static_assert(offsetof(struct heap, quarantine) == 6408, "heap.quarantine");
+_Static_assert(offsetof(struct heap, slot) == 6424, "heap.slot");
 _Static_assert(offsetof(struct slab, out) == 8, "slab.out");
 _Static_assert(offsetof(struct slab, next) == 16, "slab.next");
 _Static_assert(offsetof(struct slab, previous) == 24, "slab.previous");
@@ -441,41 +441,6 @@ struct heap hs_no_heap = {
         [1 + CLASS_24576] = nothing + 1,
         [1 + CLASS_28672] = nothing + 1,
         [1 + CLASS_32768] = nothing + 1,
-    },
-    .front = {
-        [CLASS_16] = { .held = 512 + 1 },
-        [CLASS_32] = { .held = 256 + 1 },
-        [CLASS_48] = { .held = 170 + 1 },
-        [CLASS_64] = { .held = 128 + 1 },
-        [CLASS_80] = { .held = 102 + 1 },
-        [CLASS_96] = { .held = 85 + 1 },
-        [CLASS_128] = { .held = 64 + 1 },
-        [CLASS_144] = { .held = 56 + 1 },
-        [CLASS_176] = { .held = 46 + 1 },
-        [CLASS_224] = { .held = 36 + 1 },
-        [CLASS_256] = { .held = 32 + 1 },
-        [CLASS_272] = { .held = 30 + 1 },
-        [CLASS_384] = { .held = 20 + 1 },
-        [CLASS_512] = { .held = 16 + 1 },
-        [CLASS_560] = { .held = 14 + 1 },
-        [CLASS_752] = { .held = 10 + 1 },
-        [CLASS_1024] = { .held = 8 + 1 },
-        [CLASS_1168] = { .held = 6 + 1 },
-        [CLASS_1568] = { .held = 4 + 1 },
-        [CLASS_2112] = { .held = 3 + 1 },
-        [CLASS_2720] = { .held = 2 + 1 },
-        [CLASS_3632] = { .held = 2 + 1 },
-        [CLASS_4096] = { .held = 1 + 1 },
-        [CLASS_4672] = { .held = 1 + 1 },
-        [CLASS_5456] = { .held = 1 + 1 },
-        [CLASS_7168] = { .held = 1 + 1 },
-        [CLASS_9552] = { .held = 1 + 1 },
-        [CLASS_12288] = { .held = 1 + 1 },
-        [CLASS_16384] = { .held = 1 + 1 },
-        [CLASS_20480] = { .held = 1 + 1 },
-        [CLASS_24576] = { .held = 1 + 1 },
-        [CLASS_28672] = { .held = 1 + 1 },
-        [CLASS_32768] = { .held = 1 + 1 },
     },
 };
 

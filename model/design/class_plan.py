@@ -80,6 +80,7 @@ def class_plans(design: Design, header: int, tail: int, in_page: int) -> list[Cl
     rows: list[ClassPlan] = []
     spare = design.row("heaps").SPARE
     slots = 2 * spare  # row 0, of no class, has a slot that stays NULL, and its spare one
+    slots += design.row("opening").slots_before(design)
     numbers, fields, has_marks = _class_numbers(design), _class_fields(design), design.row("freed_blocks").MARKS
     for index, (size, group) in enumerate(design.classes()):
         first = first_bytes(header)

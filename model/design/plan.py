@@ -95,6 +95,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     budget_growth: int = constants.BUDGET_GROWTH
     shrunk: int = constants.SHRUNK
     guard_bytes: int
+    front_records: int
+    store_records: int
     quarantine_slots: int
     zero_freed: int
     numbers: dict[str, int]  # of the rows that the design chose (model/policy)
@@ -200,7 +202,7 @@ def make_plan(design: Design, page_bytes: int = PAGE) -> Plan:
         layout=layout_of(
             len(classes),
             direct_limit,
-            options["quarantine_slots"],
+            _records(options),
             slots_per_heap,
             *_heap_words(design),
             PAGE,
@@ -217,9 +219,12 @@ def make_plan(design: Design, page_bytes: int = PAGE) -> Plan:
 
 def _first_slot(design: Design) -> int:
     """Return how many slots would fit before the first slot of a heap in its page, without a table of requests."""
-    slots = _options(design)["quarantine_slots"]
-    layout = layout_of(len(design.classes()), 0, slots, 0, *_heap_words(design), PAGE)
+    layout = layout_of(len(design.classes()), 0, _records(_options(design)), 0, *_heap_words(design), PAGE)
     return int(layout.slot) // WORD % (PAGE // WORD)
+
+
+def _records(options: dict[str, Any]) -> tuple[int, int, int]:
+    return options["front_records"], options["store_records"], options["quarantine_slots"]
 
 
 def _bounds(design: Design, classes: list[ClassPlan]) -> dict[str, int]:
@@ -246,6 +251,12 @@ def _heap_words(design: Design) -> tuple[int, int]:
     """Return the words of these fields in front of the remote list, and those behind the counters."""
     words = [(field.place == BEHIND_COUNTS, field.words) for _, field in heap_fields(design)]
     return sum(count for last, count in words if not last), sum(count for last, count in words if last)
+
+
+def _has_records(design: Design) -> bool:
+    """Return whether a heap has records of its fronts: not where each is a plain stack whose capacity is stated."""
+    rows = [policy.front.row_of(design.front_of(size)) for size in design.sizes]
+    return design.learner is not None or any(getattr(row, "RECORD", True) for row in rows)
 
 
 def _frees_by_size(design: Design) -> bool:
@@ -314,6 +325,8 @@ def _options(design: Design) -> dict[str, Any]:
         "check_given": int(hasattr(hardening, "LOOKS")),
         "encode_links": int(hardening.ENCODES_LINKS),
         "quarantine": quarantine,
+        "front_records": len(design.classes()) if _has_records(design) else 1,
+        "store_records": len(design.classes()) if design.row("remote").OWNED else 1,
         "quarantine_slots": max(1, quarantine),
         "zero_freed": int(hardening.TAIL_BYTES > 0),
     }

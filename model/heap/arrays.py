@@ -192,7 +192,7 @@ def heap_slots(plan: Plan) -> int:
 
 def heap_fields_at(plan: Plan) -> dict[str, int]:
     """Return by table where struct heap has the first field of its row, in bytes."""
-    at, found = plan.layout.front + layout.FRONT_BYTES * plan.class_count, dict[str, int]()
+    at, found = plan.layout.front + layout.FRONT_BYTES * plan.front_records, dict[str, int]()
     for table, field in heap_fields(plan.design):
         at = max(at, plan.layout.caches) if field.place == BEHIND_COUNTS else at
         found.setdefault(table, at)
@@ -248,7 +248,11 @@ def grown_fronts(fronts: Records, classes: Records, heaps: int, plan: Plan) -> R
     longer["top_at"] = (start + layout.WORD * (1 + cls)).ravel()
     longer["end_at"] = longer["top_at"] + offsets.end
     longer["front_at"] = (start + offsets.front + layout.FRONT_BYTES * cls).ravel()
-    longer["slots_at"] = (start + offsets.slot + layout.WORD * first).ravel()
+    own = start + offsets.slot + layout.WORD * first
+    row = plan.design.row("opening")
+    begins, moves_to = row.places(plan, start + offsets.slot, own) if hasattr(row, "places") else (own, own * 0)
+    longer["slots_at"][len(fronts) :] = begins.ravel()[len(fronts) :]
+    longer["moves_to"][len(fronts) :] = moves_to.ravel()[len(fronts) :]
     opens_at_once = (classes["stack"] > 0) & (
         (np.arange(len(classes)) == 0) | (plan.design.row("heaps").OPENS_ALL or plan.has_guards)
     )

@@ -158,6 +158,7 @@ FRONT = record_type(
     "end_at",
     "front_at",
     "slots_at",
+    "moves_to",  # address of the slots to which a compact stack moves; 0: it did, or is none
     "closed_at",  # address of the slot above which top and end lie until the stack has a block; 0 once it is open
 )
 STORE = record_type(

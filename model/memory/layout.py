@@ -161,7 +161,7 @@ class Layout(msgspec.Struct, frozen=True):
 def layout_of(
     classes: int,
     direct_limit: int,
-    quarantine_slots: int,
+    records: tuple[int, int, int],
     slots: int,
     remote_words: int,
     cache_words: int,
@@ -169,15 +169,17 @@ def layout_of(
 ) -> Layout:
     """Return the layout of struct heap (runtime/heap/3_records/heap.h) for these numbers of classes and slots.
 
+    records: how many it has of fronts, of classes in its store, and of blocks in quarantine.
     remote_words: words in front of the remote list's head: its others, and counts of slow paths.
     cache_words: words behind the counters: of slow paths alone.
     """
+    front_records, store_records, quarantine_slots = records
     end = WORD * (1 + classes)
     row_of = 2 * end + 2 * WORD
     front = -(-(row_of + direct_limit + 1) // WORD) * WORD
-    remote = front + FRONT_BYTES * classes + WORD * remote_words
+    remote = front + FRONT_BYTES * front_records + WORD * remote_words
     store = remote + 3 * WORD
-    count = store + STORE_BYTES * classes
+    count = store + STORE_BYTES * store_records
     caches = count + COUNT_BYTES * classes
     quarantine = caches + WORD * cache_words
     slot = quarantine + WORD + WORD * quarantine_slots

@@ -127,6 +127,17 @@ def capacity_lines(state: State, front: int, cls: int) -> None:
     touch(state.listener, class_at(cls) + CLASS_CAPACITY, 0)
 
 
+@question("opening", "room_of", hit=True)
+def room_of(state: State, front: int, cls: int) -> int:
+    """Return the most blocks of level 0 where its slots lie now."""
+    return int(capacity_of(state, front, cls))
+
+
+@question("opening", "make_room")
+def make_room(state: State, front: int, cls: int, count: int) -> None:
+    """Let the slots of level 0 move, if so many blocks do not fit where they lie."""
+
+
 @question("opening", "is_closed")
 def is_closed(state: State, front: int, cls: int) -> bool:
     """Return whether the front keeps no block yet: a free goes to the store."""

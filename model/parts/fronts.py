@@ -10,7 +10,6 @@ from heapsmith.model.memory.touches import branch, takes, touch
 from heapsmith.model.parts.block_questions import holds_back
 from heapsmith.model.parts.charge import any_class
 from heapsmith.model.parts.front_questions import (
-    capacity_of,
     class_lines,
     counted_push_lines,
     front_fill,
@@ -29,8 +28,10 @@ from heapsmith.model.parts.front_questions import (
     leave_lines,
     lends,
     look_lines,
+    make_room,
     opens,
     refill_of,
+    room_of,
     stays,
     stays_closed,
 )
@@ -97,13 +98,15 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         if taken_or_lent(state, heap, cls, 1) == 0:
             return NO_BLOCK
     else:
-        taken = take_batch(state, heap, cls)
+        taken = want = take_batch(state, heap, cls)
         if taken > 0:
             refill_count_lines(state, heap, cls)
         else:
-            taken = taken_or_lent(state, heap, cls, refill_of(state, front, cls))
+            want = refill_of(state, front, cls)
+            taken = taken_or_lent(state, heap, cls, want)
         if taken == 0:
             return NO_BLOCK
+        make_room(state, front, cls, want)
         front_fill_lines(state, front, cls, taken)
         front_fill(state, front, cls, 1, taken)
     block = int(state.moved[0])
@@ -267,7 +270,7 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
 def has_room(state: State, heap: int, cls: int) -> bool:
     """Return whether the front of a class is an array stack with room for a block."""
     front = heap * state.class_count + cls
-    return bool(state.classes[cls]["stack"] > 0 and state.fronts[front]["held"] < capacity_of(state, front, cls))
+    return bool(state.classes[cls]["stack"] > 0 and state.fronts[front]["held"] < room_of(state, front, cls))
 
 
 @kernel
@@ -275,7 +278,7 @@ def free_to_stack(state: State, heap: int, block: int) -> None:
     """Free a block into the heap's front, an array stack with room for it that is open."""
     cls = block & layout.CLASS_MASK
     front = heap * state.class_count + cls
-    stack_push_lines(state, front, int(state.fronts[front]["held"]), capacity_of(state, front, cls))
+    stack_push_lines(state, front, int(state.fronts[front]["held"]), room_of(state, front, cls))
     branch(state.listener, FREE_BY_ROW, 1)
     front_push(state, front, cls, block)
     counted_push_lines(state, heap, cls)

@@ -21,6 +21,8 @@ from heapsmith.model.parts.front_questions import (
     front_pop_lines,
     front_push_lines,
     is_closed,
+    make_room,
+    room_of,
     size_lines,
 )
 from heapsmith.model.parts.stacks import open_lines, row_pop_lines, stack_push_lines
@@ -66,7 +68,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
 
     Follow its branches too. Return whether the front keeps no block yet.
     """
-    capacity = capacity_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
+    capacity = room_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
     held = int(state.fronts[front]["held"]) if capacity > 0 else 0
     serves = held < capacity and state.fronts[front]["closed_at"] == 0
     closed = capacity > 0 and not serves and is_closed(state, front, cls)
@@ -87,6 +89,8 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
                 stack_push_lines(state, front, held, held)
             return True
         open_lines(state, front, cls)
+        if held == capacity and held < capacity_of(state, front, cls):
+            make_room(state, front, cls, held + 1)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
         front_overflow_lines(state, heap, front, cls)

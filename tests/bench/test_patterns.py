@@ -107,10 +107,10 @@ def test_classes_out_of_use_keep_little(pattern: str, most_ratio: float) -> None
 
 
 def test_many_threads_of_few_blocks() -> None:
-    """Refills that grow; with whole ones this has 2.8 of glibc's."""
+    """Refills that grow and compact stacks; without these this has 2.8 and 2.2 of glibc's."""
     pattern = "parked 500 40 16 1024"
     glibc, ours = memory(pattern), memory(pattern, library("default", checked=False))
-    assert ours["live_kib"] <= 2.4 * glibc["live_kib"]
+    assert ours["live_kib"] <= 1.8 * glibc["live_kib"]
 
 
 @pytest.mark.skipif("[never]" in THP.read_text() if THP.exists() else True, reason="the system has no huge pages")

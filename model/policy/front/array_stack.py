@@ -24,6 +24,8 @@ DEFAULT = True
 LEVELS = 1
 IS_STACK = True
 """Level 0 is an array stack; by row malloc and free pop and push its top themselves."""
+RECORD = False
+"""A heap has no record of it besides top and end, but for a capacity that it learns."""
 BATCHED = True
 """A flush may return neighbours of one slab, and its batch may wait in the transfer cache."""
 CODE = stack_code("array_stack_refill", "array_stack_flush", "stack_drain", "array_stack_resize")

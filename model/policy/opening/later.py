@@ -1,22 +1,23 @@
 """Later: an array stack keeps nothing until its class has missed some times in the heap.
 
-A thread that asks for a class once leaves no block of it behind. Its first refills are short, and blocks that it
-does not use go back when the heap grows.
+A thread that asks for a class once leaves no block of it behind. Its first refills are short, blocks that it
+does not use go back when the heap grows, and the slots of few blocks lie together.
 """
 
 from collections.abc import Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from heapsmith.model.compile.kernel import kernel
+from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import TOTAL_COMMITTED, class_at, count_at, heap_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import touch
+from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.parts.block_questions import parked_lines
 from heapsmith.model.parts.charge import any_class
-from heapsmith.model.parts.front_questions import front_drain, front_drain_lines
+from heapsmith.model.parts.front_questions import capacity_lines, capacity_of, front_drain, front_drain_lines
 from heapsmith.model.parts.slab_questions import lock_whole
 from heapsmith.model.parts.store import give_batch
 from heapsmith.model.policy import front
@@ -25,7 +26,7 @@ from heapsmith.model.policy.emitted import Field
 NAME = "later"
 STATE = {"heaps": {"idle_mark": 0}}
 """The committed bytes from which on a heap looks at its stacks."""
-NUMBERS = ("first_blocks", "idle_percent")
+NUMBERS = ("first_blocks", "idle_percent", "compact_blocks")
 CLASS_NUMBERS = ("opens_after",)
 SLOTS = 3
 """Of a front, in `slots`: its misses while it was closed, its refills that grew, and what it held at the last look."""
@@ -33,6 +34,7 @@ REFILLS, HELD = 1, 2
 MOST_MISSES = 255
 MOST_FIRST_BLOCKS = 1 << 16
 MOST_PERCENT = 1000
+MOST_COMPACT = 64
 COSTS = {"opening.stack": 20.0}
 """By hand: callgrind, `opening_look` of replays of blocks of 8 to 32,768 and of 8 to 1,024 bytes: 20.7 and 16.9."""
 
@@ -44,12 +46,14 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     free gives it back. Threads that use a class once hold no block of it; each other costs some more misses.
     first_blocks: blocks of a class's first refill; each later one brings twice as many, up to the front's refill (0:
     all are whole). idle_percent: when the heap has grown by this share, a stack with as many blocks as at the growth
-    before gives them to the store (0: never).
+    before gives them to the store (0: never). compact_blocks: a stack that never held more lies beside the others
+    that did not, on few pages (0: each has slots for its capacity).
     """
 
     misses: int = 2
     first_blocks: int = 0
     idle_percent: int = 0
+    compact_blocks: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
@@ -60,18 +64,46 @@ def why_not_valid(params: Params) -> str | None:
         return f"first_blocks: {params.first_blocks}; expected 0 to {MOST_FIRST_BLOCKS} blocks"
     if not 0 <= params.idle_percent <= MOST_PERCENT:
         return f"idle_percent: {params.idle_percent}; expected 0 to {MOST_PERCENT}"
+    if not 0 <= params.compact_blocks <= MOST_COMPACT:
+        return f"compact_blocks: {params.compact_blocks}; expected 0 to {MOST_COMPACT} blocks"
     return None
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the blocks of a class's first refill, and the growth from look to look."""
-    return {"first_blocks": design.opening.first_blocks, "idle_percent": design.opening.idle_percent}
+    """Return the blocks of a class's first refill, the growth from look to look, and the blocks of a compact stack."""
+    return {
+        "first_blocks": design.opening.first_blocks,
+        "idle_percent": design.opening.idle_percent,
+        "compact_blocks": design.opening.compact_blocks if design.heaps is None else 0,
+    }
+
+
+def files(design: Any) -> dict[str, str]:
+    """Return the header of where the slots of a stack are."""
+    return {"slots": "compact" if numbers(design)["compact_blocks"] > 0 else "wide"}
+
+
+def slots_before(design: Any) -> int:
+    """Return the slots of a heap's compact stacks: of each class its blocks, and one below them."""
+    most = numbers(design)["compact_blocks"]
+    return (most + 1) * len(design.classes()) if most > 0 else 0
 
 
 def class_numbers(design: Any) -> list[dict[str, int]]:
     """Return by class the miss with which its stack opens; 0: at once."""
     opens = [design.heaps is None and _opens(front.row_of(design.front_of(size))) for size in design.sizes]
     return [{"opens_after": design.opening.misses * able} for able in opens]
+
+
+def places(plan: Any, first: Ints, own: Ints) -> tuple[Ints, Ints]:
+    """Return by heap and class where the slots of a stack are at first, and to where it moves (0: it does not).
+
+    first: the address of each heap's first slot; own: by heap and class that of the slots for the whole capacity.
+    """
+    most = numbers(plan.design)["compact_blocks"]
+    is_compact = np.array([most > 0 and row.numbers["opens_after"] > 0 for row in plan.classes])
+    compact = first + layout.WORD * ((most + 1) * np.arange(plan.class_count) + 1)
+    return np.where(is_compact, compact, own), np.where(is_compact, own, 0)
 
 
 def _opens(row: Any) -> bool:
@@ -147,6 +179,29 @@ def refill_of(state: State, front: int, cls: int) -> int:
         return refill
     state.slots[at] += 1
     return wanted
+
+
+@hit_path
+def room_of(state: State, front: int, cls: int) -> int:
+    """Return the most blocks of a stack where it lies: of one that is compact, and did not move, fewer."""
+    capacity = capacity_of(state, front, cls)
+    return min(capacity, int(state.compact_blocks)) if state.fronts[front]["moves_to"] > 0 else capacity
+
+
+@kernel
+def make_room(state: State, front: int, cls: int, count: int) -> None:
+    """Let a compact stack move, if so many blocks do not fit into it."""
+    if state.fronts[front]["moves_to"] > 0 and count > state.compact_blocks:
+        held = int(state.fronts[front]["held"])
+        touch_bytes(state.listener, int(state.fronts[front]["slots_at"]), layout.WORD * held, 0)
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        state.fronts[front]["slots_at"] = state.fronts[front]["moves_to"]
+        state.fronts[front]["moves_to"] = 0
+        touch_bytes(state.listener, int(state.fronts[front]["slots_at"]), layout.WORD * held, 1)
+        if state.fronts[front]["closed_at"] == 0:
+            capacity_lines(state, front, cls)
+            touch(state.listener, int(state.fronts[front]["top_at"]), 1)
+            touch(state.listener, int(state.fronts[front]["end_at"]), 1)
 
 
 @kernel

@@ -87,12 +87,12 @@ struct heap {
     uintptr_t span;    /* hs_span and hs_span_bytes for heapsmith.h; 0 in hs_no_heap */
     size_t span_bytes;
     uint8_t row_of[DIRECT_LIMIT + 1]; /* by a request's bytes the row of its class; 0: the site tells it; all 0 in hs_no_heap */
-    struct front front[CLASS_COUNT];
+    struct front front[FRONT_RECORDS]; /* by class, or of none */
     struct heap_rooms rooms; /* what the design's policies keep here */
     struct block *remote; /* frees by other threads: any thread pushes, the owner takes all */
     struct heap *next;    /* LIFO of abandoned heaps, under the pool lock */
     struct heap *earlier; /* all heaps ever created, newest first; written before the heap is published, under the pool lock */
-    struct store store;   /* the slabs that this heap owns, where heaps own slabs */
+    struct class_slabs store[STORE_RECORDS]; /* by class the slabs that this heap owns, where heaps own slabs */
     struct class_count count[CLASS_COUNT];
     struct heap_caches caches; /* the same, of slow paths alone */
     struct quarantine quarantine;
@@ -116,17 +116,14 @@ static inline struct heap *hs_heap_after(const struct heap *heap)
     return heap == &hs_no_heap ? __atomic_load_n(&hs_newest_heap, __ATOMIC_ACQUIRE) : heap->earlier;
 }
 
-/* The slot of the oldest block of a class's stack. */
-static inline void **stack_slots(struct heap *heap, unsigned class)
-{
-    return heap->slot + hs_class[class].slot;
-}
-
 #include SAMPLING_PARKED
+#include LEARNER_CAPACITY
+#include OPENING_SLOTS
 
+/* Of one top, as another thread may ask while the stack moves. */
 static inline uint32_t stack_held(struct heap *heap, unsigned class)
 {
-    void **top = hs_stack_top(heap, class), **slots = stack_slots(heap, class);
+    void **top = hs_stack_top(heap, class), **slots = stack_slots_at(heap, class, top);
     return top > slots ? (uint32_t)(top - slots) : 0;
 }
 
@@ -134,8 +131,6 @@ static inline void stack_hold(struct heap *heap, unsigned class, uint32_t blocks
 {
     __atomic_store_n(&heap->top[1 + class], stack_slots(heap, class) + blocks, __ATOMIC_RELAXED);
 }
-
-#include LEARNER_CAPACITY
 
 static inline bool stack_is_open(struct heap *heap, unsigned class)
 {
@@ -148,15 +143,27 @@ static inline bool stack_keeps(struct heap *heap, unsigned class)
     return hs_stack_top(heap, class) >= stack_slots(heap, class);
 }
 
+/* Its blocks lie in these slots from now on. */
+static inline void stack_open_at(struct heap *heap, unsigned class, void **slots, uint32_t blocks)
+{
+    __atomic_store_n(&heap->top[1 + class], slots + blocks, __ATOMIC_RELAXED);
+    heap->end[1 + class] = slots + stack_room(heap, class, slots);
+}
+
 /* It is empty then. */
 static inline void stack_open(struct heap *heap, unsigned class)
 {
-    stack_hold(heap, class, 0);
-    heap->end[1 + class] = stack_slots(heap, class) + hs_capacity(heap, class);
+    stack_open_at(heap, class, stack_slots(heap, class), 0);
 }
 
 /* Blocks in level 0 of a class, whatever its front; not of hs_no_heap. Any thread may ask. */
 static inline uint32_t hs_held(struct heap *heap, unsigned class)
 {
-    return word_look(&heap->front[class].held) + stack_held(heap, class);
+    return stack_held(heap, class) + (class < FRONT_RECORDS ? word_look(&heap->front[class].held) : 0);
+}
+
+/* In the level that is a list. */
+static inline uint32_t hs_listed(struct heap *heap, unsigned class)
+{
+    return class < FRONT_RECORDS ? word_look(&heap->front[class].listed) : 0;
 }

@@ -30,7 +30,7 @@ struct tally tally_class(unsigned class)
         tally.emptied += (int64_t)(tally_look(&count->retire) - tally_look(&count->acquire));
         if (heap == &hs_no_heap)
             continue;
-        tally.fronts += hs_held(heap, class) + word_look(&heap->front[class].listed);
+        tally.fronts += hs_held(heap, class) + hs_listed(heap, class);
         tally.parked += (int64_t)in_quarantine(&heap->quarantine, class);
     }
     tally.parked += tally.fronts;

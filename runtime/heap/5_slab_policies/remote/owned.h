@@ -8,7 +8,7 @@
 
 struct class_slabs *remote_slabs(struct heap *heap, unsigned class)
 {
-    return &heap->store.of[class];
+    return &heap->store[class];
 }
 
 /* A heap's store is its thread's alone. */
@@ -27,7 +27,7 @@ unsigned remote_give_begin(unsigned class)
 
 struct class_slabs *remote_give_to(struct heap *heap, const struct slab *slab, unsigned class, unsigned *held)
 {
-    return &heap->store.of[class];
+    return &heap->store[class];
 }
 
 void remote_give_end(unsigned held)

@@ -21,6 +21,20 @@ static void *take_alone(struct heap *heap, unsigned class)
     return block;
 }
 
+/* A compact stack that is full, though its class may have more blocks, moves and has room. */
+static bool stack_moves(struct heap *heap, unsigned class, void *block)
+{
+    const uint32_t held = stack_held(heap, class);
+    if (held == hs_capacity(heap, class))
+        return false;
+    void **from = stack_slots(heap, class), **to = stack_slots_for(heap, class, held + 1);
+    memcpy(to, from, held * sizeof *to);
+    to[held] = block;
+    stack_open_at(heap, class, to, held + 1);
+    count_checked(&heap->count[class].push);
+    return true;
+}
+
 static void give_alone(struct heap *heap, unsigned class, void *block)
 {
     count_own(&heap->count[class].direct, 1);
@@ -51,7 +65,7 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
         give_alone(heap, class, block);
         return;
     }
-    if (stack_begins(heap, class, block))
+    if (stack_begins(heap, class, block) || stack_moves(heap, class, block))
         return;
     const struct class_plan *plan = &hs_class[class];
     struct class_count *count = &heap->count[class];

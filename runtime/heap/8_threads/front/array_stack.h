@@ -16,7 +16,7 @@ static inline void array_stack_resize(struct heap *heap, unsigned class, uint32_
     uint32_t held = stack_held(heap, class);
     heap->front[class].capacity = capacity;
     if (stack_is_open(heap, class))
-        heap->end[1 + class] = slot + capacity;
+        heap->end[1 + class] = slot + stack_room(heap, class, slot);
     if (held <= capacity)
         return;
     uint32_t surplus = held - capacity;

@@ -17,14 +17,15 @@ static inline void *linked_filled(struct heap *heap, unsigned class, void *const
     return block;
 }
 
-/* `slot`: its own. */
-static inline void *stack_filled(struct heap *heap, unsigned class, void *const *slot, uint32_t taken)
+/* `slot`: its own, or those that it has from now on. */
+static inline void *stack_filled(struct heap *heap, unsigned class, void **slot, uint32_t taken)
 {
     if (taken == 0)
         return hs_alloc_run_for(class);
-    if (!stack_is_open(heap, class))
-        stack_open(heap, class);
-    stack_hold(heap, class, taken - 1);
+    if (stack_is_open(heap, class) && slot == stack_slots(heap, class))
+        stack_hold(heap, class, taken - 1);
+    else
+        stack_open_at(heap, class, slot, taken - 1);
     void *block = slot[taken - 1];
     on_front_missed(heap, class);
     return block;

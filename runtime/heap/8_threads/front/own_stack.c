@@ -11,10 +11,13 @@
 
 void *stack_fill(struct heap *heap, unsigned class)
 {
-    void **slot = stack_slots(heap, class);
+    void **slot = stack_slots_for(heap, class, hs_class[class].flush);
     uint32_t taken = hs_transfer_take(heap, class, slot);
-    if (taken == 0)
-        taken = hs_take(heap, class, slot, opening_wants(heap, class, hs_class[class].refill));
+    if (taken == 0) {
+        const uint32_t wanted = opening_wants(heap, class, hs_class[class].refill);
+        slot = stack_slots_for(heap, class, wanted);
+        taken = hs_take(heap, class, slot, wanted);
+    }
     return stack_filled(heap, class, slot, taken);
 }
 

@@ -9,7 +9,7 @@ void owned_slab_give(struct heap *heap, unsigned class, void *block);
 /* The block freed last of the class's hot slab; NULL if there is none, or the slab would not stay available. */
 static inline void *hs_slab_pop(struct heap *heap, unsigned class, uint32_t blocks)
 {
-    struct slab *slab = heap->store.of[class].hot;
+    struct slab *slab = heap->store[class].hot;
     if (slab == NULL)
         return NULL;
     if (slab->freed <= (slab->carved == blocks))
@@ -27,7 +27,7 @@ static inline struct slab *hs_slab_push(struct heap *heap, unsigned class, void 
     struct slab *slab = slab_of(block);
     struct block *newest = block;
     uint64_t stays = (uint64_t)slab->freed * (slab->out - 1); /* not 0: available before, and not empty after */
-    if ((stays | (slab == heap->store.of[class].hot)) == 0)
+    if ((stays | (slab == heap->store[class].hot)) == 0)
         return NULL;
     link_set(newest, slab->list);
     slab->list = newest;

@@ -3,8 +3,7 @@
 
 #include "2_system/counters.h"
 #include "3_records/heap.h"
-
-extern const uint32_t hs_opens_after[CLASS_COUNT]; /* 0: at once */
+#include "3_records/opening/opens_after.h"
 
 void opening_look(struct heap *heap); /* what idle stacks hold goes to the store */
 

@@ -28,8 +28,7 @@ static void unpark(struct heap *heap, unsigned class)
     void **top = heap->caches.parked[class];
     if (top == NULL)
         return;
-    heap->top[1 + class] = top;
-    heap->end[1 + class] = stack_slots(heap, class) + hs_capacity(heap, class);
+    stack_open_at(heap, class, stack_slots(heap, class), stack_held(heap, class));
     __atomic_store_n(&heap->caches.parked[class], NULL, __ATOMIC_RELAXED);
 }
 
