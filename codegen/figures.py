@@ -25,6 +25,7 @@ ENUMERATORS = {
         *("slab_shift", "superslab_bytes", "bitmap_words", "reciprocal_shift", "run_bins", "run_best_of"),
         *("slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"),
         *("share_percent", "share_slab_bytes", "share_run_bytes", "share_wait_bytes", "peak_percent"),
+        *("share_wait_percent", "share_wait_parts"),
         *("share_miss_bytes", "share_drawn_bytes", "share_lesson_bytes", "remap_bytes", "room_share"),
         *("budget_growth", "shrunk", "release_lazily", "huge_page_bytes"),
         *("tail_bytes", "guard_bytes", "quarantine"),

@@ -303,6 +303,7 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers |= {"share_percent": (0, 25)[turn % 2], "share_slab_bytes": (1, 2)[turn // 2 % 2] * PAGE}
     numbers["share_run_bytes"] = (4, 1)[index // 3 % 2] * PAGE
     numbers["share_wait_bytes"] = numbers["share_percent"] and (0, 8 * PAGE)[index // 3 % 2]
+    numbers["share_wait_percent"] = numbers["share_wait_bytes"] and (0, 25)[index // 2 % 2]
     numbers["peak_percent"] = (0, 100, 50)[index // 2 % 3]
     if index % 2 and not chosen["classifier"].endswith("header") and chosen["hardening"] != "full":
         chosen |= {"grain": 8, "sizes": TINY_SIZES}

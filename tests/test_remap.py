@@ -105,6 +105,28 @@ def test_a_heap_that_shrank_is_patient(compiled: bool) -> None:
     assert program.totals("released_bytes")[0] > 0
 
 
+def goes_after(program: Program) -> str:
+    """The first of 13 blocks of two pages at whose free pages go back."""
+    program.malloc("a b c d e f g h i j k l m", 2 * PAGE)
+    for name in "abcdefghijklm":
+        program.free(name)
+        if program.totals("releases")[0] > 0:
+            return name
+    return "none"
+
+
+@plain_and_compiled
+@pytest.mark.parametrize(("percent", "wait"), [(1, 2), (29, 7), (41, 10), (0, 16), (100, 16)])
+def test_the_patience_of_a_small_heap_goes_by_its_size(compiled: bool, percent: int, wait: int) -> None:
+    """Of the 24 pages that were in use at most, but of 16 an eighth at least: as one that always waits so long."""
+    small = shared(compiled, share_percent=10, share_wait_bytes=16 * PAGE, share_wait_percent=percent)
+    assert goes_after(small) == goes_after(patient(compiled, wait))
+
+
+def test_a_longer_patience_ends_later() -> None:
+    assert [goes_after(patient(False, wait)) for wait in (5, 7, 10, 20)] == ["j", "k", "l", "none"]
+
+
 @plain_and_compiled
 def test_the_next_peak_is_measured_by_itself(compiled: bool) -> None:
     program = patient(compiled, wait=4, least=2)
@@ -133,7 +155,7 @@ def test_a_program_that_goes_on_with_little_gives_back(compiled: bool) -> None:
 
 @plain_and_compiled
 def test_a_heap_that_rises_and_falls_learns_patience(compiled: bool) -> None:
-    """A fall frees 12 pages with less than half of 22 in use: no more than 8 and half a page of patience 8 times."""
+    """A fall frees 12 pages with less than half of 22 in use: no more than 8 and a page of patience 4 times."""
     program = patient(compiled, wait=8)
     went = []
     for _ in range(20):
@@ -142,9 +164,12 @@ def test_a_heap_that_rises_and_falls_learns_patience(compiled: bool) -> None:
         program.free("a b c d e f g h i j k l")
         went.append(program.totals("releases")[0] > before)
     state = program.simulator.state
-    assert went == [True] * 9 + [False] * 11
-    assert state.share_learned == 9 * program.simulator.plan.share_lesson_bytes
+    assert went == [True] * 5 + [False] * 15
+    assert state.share_learned == 5 * program.simulator.plan.share_lesson_bytes
 
 
 def test_patience_needs_a_bound() -> None:
     assert "share_percent" in str(why_not_valid(Params(share_wait_bytes=PAGE)))
+    assert "share_wait_bytes" in str(why_not_valid(Params(share_percent=1, share_wait_percent=1)))
+    words = "share_wait_percent: 101 is out of range"
+    assert words in str(why_not_valid(Params(share_percent=1, share_wait_bytes=PAGE, share_wait_percent=101)))

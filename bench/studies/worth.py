@@ -32,6 +32,7 @@ BACK: dict[str, dict[str, Any]] = {
     "idle stacks keep their blocks": {"opening": {"idle_percent": 0}},
     "slots of each class apart": {"opening": {"compact_blocks": 0}},
     "no run cache": {"run_cache_bytes": 0},
+    "the patience of a large heap for all": {"release": {"share_wait_percent": 0}},
     "no look at the peak": {"release": {"peak_percent": 0}},
     "a transfer cache for one heap too": {"transfer_from_heaps": 1},
     "1024 bytes for 1040": {"sizes": [1 << 10 if size == 1040 else size for size in load("default").sizes]},

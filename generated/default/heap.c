@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 120a3bc72adf.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 663c50749bd1.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 120a3bc72adf.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 663c50749bd1.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -47,9 +47,11 @@ enum {
     SHARE_SLAB_BYTES = 1048576, /* of empty slabs may wait whatever the share is */
     SHARE_RUN_BYTES = 2097152, /* and of free runs */
     SHARE_WAIT_BYTES = 33554432, /* are freed in a heap that has shrunk before the bound holds */
+    SHARE_WAIT_PERCENT = 25, /* of the most that it has used, where that is less; 0: always all of them */
+    SHARE_WAIT_PARTS = 8, /* of them a heap waits for one at least */
     SHARE_MISS_BYTES = 131072, /* for which a miss counts */
     SHARE_DRAWN_BYTES = 2097152, /* that a miss takes away if some of what waited was taken */
-    SHARE_LESSON_BYTES = 2097152, /* more patience each time that a heap rises after it gave back */
+    SHARE_LESSON_BYTES = 4194304, /* more patience each time that a heap rises after it gave back */
     PEAK_PERCENT = 100, /* of the heap's peak, beyond which nothing waits; 0: never */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,

@@ -1,6 +1,6 @@
 /* What the policies of this design keep in a heap.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 120a3bc72adf.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 663c50749bd1.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once

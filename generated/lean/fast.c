@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free, and a straight-line alloc and free per size class.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 2686670d8f68.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash f18ad4c2b357.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */

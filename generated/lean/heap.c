@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 2686670d8f68.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash f18ad4c2b357.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */

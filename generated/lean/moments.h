@@ -1,6 +1,6 @@
 /* What happens in a heap, and which policies of this design act on it.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 2686670d8f68.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash f18ad4c2b357.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "lean", content hash 2686670d8f68.
+ * Emitted by heapsmith 0.1.0 from design "lean", content hash f18ad4c2b357.
  * Do not edit: change the design, then run: heapsmith generate lean -o DIR
  */
 #include "8_threads/front/linked_list.h"
@@ -53,7 +53,7 @@ _Static_assert(sizeof(struct class_slabs) == 16, "class_slabs");
 _Static_assert(sizeof(struct class_count) == 144, "class_count");
 _Static_assert(sizeof(struct page) == 32, "page");
 
-const char hs_design[] = "lean 2686670d8f68";
+const char hs_design[] = "lean f18ad4c2b357";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 256 blocks a slab, 0 bytes over */

@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free for array stacks.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash 683fff437dbb.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 05c1618c1136.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */

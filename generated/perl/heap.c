@@ -1,6 +1,6 @@
 /* All of this heap but its hit paths: the tables and the parts of the runtime that it needs, in one unit.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash 683fff437dbb.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 05c1618c1136.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #define _GNU_SOURCE /* for all parts, before the first system header */

@@ -1,6 +1,6 @@
 /* What happens in a heap, and which policies of this design act on it.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash 683fff437dbb.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 05c1618c1136.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "perl", content hash 683fff437dbb.
+ * Emitted by heapsmith 0.1.0 from design "perl", content hash 05c1618c1136.
  * Do not edit: change the design, then run: heapsmith generate perl -o DIR
  */
 #pragma once
@@ -47,6 +47,8 @@ enum {
     SHARE_SLAB_BYTES = 0, /* of empty slabs may wait whatever the share is */
     SHARE_RUN_BYTES = 0, /* and of free runs */
     SHARE_WAIT_BYTES = 0, /* are freed in a heap that has shrunk before the bound holds */
+    SHARE_WAIT_PERCENT = 0, /* of the most that it has used, where that is less; 0: always all of them */
+    SHARE_WAIT_PARTS = 8, /* of them a heap waits for one at least */
     SHARE_MISS_BYTES = 65536, /* for which a miss counts */
     SHARE_DRAWN_BYTES = 1048576, /* that a miss takes away if some of what waited was taken */
     SHARE_LESSON_BYTES = 0, /* more patience each time that a heap rises after it gave back */

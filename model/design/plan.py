@@ -76,6 +76,8 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     share_slab_bytes: int
     share_run_bytes: int
     share_wait_bytes: int
+    share_wait_percent: int
+    share_wait_parts: int = constants.SHARE_WAIT_PARTS
     share_miss_bytes: int
     share_drawn_bytes: int
     share_lesson_bytes: int
@@ -311,7 +313,8 @@ def _options(design: Design) -> dict[str, Any]:
     has_guards = has_guards and not hasattr(design.row("thp"), "WHOLE")
     quarantine = getattr(design.hardening, "quarantine", 0)
     budgets = ["slab_budget_bytes", "run_budget_bytes", "most_budget_bytes"]
-    budgets += ["share_percent", "share_slab_bytes", "share_run_bytes", "share_wait_bytes", "peak_percent"]
+    budgets += ["share_percent", "share_slab_bytes", "share_run_bytes", "share_wait_bytes"]
+    budgets += ["share_wait_percent", "peak_percent"]
     return {name: getattr(design.release, name, 0) for name in budgets} | {
         "share_miss_bytes": constants.SHARE_MISS_SLABS * design.slab_bytes,
         "share_drawn_bytes": constants.SHARE_DRAWN_SLABS * design.slab_bytes,

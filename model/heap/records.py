@@ -15,6 +15,7 @@ PLAN_NUMBERS = _words("""
     slab_bytes slabs_per_superslab guard_slabs regions region_slabs region_superslabs run_span_pages
     run_step_pages huge_bytes tail_bytes slab_budget_bytes run_budget_bytes
     most_budget_bytes share_percent share_slab_bytes share_run_bytes share_wait_bytes
+    share_wait_percent
     share_miss_bytes share_drawn_bytes share_lesson_bytes peak_percent remap_bytes
     quarantine release_lazily slab_classes_bytes live_map stops check_last
     record_bytes record_counts_at head_slabs

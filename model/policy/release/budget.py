@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE, SHRUNK
+from heapsmith.model.constants import BUDGET_GROWTH, NEVER, PAGE, SHARE_WAIT_PARTS, SHRUNK
 from heapsmith.model.memory.layout import TOTAL_COMMITTED
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
@@ -49,7 +49,8 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     large their budget has grown; 0: no such bound. share_slab_bytes,
     share_run_bytes: so much they keep whatever the share is. share_wait_bytes: the bound holds once this
     many bytes were freed since the heap has shrunk, where misses count too, and more where it often
-    needs again what it gave back; 0: at once.
+    needs again what it gave back; 0: at once. share_wait_percent: a heap waits for this share of the most that
+    it had, but for an eighth of share_wait_bytes at least and for all of them at most; 0: for all of them.
     peak_percent: where committed bytes exceed this share of the most that they have been, these pages
     go back as needed, so that what waits serves what is new; 0: never.
     """
@@ -64,6 +65,7 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     share_slab_bytes: int = 0
     share_run_bytes: int = 0
     share_wait_bytes: int = 0
+    share_wait_percent: int = 0
     peak_percent: int = 0
 
 
@@ -82,6 +84,10 @@ def why_not_valid(params: Params) -> str | None:
         return f"share_percent: {params.share_percent} is out of range; expected 0 to {MAX_SHARE}"
     if params.limit_bytes and not PAGE <= params.limit_bytes <= MAX_BUDGET:
         return f"limit_bytes: {params.limit_bytes} is out of range; expected 0, or {PAGE} to {MAX_BUDGET} bytes"
+    if not 0 <= params.share_wait_percent <= 100:
+        return f"share_wait_percent: {params.share_wait_percent} is out of range; expected 0 to 100"
+    if params.share_wait_percent and not params.share_wait_bytes:
+        return "share_wait_percent: expected share_wait_bytes too, the most that a heap waits"
     if params.share_wait_bytes and not params.share_percent:
         return "share_wait_bytes: expected share_percent too, the bound that waits"
     if params.limit_bytes and not params.limit_percent:
@@ -128,7 +134,11 @@ def bytes_in_use(state: State) -> int:
 @kernel
 def patience(state: State) -> int:
     """Return how many bytes a heap waits; at most what its fall from half of its peak frees and the least."""
-    return int(state.share_wait_bytes) + min(int(state.share_learned), int(state.share_peak) // SHRUNK)
+    least = int(state.share_wait_bytes)
+    if state.share_wait_percent > 0:
+        of_most = int(state.share_peak) * int(state.share_wait_percent) // 100
+        least = min(least, max(least // SHARE_WAIT_PARTS, of_most))
+    return least + min(int(state.share_learned), int(state.share_peak) // SHRUNK)
 
 
 @kernel

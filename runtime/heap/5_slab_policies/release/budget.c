@@ -52,9 +52,13 @@ static uint64_t bytes_that_serve(void)
  * time, so it learns to wait for more than what a fall from half of its peak frees. */
 static uint64_t patience(void)
 {
-    uint64_t most = __atomic_load_n(&share_peak, __ATOMIC_RELAXED) / SHRUNK;
+    uint64_t most = __atomic_load_n(&share_peak, __ATOMIC_RELAXED), least = SHARE_WAIT_BYTES;
     uint64_t learned = __atomic_load_n(&share_learned, __ATOMIC_RELAXED);
-    return SHARE_WAIT_BYTES + (learned < most ? learned : most);
+    if (SHARE_WAIT_PERCENT > 0 && most * SHARE_WAIT_PERCENT / 100 < least)
+        least = most * SHARE_WAIT_PERCENT / 100;
+    if (least < SHARE_WAIT_BYTES / SHARE_WAIT_PARTS)
+        least = SHARE_WAIT_BYTES / SHARE_WAIT_PARTS;
+    return least + (learned < most / SHRUNK ? learned : most / SHRUNK);
 }
 
 static void rises(void)
