@@ -118,7 +118,7 @@ def purposes(of: Demo) -> dict[str, int]:
 
 def at_peak(of: Demo) -> str:
     """A bar for each purpose."""
-    found, left, marks = purposes(of), 194, list[str]()
+    found, left, marks = purposes(of), 198, list[str]()
     for number, (name, size) in enumerate(found.items()):
         top, width = GAP + number * (BAR + GAP), (WIDTH - left - 86) * size / max(found.values())
         marks += [
