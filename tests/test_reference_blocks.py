@@ -42,7 +42,7 @@ WHY_NOT = {
     "recipes systemd-run": "no test has a running systemd",
     "recipes [Service]": "no test has a running systemd; the drop-in's syntax is that of the shell blocks",
     "recipes FROM alpine": "no test fetches images; its commands run in the shell block below it",
-    "recipes heapsmith record --everywhere": "it preloads to all programs of the machine: test_served.py has --everywhere",
+    "recipes heapsmith record --everywhere": "it preloads to all programs of the machine: test_served.py does",
     "recipes LD_PRELOAD=/usr/local/lib": "a crontab: no test starts cron (docs/lab/testing.md has how it was tried)",
 }
 """By page and begin of a block: why no test runs it."""
@@ -149,12 +149,17 @@ def test_tables_of_designs_are_legal() -> None:
 def test_a_line_of_print_is_as_the_page_has_it(call: Callable[..., Answer], tmp_path: Path) -> None:
     form, _, lines = block("trace", "<event's number>").partition("\n")
     events = [line.split() for line in lines.split("\n") if line]
-    columns = {"op": [one[3] for one in events], "block": [int(one[4]) for one in events]}
-    columns["size"] = [int(one[5].replace("-", "0")) for one in events]
-    columns["thread"] = [int(one[2]) for one in events]
-    columns["time_ns"] = [int(one[1]) for one in events]
-    columns["align_log2"] = [0 if one[6] == "-" else int(one[6]).bit_length() - 1 for one in events]
-    Trace.from_arrays(tmp_path / "t.hst", **columns)
+    numbers = [[0 if word == "-" else int(word) for word in (*one[1:3], *one[4:])] for one in events]
+    time_ns, thread, block_number, size, align = map(list, zip(*numbers, strict=True))
+    Trace.from_arrays(
+        tmp_path / "t.hst",
+        op=[one[3] for one in events],
+        block=block_number,
+        size=size,
+        thread=thread,
+        time_ns=time_ns,
+        align_log2=[max(0, one.bit_length() - 1) for one in align],
+    )
     assert call("trace", "print", tmp_path / "t.hst").out.splitlines() == [line for line in lines.split("\n") if line]
     assert len(re.findall(r"<.*?>", form)) == 8
 
