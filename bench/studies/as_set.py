@@ -18,6 +18,7 @@ from heapsmith.bench.common.pages import untitled, with_part
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_json, write_text
 from heapsmith.tools.common.tables import Words
+from heapsmith.tools.peers.peers import GLIBC
 
 DATA = Path(__file__).with_suffix(".json")
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "bench.md"
@@ -48,12 +49,11 @@ def taken(files: list[Path]) -> list[Peaks]:
     found = []
     for file in files:
         for row in msgspec.json.decode(file.read_bytes())["rows"]:
-            peaks = {
-                cell["column"]: cell["peak_rss_bytes"]["median"] for cell in row["cells"] if cell["peak_rss_bytes"]
-            }
-            if {"glibc", *COLUMNS} <= peaks.keys():
-                ratios = {name: round(peaks[name] / peaks["glibc"], 3) for name in COLUMNS}
-                found.append(Peaks(row["name"], row["threads"], int(peaks["glibc"]), row["rounds"], ratios))
+            cells = {cell["column"]: cell for cell in row["cells"] if cell["peak_rss_bytes"]}
+            if {GLIBC, *COLUMNS} <= cells.keys():
+                ratios = {name: round(cells[name]["rss_to_glibc"]["median"], 3) for name in COLUMNS}
+                peak = int(cells[GLIBC]["peak_rss_bytes"]["median"])
+                found.append(Peaks(row["name"], row["threads"], peak, row["rounds"], ratios))
     return found
 
 
