@@ -127,7 +127,7 @@ check: lint ## before each commit: lint, types, import law, the picture of the a
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms --check
 	$(BIN)/python -m heapsmith.bench.gates.architecture --check
 	$(BIN)/python -m heapsmith.bench.gates.reference --check
-	$(BIN)/python -m heapsmith.bench.gates.funnel --check
+	$(BIN)/python -m heapsmith.bench.gates.drawings --check
 	$(BIN)/python -m heapsmith.bench.studies.by_size --check
 	$(BIN)/python -m pytest -q tests/test_layout.py
 
@@ -143,7 +143,7 @@ generated: venv ## write the committed designs, their C, the JSON Schemas, the g
 	$(BIN)/python -m heapsmith.commands.guide
 	$(BIN)/python -m heapsmith.bench.gates.architecture
 	$(BIN)/python -m heapsmith.bench.gates.reference
-	$(BIN)/python -m heapsmith.bench.gates.funnel
+	$(BIN)/python -m heapsmith.bench.gates.drawings
 
 lint: dev ## ruff and mypy --strict
 	$(BIN)/ruff check .

@@ -26,6 +26,7 @@ from covering_numbers import (
     TINY_SIZES,
     TRANSFERS,
 )
+from covering_values import ELSEWHERE, single_valued
 
 from heapsmith.model import policy
 from heapsmith.model.constants import HUGE_PAGE, PAGE
@@ -71,20 +72,6 @@ FACTORS: dict[str, tuple[str, ...]] = {
 }
 """The fields of which a design has one row each. Fronts go by class: a design has them all, or array stacks alone."""
 
-ELSEWHERE = {
-    "front": "each class has one of class_front",
-    "front=prepared": "each class has it or none: test_prepared.py",
-    "segregation": "it goes by call sites: test_segregation.py gives groups to these designs",
-    "sampling=ready": "it goes with array stacks alone: test_sampling_ready.py",
-    "shards=nodes": "it goes with what striped shards go with: test_nodes.py gives it to these designs",
-    "bounded": "a promise that the audit proves, no choice of the machine: test_bounded.py",
-    "compile_flags": "they change no decision: test_toolchain.py",
-    "size_lookup=computed.steps": "the sizes here have two steps per doubling: test_plan.py has others",
-    "slab_span_bytes": "address space that does not run out here: test_limits.py",
-    "run_span_bytes": "address space that does not run out here: test_limits.py",
-}
-"""Why covering designs lack a row of a field, or have one value of a field or of a row's number."""
-
 CORE = ("classifier", "slab_choice", "empties", "remote", "release")
 """The fields whose rows change the most; the others only go along where every combination is asked for."""
 
@@ -105,7 +92,8 @@ def covering_designs() -> list[Design]:
 def kept_name(covering: Path, model: Path) -> Path:
     """Where the cache has the rows that this text finds with that model."""
     digest = hashlib.sha256(covering.read_bytes())
-    for file in (covering.with_name("covering_numbers.py"), *sorted(model.rglob("*.py"))):
+    besides = [covering.with_name(f"covering_{name}.py") for name in ("numbers", "values")]
+    for file in (*besides, *sorted(model.rglob("*.py"))):
         digest.update(file.read_bytes())
     return Path("tests", f"covering-{digest.hexdigest()[:32]}.json")
 
@@ -130,7 +118,26 @@ def _covering() -> list[tuple[str, ...]]:
         used.update(rows)
         assert (why := _design(rows, len(chosen)).why_not_valid()) is None, why
         chosen.append(rows)
-    return chosen
+    return _varied(chosen)
+
+
+def _varied(chosen: list[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """The rows, some of them once more at the end, where the numbers are others, until each number has two values."""
+    whole = [*chosen]
+    for _ in range(len(chosen)):
+        lacking = sorted(single_valued([_design(rows, index) for index, rows in enumerate(whole)]) - ELSEWHERE.keys())
+        if not lacking:
+            return whole
+        place, row = _place_of(lacking[0])
+        able = [rows for rows in chosen if _design(rows, len(whole)).why_not_valid() is None]
+        whole.append(next((rows for rows in able if place is not None and rows[place] == row), able[0]))
+    return whole
+
+
+def _place_of(named: str) -> tuple[int | None, str]:
+    """The place of a field in FACTORS and the row, of a field, "field=row" or "field=row.number"."""
+    field, _, row = named.partition("=")
+    return [*FACTORS].index(field) if field in FACTORS else None, row.partition(".")[0]
 
 
 def _completed(pair: tuple[str, str]) -> tuple[str, ...] | None:
@@ -330,7 +337,8 @@ def _design(rows: tuple[str, ...], index: int) -> Design:
     numbers["factor"] = (1.4, 1.6, 2.0)[turn % 3]
     numbers |= OPENINGS[turn % 3]
     numbers |= {"window": (5, 3, 4)[turn % 3], "often": (2, 1, 1)[turn % 3], "least": (0.0, 0.5, 0.25)[index % 3]}
-    guards = 0 if chosen["foreign"] == "trust" else (0, 3)[turn % 2]
+    by_page = any(getattr(policy.row(field, chosen[field]), "BY_PAGE", False) for field in ("foreign", "classifier"))
+    guards = 0 if by_page else (0, 3)[turn % 2]
     own: dict[str, dict[str, Any]] = {
         "learner": {"most": (3.0, 2.0, 4.0)[turn % 3], "step": (0.5, 1.0, 0.25)[index % 3]},
         "huge_cache": {"delay": (3, 1, 4)[turn % 3]},

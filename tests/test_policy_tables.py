@@ -4,14 +4,14 @@ import re
 from importlib import import_module
 from types import ModuleType
 
-import msgspec
 import pytest
-from covering import ELSEWHERE, covering_designs, legal_pairs, pairs_of
+from covering import covering_designs, legal_pairs, pairs_of
+from covering_values import ELSEWHERE, single_valued
 
 from heapsmith.model import policy
 from heapsmith.model.compile.dispatch import bind
 from heapsmith.model.compile.kernel import _KERNELS, specialised
-from heapsmith.model.design.design import Design, builtin_names, load
+from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.heap import events
 
@@ -19,7 +19,6 @@ pytestmark = pytest.mark.quick
 
 OF_A_PROGRAM = {"foreign", "segregation"}
 """What one program alone makes a choice of."""
-FIELDS = [field for field in Design.__struct_fields__ if field not in ("name", "about")]
 ROWS = [(field, row) for field, table in policy.TABLES.items() for row in table]
 
 
@@ -116,18 +115,4 @@ def test_builtin_designs_differ() -> None:
 
 def test_each_choice_and_each_number_varies_in_covering_designs_or_says_where() -> None:
     """A new room, row or number that no covering design has would be met by no life of the state machine."""
-    designs = covering_designs()
-    stated = [msgspec.to_builtins(design) for design in designs]
-    single = {field for field in FIELDS if len({str(one[field]) for one in stated}) == 1}
-    fronts = [rule.front for design in designs for rule in design.class_front]
-    for field in set(policy.NAMED) - ELSEWHERE.keys() | {"front"}:
-        chosen = fronts if field == "front" else [getattr(design, field) for design in designs]
-        structs = [one for one in chosen if isinstance(one, msgspec.Struct)]
-        for row in policy.choosable(field):
-            own = [one for one in structs if type(one) is getattr(row, "Params", None)]
-            if not own and row.NAME not in chosen and row is not policy.default(field):
-                single.add(f"{field}={row.NAME}")
-            for number in row.Params.__struct_fields__ if own else ():
-                if len({str(getattr(one, number)) for one in own}) == 1:
-                    single.add(f"{field}={row.NAME}.{number}")
-    assert single == ELSEWHERE.keys()
+    assert single_valued(covering_designs()) == ELSEWHERE.keys()

@@ -8,6 +8,7 @@ from heapsmith.bench.programs.micro_programs import ceiling
 from heapsmith.bench.programs.micro_rows import CEILINGS
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.peers.peers import (
+    AS_SET,
     GLIBC,
     PEERS,
     Library,
@@ -51,9 +52,9 @@ class Column(NamedTuple):
 
 
 def _column(spec: str) -> Column:
-    """A built-in design, glibc, a peer, or a path of a library or design."""
+    """A built-in design, glibc, a peer, one of these with settings, or a path of a library or design."""
     found = find_library(spec)
-    if spec == GLIBC or spec in PEERS:
+    if spec == GLIBC or spec in PEERS or spec in AS_SET:
         return Column(found, "peer")
     if found.version:  # a design
         return Column(found, "library")

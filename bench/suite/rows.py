@@ -27,7 +27,7 @@ from heapsmith.tools.common.served_share import Image, beside_malloc
 from heapsmith.tools.compare.measure import Run, run_once
 from heapsmith.tools.compare.own_malloc import own_malloc
 from heapsmith.tools.compare.served import Served
-from heapsmith.tools.peers.peers import GLIBC, Library, did_you_mean
+from heapsmith.tools.peers.peers import Library, did_you_mean
 from heapsmith.tools.record.record import Processes, record
 from heapsmith.tools.record.shares import shares
 from heapsmith.tools.replay.replay import replay_command, replay_once
@@ -203,14 +203,13 @@ def _program_row(one: Program, suite: str, other: Program | None) -> Row:
     def prepare(folder: Path) -> Runner:
         _require(one)
         path = find_program(one.command)
-        glibc = own_malloc(Start(one.command, path, environment()), folder, limit_s=GLIBC_LIMIT_S).glibc()
+        own = own_malloc(Start(one.command, path, environment()), folder, limit_s=GLIBC_LIMIT_S)
 
         looks: dict[str, Served] = {}
 
         def run(library: Library, limit_s: float) -> Sample:
             served = looks.setdefault(library.name, Served(library, one.command[0]))
-            its = glibc if library.name == GLIBC else library
-            done = _run(path, one.command, its, folder, limit_s, served.images())
+            done = _run(path, one.command, own.of_glibc(library), folder, limit_s, served.images())
             served.ran(done.used.cpu_ns)
             other = beside_malloc(served.seen())
             if one.reports:

@@ -1,20 +1,27 @@
 """Finding and building peers: what is built comes first, each step that fails says so in a line, releases are shown."""
 
 import ctypes
+import hashlib
 import json
 import os
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from conftest import Answer
 
+from heapsmith import Trace
 from heapsmith.bench.peers import builds as peer_builds
 from heapsmith.bench.peers.builds import BUILDS, Build, Crate, main
 from heapsmith.bench.peers.older_glibc import bind_to_older
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.compare.measure import run_once
 from heapsmith.tools.peers import peers
 from heapsmith.tools.peers.peers import (
+    AS_SET,
     PEERS,
     Library,
     find_libraries,
@@ -23,6 +30,8 @@ from heapsmith.tools.peers.peers import (
     require_malloc_of,
     version_of,
 )
+from heapsmith.tools.replay.replay import replay_once
+from heapsmith.tools.replay.script import write_script
 
 SHARED = ("-std=gnu11", "-O1", "-fPIC", "-shared", "-fno-builtin")
 BUMP = """
@@ -215,3 +224,45 @@ def test_each_run_has_the_library_in_a_new_place(tmp_path: Path) -> None:
     with placed_anew(Library("tied", tied), folder) as one, placed_anew(Library("glibc", None), folder) as other:
         assert one.path == tied
         assert other.path is None
+
+
+SAYS_SETTINGS = """
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    const char *glibc = getenv("GLIBC_TUNABLES"), *jemalloc = getenv("MALLOC_CONF");
+    printf("%s %s\\n", glibc ? glibc : "-", jemalloc ? jemalloc : "-");
+    return 0;
+}
+"""
+
+
+def test_a_malloc_with_settings_runs_with_them(tmp_path: Path, call: Callable[..., Answer]) -> None:
+    (tmp_path / "says.c").write_text(SAYS_SETTINGS)
+    says = compile_c([tmp_path / "says.c"], tmp_path / "says", flags=("-O1",))
+    libraries = find_libraries(["glibc", "glibc-two-arenas"])
+    said = [run_once(Start([str(says)], str(says), {}), one, tmp_path).output.split()[0] for one in libraries]
+    settings = ("-", "glibc.malloc.arena_max=2")
+    assert said == [hashlib.sha256(f"{one} -\n".encode()).hexdigest() for one in settings]
+    answer = call("compare", "--rounds", "1", "--lib", "glibc", "--lib", "glibc-two-arenas", "--json", "--", "true")
+    assert [row["library"] for row in json.loads(answer.out)["rows"]] == ["glibc", "glibc-two-arenas"]
+
+
+def test_settings_reach_replays(tmp_path: Path) -> None:
+    trace = Trace.from_arrays(tmp_path / "t.hst", op=["malloc", "free"], block=[1, 1], size=[24, 0])
+    write_script(Path(trace), tmp_path / "script")
+    told = tmp_path / "stats.json"
+    plain = find_library("default")
+    replay_once(tmp_path / "script", plain)
+    assert not told.exists()
+    replay_once(tmp_path / "script", Library(plain.name, plain.path, settings={"HEAPSMITH": f"stats={told}"}))
+    assert told.exists()
+
+
+def test_the_page_has_the_settings() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "compare.md").read_text()
+    for name, (_, settings) in AS_SET.items():
+        assert f"| `{name}` |" in page
+        assert all(f"`{variable}={value}`" in page for variable, value in settings.items())
+    assert AS_SET.keys().isdisjoint(PEERS)

@@ -87,7 +87,7 @@ def test_a_changed_line_is_noticed_and_the_file_is_as_before(tmp_path: Path) -> 
 def test_a_changed_model_has_the_covering_designs_of_the_unchanged(tmp_path: Path) -> None:
     copy = Copy.__new__(Copy)
     copy.folder, copy.cached = tmp_path / "copy", tmp_path / "cache"
-    for name in ("tests/covering.py", "tests/covering_numbers.py", "model/changed.py"):
+    for name in ("tests/covering.py", "tests/covering_numbers.py", "tests/covering_values.py", "model/changed.py"):
         (copy.folder / name).parent.mkdir(parents=True, exist_ok=True)
         (copy.folder / name).write_text("")
     copy._keep_designs()

@@ -28,6 +28,7 @@ from heapsmith.tools.compare.launched import Launched, launch
 from heapsmith.tools.compare.own_malloc import OwnMalloc, own_malloc
 from heapsmith.tools.compare.served import Served
 from heapsmith.tools.peers.peers import (
+    GLIBC,
     Library,
     find_libraries,
     find_library,
@@ -239,7 +240,7 @@ def as_it_is(library: Library) -> list[Library]:
 
 def _rows_of(library: Library, own: OwnMalloc, variants: Variants) -> list[Library]:
     """The rows of a library of `measure`."""
-    found = own.baselines() if library.path is None else [library]
+    found = own.baselines() if library.name == GLIBC else [own.of_glibc(library)]
     return [row for one in found for row in ([one] if one.is_own else variants(one))]
 
 

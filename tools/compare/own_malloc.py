@@ -33,8 +33,13 @@ class OwnMalloc(NamedTuple):
 
     def glibc(self) -> Library:
         """The C library's malloc; preloaded, with libstdc++'s operators, beside another malloc."""
+        return self.of_glibc(find_library(GLIBC))
+
+    def of_glibc(self, library: Library) -> Library:
+        """The library; if it is glibc, with settings or without, with what `glibc` preloads."""
         standard = ("libstdc++.so.6", "libc.so.6") if self.operators else ("libc.so.6",)
-        return msgspec.structs.replace(find_library(GLIBC), standard=standard if self.objects else ())
+        is_beside_others = library.path is None and self.objects
+        return msgspec.structs.replace(library, standard=standard) if is_beside_others else library
 
     def baselines(self) -> list[Library]:
         """The rows for glibc in a comparison: glibc, and the command's malloc if it differs."""

@@ -45,6 +45,15 @@ PEERS: dict[str, tuple[str, ...]] = {
 }
 """Peers in the order of columns (docs/compare.md), with their shared objects, best first."""
 
+AS_SET: dict[str, tuple[str, dict[str, str]]] = {
+    "glibc-two-arenas": (GLIBC, {"GLIBC_TUNABLES": "glibc.malloc.arena_max=2"}),
+    "jemalloc-deployed": (
+        "jemalloc",
+        {"MALLOC_CONF": "background_thread:true,metadata_thp:auto,dirty_decay_ms:30000,muzzy_decay_ms:30000"},
+    ),
+}
+"""glibc and a peer with settings that services often have: which malloc, and its variables (docs/compare.md)."""
+
 START_LIMIT_S = 10.0
 """A malloc under which an empty program runs longer is broken."""
 
@@ -121,7 +130,7 @@ def did_you_mean(word: str, known: Sequence[str]) -> str:
 
 
 def find_library(spec: "str | Design") -> Library:
-    """`glibc`, a built or installed peer (PEERS), a design to build (or its name or file), or a shared object's path.
+    """`glibc`, a peer (PEERS), one of them as in AS_SET, a design to build (or its name or file), or a library's path.
 
     Raises BadInput, with the places of the search, if it does not exist, and the errors of builds.
     """
@@ -134,6 +143,9 @@ def find_library(spec: "str | Design") -> Library:
         return Library(spec.name, library_of(spec), spec.hash())
     if spec == GLIBC:
         return Library(GLIBC, None, platform.libc_ver()[1])
+    if spec in AS_SET:
+        of, settings = AS_SET[spec]
+        return msgspec.structs.replace(find_library(of), name=spec, settings=settings)
     if spec in PEERS:
         if found := find_peer(spec):
             return Library(spec, found, version_of(found))
@@ -149,7 +161,7 @@ def find_library(spec: "str | Design") -> Library:
         return Library(path.name, path)
     if "/" in spec or ".so" in spec:
         raise BadInput(f"{spec}: no such library")
-    known = [GLIBC, *PEERS, *builtin_names()]
+    known = [GLIBC, *PEERS, *AS_SET, *builtin_names()]
     raise BadInput(f"{spec}: neither a library's path nor one of {', '.join(known)}{did_you_mean(spec, known)}")
 
 
@@ -162,7 +174,7 @@ def find_libraries(specs: "Sequence[str | Design]") -> list[Library]:
     if not found:
         raise BadInput("no library named: expected at least one, such as glibc")
     for i, library in enumerate(found):
-        if library.path in [other.path for other in found[:i]]:
+        if (library.path, library.settings) in [(other.path, other.settings) for other in found[:i]]:
             raise BadInput(f"{getattr(specs[i], 'name', specs[i])}: named twice")
     names = [library.name for library in found]
     return [
@@ -251,7 +263,7 @@ def why_no_malloc(library: Library) -> str:
     """
     if library.path is not None and (image := image_of(library.path)) and image.libc == "musl":
         return "" if image.malloc else f"{library.path}: cannot stand in for malloc: it replaces no malloc"
-    environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": "", **BENCHFAST}
+    environment = os.environ | {"LD_PRELOAD": preload(library, {}), "HEAPSMITH": "", **BENCHFAST, **library.settings}
     command = _asker()
     try:
         asked = run_limited(command, START_LIMIT_S, env=environment)

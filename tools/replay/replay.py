@@ -146,7 +146,7 @@ def replay_once(
     Application.shares gives them (model/memory/application.py); without them all is.
     """
     given = os.environ if env is None else env
-    environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST
+    environment = {name: value for name, value in given.items() if name != "LD_PRELOAD"} | BENCHFAST | library.settings
     command = (
         replay_command(script, library) + ["--check"] * check + ["--latency"] * latency + ["--bytes"] * count_bytes
     )
