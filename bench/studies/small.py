@@ -81,13 +81,17 @@ class Report(msgspec.Struct, frozen=True):
 def resident(smaps: str, library: str) -> dict[str, int]:
     """The resident KiB of a process by kind."""
     found = Counter(dict.fromkeys(KINDS, 0))
-    end, of_library, named = "", False, False
+    end, of_library, named = (
+        "",
+        False,
+        False,
+    )  # the end of a library's variables, behind which are those without a value
     for line in smaps.splitlines():
         if first := _FIRST.fullmatch(line):
-            start, _, _, name = first.groups()
+            start, stop, rights, name = first.groups()
             named = bool(name) and not name.startswith("[")
-            of_library = name == library or (not name and of_library and start == end)
-            end = first[2]
+            of_library = name == library or (not name and start == end)
+            end = stop if name == library and rights.startswith("rw") else ""
         elif line.startswith("Rss:"):
             shared = int(line.split()[1])
         elif line.startswith("Anonymous:"):
