@@ -293,3 +293,9 @@ def struct_bytes(plan: Plan) -> dict[str, int]:
         "class_count": layout.COUNT_BYTES,
         "page": layout.PAGE_BYTES,
     }
+
+
+def drains(plan: Plan) -> dict[str, int]:
+    """Return the functions by which classes drain their fronts, each with its number in the classes' rows."""
+    used = dict.fromkeys(policy.row("front", row.front.kind).CODE.drain for row in plan.classes)
+    return {name: number for number, name in enumerate((name for name in used if name != "NULL"), 1)}

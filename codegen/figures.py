@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from heapsmith.codegen.claims import Row, entries, judged
+from heapsmith.codegen.claims import Row, drains, entries, judged
 from heapsmith.codegen.emitted import Numbers, Unit
 from heapsmith.model import policy
 from heapsmith.model.design.class_plan import ClassPlan
@@ -109,7 +109,7 @@ def _tables(plan: Plan) -> dict[str, Any]:
     rows = plan.classes
     return {
         "hs_design": f"{plan.design.name} {plan.hash}",
-        "hs_class": {row.index: _class_row(row) for row in rows},
+        "hs_class": {row.index: _class_row(row, drains(plan)) for row in rows},
         **{f"hs_{name}": {row.index: row.numbers[name] for row in rows} for name in rows[0].numbers},
         **({"hs_below": {row.index: _below(row) for row in rows}} if plan.has_levels else {}),
         **({"hs_lend": {row.index: _function(row, "lend") for row in rows}} if plan.design.rounding else {}),
@@ -156,9 +156,9 @@ def _function(row: ClassPlan, of: str) -> str | None:
     return None if name == "NULL" else name
 
 
-def _class_row(row: ClassPlan) -> Numbers:
+def _class_row(row: ClassPlan, numbered: dict[str, int]) -> Numbers:
     numbers: Numbers = {name: getattr(row, name) for name in ("usable", "stride", "first", "blocks", "reciprocal")}
     moved = ("capacity", "list_capacity", "refill", "flush", "spill", "promote")
     numbers |= {name: getattr(row.front, name) for name in moved}
     numbers |= {"slot": row.slot_base, "stack": row.stack}
-    return numbers | row.fields | {"drain": _function(row, "drain")}
+    return numbers | row.fields | {"drain": numbered.get(policy.row("front", row.front.kind).CODE.drain, 0)}

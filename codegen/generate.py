@@ -14,6 +14,7 @@ import heapsmith
 from heapsmith.codegen import rooms
 from heapsmith.codegen.claims import (
     dispatches,
+    drains,
     entries,
     has_stacks,
     header_sentence,
@@ -89,7 +90,8 @@ def render(plan: Plan) -> dict[str, str]:
         "has_stacks": has_stacks(plan),
         "entries": entries(plan),
         "slow": {row.NAME: row.CODE for row in policy.TABLES["front"]},
-        "drains": {row.NAME: row.CODE.drain for row in policy.TABLES["front"]},
+        "drains": {row.NAME: drains(plan).get(row.CODE.drain, 0) for row in policy.TABLES["front"]},
+        "drain_functions": drains(plan),
         "lends": {row.NAME: row.CODE.lend for row in policy.TABLES["front"]},
         "deepest": DEEPEST,
         "below_bytes": BELOW_BYTES,

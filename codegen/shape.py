@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from pycparser import c_ast
 
-from heapsmith.codegen.claims import Row, entries, exits, functions, has_stacks, judged, straight
+from heapsmith.codegen.claims import Row, drains, entries, exits, functions, has_stacks, judged, straight
 from heapsmith.codegen.emitted import Facts, Unit, c_text
 from heapsmith.model import policy
 from heapsmith.model.design.class_plan import ClassPlan
@@ -140,6 +140,10 @@ def _of_class(plan: Plan, name: str, row: ClassPlan, function: Function) -> Expe
     return Expected((function.leaves,), (test,), calls, names, frozenset(numbers))
 
 
+DRAIN = "hs_drain_front"
+"""Calls what drains a class's front, by the number in the class's row."""
+
+
 def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
     """Rows for the set of functions, for each hot function, and for the inline helpers."""
     wanted = expected(plan)
@@ -152,10 +156,12 @@ def audit_shape(plan: Plan, unit: Unit) -> list[Row]:
 
 def _function_set(plan: Plan, unit: Unit, hot: set[str]) -> Row:
     """The emitted C must hold exactly the hot functions and their helpers."""
-    wanted = hot | header_calls(plan) | (set() if plan.design.heaps else {"hs_become"})
+    wanted = hot | header_calls(plan) | {DRAIN} | (set() if plan.design.heaps else {"hs_become"})
     wanted |= {"hs_stack_popped", "hs_stack_pushed"} if has_stacks(plan) else set()
     faults = [f"{name} is not declared" for name in sorted(set(unit.functions) - wanted)]
     faults += [f"{name} is missing" for name in sorted(wanted - set(unit.functions))]
+    if DRAIN in unit.functions and (called := set(Facts(unit.functions[DRAIN].body).calls)) != set(drains(plan)):
+        faults.append(f"{DRAIN} calls {', '.join(sorted(called)) or 'nothing'}")
     others = ", ".join(sorted(name for name in hot if not name.startswith(("alloc_", "free_"))))
     return judged("shape", "functions", f"alloc and free of {len(straight(plan))} classes, {others}", faults)
 

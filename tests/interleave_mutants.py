@@ -23,6 +23,7 @@ LIST, MUTEX, QUEUE = (
 BATCH = "5_slab_policies/remote/owner_batch.c"
 HELPER, PROCESSOR = "8_threads/background/refill.c", "8_threads/heaps/processor.c"
 FOREIGN, RECORD = "9_api/foreign/elsewhere.c", "9_api/sampling/record.c"
+READY = "9_api/sampling/ready.c"
 SWAPS, CLAIMS = "5_slab_policies/pool/swaps.h", "5_slab_policies/pool/claims.h"
 LOST = "a slab is lost, or two have it"
 MUTANTS = [
@@ -220,4 +221,16 @@ MUTANTS = [
         "a record is written over",
     ),
     Mutant("record", "record_3", "1_base/spool/windows.c", "!is_gone((*link)->ended_thread)", "false", RACE),
+    Mutant(
+        *("sampling", "sampling_off", READY),
+        *("    __atomic_store_n(&heap->caches.parked[class], NULL, __ATOMIC_RELAXED);\n", "", "a block is lost"),
+    ),
+    Mutant(
+        "sampling",
+        "sampling_off",
+        READY,
+        "    look(heap);\n    unpark(heap, class);\n    void *block",
+        "    look(heap);\n    void *block",
+        "a block is lost",
+    ),
 ]

@@ -2,7 +2,21 @@
 
 from typing import NamedTuple
 
-from interleave_mutants import BATCH, CLAIMS, FOREIGN, HELPER, LIST, LOST, PROCESSOR, QUEUE, RACE, RECORD, SWAPS, Mutant
+from interleave_mutants import (
+    BATCH,
+    CLAIMS,
+    FOREIGN,
+    HELPER,
+    LIST,
+    LOST,
+    PROCESSOR,
+    QUEUE,
+    RACE,
+    READY,
+    RECORD,
+    SWAPS,
+    Mutant,
+)
 
 EARLY = "early"
 """The explorer's second model: stores that others see before their thread comes to them, as on 64-bit Arm."""
@@ -140,6 +154,16 @@ ORDERS = [
         *("list of all heaps", "walk", "acquire", "life", "live_seen", ()),
         *("3_records/heap.h", "&hs_newest_heap, __ATOMIC_ACQUIRE", "&hs_newest_heap, 0", RACE),
         *("9_api/tally.c", "tally_class", "ldar"),
+    ),
+    Order(
+        *("list of all heaps", "publish a heap, for switches", "release", "sampling", "sampling_on", ()),
+        *("8_threads/life.c", "&hs_newest_heap, heap, __ATOMIC_RELEASE", "&hs_newest_heap, heap, 0", RACE),
+        *("8_threads/life.c", "hs_heap_create", "stlr"),
+    ),
+    Order(
+        *("list of all heaps", "walk, for switches", "acquire", "sampling", "sampling_on", ()),
+        *("3_records/heap.h", "&hs_newest_heap, __ATOMIC_ACQUIRE", "&hs_newest_heap, 0", RACE),
+        *(READY, "hs_sampling_set", "ldar"),
     ),
     Order(
         *("start", "say that all is made", "release", "life", "start_2", ()),

@@ -18,6 +18,7 @@ from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.toolchain import find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.policy.sampling import ready
 from heapsmith.model.policy.shards import striped
 
 HERE = Path(__file__).resolve().parent / "interleave"
@@ -55,6 +56,7 @@ PROGRAMS = {
     "processor": ("processor_cases.c", "2_system/lock.c"),
     "elsewhere": ("elsewhere_cases.c",),
     "record": ("record_cases.c",),
+    "sampling": ("sampling_cases.c",),
 }
 """The sources under exploration; of `tests/interleave`, or else of the runtime."""
 
@@ -68,6 +70,7 @@ DESIGNS: dict[str, dict[str, Any]] = {
     "processor": {"remote": "local_cache", "heaps": "processor", "run_cache_bytes": 0},
     "shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="thread")},
     "class_shards": {"remote": "local_cache", "shards": striped.Params(count=2, by="class")},
+    "sampling": {"remote": "local_cache", "sampling": ready.Params(), "sizes": [16, 32]},
 }
 """In what the design of a program differs from `owner`."""
 
@@ -76,6 +79,7 @@ FEWER = [
     (r"NUMBERED_LOCKS = 64", "NUMBERED_LOCKS = 1"),
     (r"OUTBOX_PLACES = 4", "OUTBOX_PLACES = 1"),
     (r"REMOTE_WORDS = \d{3,}", "REMOTE_WORDS = 9 * CLASS_COUNT"),
+    (r"DIRECT_LIMIT = 32", "DIRECT_LIMIT = 0"),
 ]
 """Numbers of a plan that would make too many states, and what stands for each."""
 
@@ -86,6 +90,10 @@ BOUNDS = {
     "2_system/lock.c": ("LOCK_SPINS = 100", "LOCK_SPINS = 1"),
     "2_system/locks.c": ("PATIENCE = 1000", "PATIENCE = 2"),
     "9_api/sampling/record.h": ("    uint32_t lock;", "    _Alignas(8) uint32_t lock;"),
+    "8_threads/rows.c": (
+        "heap->row_of[bytes] = (uint8_t)hs_row_of_size(size_to_class(bytes));",
+        "__atomic_store_n(&heap->row_of[bytes], (uint8_t)hs_row_of_size(size_to_class(bytes)), __ATOMIC_RELAXED);",
+    ),
 }
 """Loops that only bide time, cut short: each of their rounds does the same. A word of atomics holds one alone."""
 
@@ -285,6 +293,8 @@ CASES = [
     ("processor", "processor_2", [1, 2], 44_000),
     ("elsewhere", "elsewhere_2", [2], 2_000),
     ("record", "record_3", [0, 1, 2], 430_000),
+    ("sampling", "sampling_on", [0, 2, 3], 1_600),
+    ("sampling", "sampling_off", [0, 1, 2, 3], 21_000),
 ]
 """Program, case, every outcome (the case's own number), and transitions: a search that has fewer has lost its way."""
 

@@ -1,6 +1,7 @@
 """Children of another kind than the library: of another C library or word size, or static. They run as without it."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -169,15 +170,32 @@ def loaded(word: str, program: Path) -> subprocess.CompletedProcess[str]:
 def test_each_loader_finds_the_library_of_its_kind(kinds: Path, tmp_path: Path) -> None:
     glibc, musl = library_of(load("lean")), build(load("lean"), tmp_path / "libm.so", tools=MUSL.tools())
     found = for_all(musl, glibc)
-    assert found.files == (musl, glibc)
-    assert (LIB in found.word, Path(found.word).resolve()) == (True, musl)
+    assert [file.read_bytes() for file in found.files] == [musl.read_bytes(), glibc.read_bytes()]
+    assert (LIB in found.word, Path(found.word).resolve()) == (True, found.files[0])
     seen = loaded(found.word, kinds / "glibc")
     assert (seen.returncode, seen.stderr) == (0, "")
     (line,) = [line for line in seen.stdout.splitlines() if found.word in line]
-    assert Path(line.split()[2]).resolve() == glibc
+    assert Path(line.split()[2]).resolve() == found.files[1]
     assert for_all(musl, glibc) == found
     of_32 = loaded(found.word, kinds / "bits32")
     assert (of_32.returncode, of_32.stderr) == (0, "")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="expected root, who alone starts programs of other users")
+def test_programs_of_another_user_get_a_library_that_they_can_read(tmp_path: Path) -> None:
+    """root's runuser, with a library in a folder of root's own: one copy for all, which root alone can write to."""
+    folder = tmp_path / "own"
+    folder.mkdir(mode=0o700)
+    library = Path(shutil.copy(library_of(load("lean")), folder / "libown.so"))
+    words = ["run", library, "--", "runuser", "-u", "nobody", "--", "sh", "-c", "grep -c libown /proc/self/maps"]
+    done = process(*words)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert int(done.stdout) > 0
+    (copy,) = for_all(library).files
+    assert (copy.read_bytes(), copy.stat().st_mode & 0o777) == (library.read_bytes(), 0o755)
+    assert for_all(library).files == (copy,)
+    library.chmod(0o600)
+    assert for_all(library).files == (copy,)
 
 
 def test_links_are_where_they_are_wanted(tmp_path: Path) -> None:
@@ -214,4 +232,5 @@ def test_the_loader_says_what_lib_stands_for(said: str, lib: str, monkeypatch: p
         return
     place = Path(word.partition(f"/{LIB}/")[0])
     wanted = {"lib": nothing if lib == "lib64" else library, "lib64": library, "lib32": nothing}
-    assert {at: (place / at / library.name).resolve() for at in wanted} == wanted
+    found = {at: (place / at / library.name).read_bytes() for at in wanted}
+    assert found == {at: file.read_bytes() for at, file in wanted.items()}

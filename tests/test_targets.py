@@ -22,6 +22,7 @@ from heapsmith.codegen.driver import Driver, DriverFailed, Host
 from heapsmith.codegen.generate import UNIT, generate
 from heapsmith.codegen.layers import HEAP
 from heapsmith.codegen.target import Toolchain, native, toolchain
+from heapsmith.codegen.toolchain import compile_c
 from heapsmith.codegen.verify import Library, side_by_side
 from heapsmith.model.design.design import Design, builtin_names, load
 from heapsmith.model.design.fitted import fitted
@@ -141,6 +142,16 @@ def test_a_library_serves_a_threaded_program_of_musl(name: str, static: bool, tm
     report = json.loads((tmp_path / "stats.json").read_text())
     assert report["design"].split()[0] == name
     assert report["counters"]["heaps"] > 0
+
+
+def test_the_first_thread_of_musl_has_one_heap(tmp_path: Path) -> None:
+    """Though the start of its heap registers handlers of fork, for which musl allocates."""
+    library = build(load("default"), tmp_path / "libdefault.so", tools=MUSL.tools())
+    (tmp_path / "one.c").write_text("#include <stdlib.h>\nint main(void) { return malloc(100) == NULL; }\n")
+    program = compile_c([tmp_path / "one.c"], tmp_path / "one", flags=["-O0"], compiler=MUSL.tools().compiler)
+    stats = tmp_path / "stats.json"
+    subprocess.run([program], env={"LD_PRELOAD": str(library), "HEAPSMITH": f"stats={stats}"}, check=True)
+    assert json.loads(stats.read_text())["counters"]["heaps"] == 1
 
 
 @pytest.mark.thorough

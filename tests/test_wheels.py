@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -32,6 +33,7 @@ from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import Missing
 from heapsmith.model.heap.simulator import Simulator
+from heapsmith.tools.common.elf import image_of
 from heapsmith.tools.peers.peers import replay_tool
 from heapsmith.tools.record.record import recorder_tool
 from heapsmith.tools.replay.script import write_script
@@ -54,6 +56,18 @@ def compiled(platform: Platform, folder: Path) -> Path:
         pytest.skip("not installed: ziglang")
     prebuild(folder, toolchain(target=platform.target))
     return folder
+
+
+def test_the_compiled_part_of_a_wheel_for_musl(tmp_path: Path) -> None:
+    """docs/lab/platforms.md says how many files, and of how many bytes."""
+    prebuild(tmp_path, toolchain(target="x86_64-linux-musl"))
+    files = [*tmp_path.iterdir()]
+    page = (Path(__file__).resolve().parent.parent / "docs" / "lab" / "platforms.md").read_text()
+    said = re.search(r"makes the (\d+) files of a wheel for musl, of ([\d.]+) MB", page)
+    assert said is not None
+    assert len(files) == int(said[1])
+    assert sum(file.stat().st_size for file in files) / 1e6 == pytest.approx(float(said[2]), rel=0.15)
+    assert {image.libc for image in map(image_of, files) if image is not None} == {"musl"}
 
 
 def newest_glibc(file: Path) -> tuple[int, ...]:

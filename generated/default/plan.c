@@ -64,285 +64,295 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     [CLASS_16] = {
         .usable = 16, .stride = 16, .first = 0, .blocks = 4096, .reciprocal = 274877906945,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_16, .stack = 128, .transfer = 8, .transfer_slot = 0, .drain = stack_drain,
+        .slot = SLOT_16, .stack = 128, .transfer = 8, .transfer_slot = 0, .drain = 1,
     },
     /* 32: requests of 17 to 32 bytes; 2048 blocks a slab, 0 bytes over */
     [CLASS_32] = {
         .usable = 32, .stride = 32, .first = 0, .blocks = 2048, .reciprocal = 137438953473,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_32, .stack = 128, .transfer = 8, .transfer_slot = 512, .drain = stack_drain,
+        .slot = SLOT_32, .stack = 128, .transfer = 8, .transfer_slot = 512, .drain = 1,
     },
     /* 48: requests of 33 to 48 bytes; 1365 blocks a slab, 16 bytes over */
     [CLASS_48] = {
         .usable = 48, .stride = 48, .first = 0, .blocks = 1365, .reciprocal = 91625968982,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_48, .stack = 128, .transfer = 8, .transfer_slot = 1024, .drain = stack_drain,
+        .slot = SLOT_48, .stack = 128, .transfer = 8, .transfer_slot = 1024, .drain = 1,
     },
     /* 64: requests of 49 to 64 bytes; 1024 blocks a slab, 0 bytes over */
     [CLASS_64] = {
         .usable = 64, .stride = 64, .first = 0, .blocks = 1024, .reciprocal = 68719476737,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_64, .stack = 128, .transfer = 8, .transfer_slot = 1536, .drain = stack_drain,
+        .slot = SLOT_64, .stack = 128, .transfer = 8, .transfer_slot = 1536, .drain = 1,
     },
     /* 80: requests of 65 to 80 bytes; 819 blocks a slab, 16 bytes over */
     [CLASS_80] = {
         .usable = 80, .stride = 80, .first = 0, .blocks = 819, .reciprocal = 54975581389,
         .capacity = 128, .list_capacity = 0, .refill = 51, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_80, .stack = 128, .transfer = 8, .transfer_slot = 2048, .drain = stack_drain,
+        .slot = SLOT_80, .stack = 128, .transfer = 8, .transfer_slot = 2048, .drain = 1,
     },
     /* 96: requests of 81 to 96 bytes; 682 blocks a slab, 64 bytes over */
     [CLASS_96] = {
         .usable = 96, .stride = 96, .first = 0, .blocks = 682, .reciprocal = 45812984491,
         .capacity = 128, .list_capacity = 0, .refill = 42, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_96, .stack = 128, .transfer = 8, .transfer_slot = 2560, .drain = stack_drain,
+        .slot = SLOT_96, .stack = 128, .transfer = 8, .transfer_slot = 2560, .drain = 1,
     },
     /* 112: requests of 97 to 112 bytes; 585 blocks a slab, 16 bytes over */
     [CLASS_112] = {
         .usable = 112, .stride = 112, .first = 0, .blocks = 585, .reciprocal = 39268272421,
         .capacity = 128, .list_capacity = 0, .refill = 36, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_112, .stack = 128, .transfer = 8, .transfer_slot = 3072, .drain = stack_drain,
+        .slot = SLOT_112, .stack = 128, .transfer = 8, .transfer_slot = 3072, .drain = 1,
     },
     /* 128: requests of 113 to 128 bytes; 512 blocks a slab, 0 bytes over */
     [CLASS_128] = {
         .usable = 128, .stride = 128, .first = 0, .blocks = 512, .reciprocal = 34359738369,
         .capacity = 128, .list_capacity = 0, .refill = 32, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_128, .stack = 128, .transfer = 8, .transfer_slot = 3584, .drain = stack_drain,
+        .slot = SLOT_128, .stack = 128, .transfer = 8, .transfer_slot = 3584, .drain = 1,
     },
     /* 144: requests of 129 to 144 bytes; 455 blocks a slab, 16 bytes over */
     [CLASS_144] = {
         .usable = 144, .stride = 144, .first = 0, .blocks = 455, .reciprocal = 30541989661,
         .capacity = 128, .list_capacity = 0, .refill = 28, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_144, .stack = 128, .transfer = 8, .transfer_slot = 4096, .drain = stack_drain,
+        .slot = SLOT_144, .stack = 128, .transfer = 8, .transfer_slot = 4096, .drain = 1,
     },
     /* 160: requests of 145 to 160 bytes; 409 blocks a slab, 96 bytes over */
     [CLASS_160] = {
         .usable = 160, .stride = 160, .first = 0, .blocks = 409, .reciprocal = 27487790695,
         .capacity = 128, .list_capacity = 0, .refill = 25, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_160, .stack = 128, .transfer = 8, .transfer_slot = 4608, .drain = stack_drain,
+        .slot = SLOT_160, .stack = 128, .transfer = 8, .transfer_slot = 4608, .drain = 1,
     },
     /* 176: requests of 161 to 176 bytes; 372 blocks a slab, 64 bytes over */
     [CLASS_176] = {
         .usable = 176, .stride = 176, .first = 0, .blocks = 372, .reciprocal = 24988900632,
         .capacity = 128, .list_capacity = 0, .refill = 23, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_176, .stack = 128, .transfer = 8, .transfer_slot = 5120, .drain = stack_drain,
+        .slot = SLOT_176, .stack = 128, .transfer = 8, .transfer_slot = 5120, .drain = 1,
     },
     /* 192: requests of 177 to 192 bytes; 341 blocks a slab, 64 bytes over */
     [CLASS_192] = {
         .usable = 192, .stride = 192, .first = 0, .blocks = 341, .reciprocal = 22906492246,
         .capacity = 128, .list_capacity = 0, .refill = 21, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_192, .stack = 128, .transfer = 8, .transfer_slot = 5632, .drain = stack_drain,
+        .slot = SLOT_192, .stack = 128, .transfer = 8, .transfer_slot = 5632, .drain = 1,
     },
     /* 208: requests of 193 to 208 bytes; 315 blocks a slab, 16 bytes over */
     [CLASS_208] = {
         .usable = 208, .stride = 208, .first = 0, .blocks = 315, .reciprocal = 21144454381,
         .capacity = 128, .list_capacity = 0, .refill = 19, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_208, .stack = 128, .transfer = 8, .transfer_slot = 6144, .drain = stack_drain,
+        .slot = SLOT_208, .stack = 128, .transfer = 8, .transfer_slot = 6144, .drain = 1,
     },
     /* 224: requests of 209 to 224 bytes; 292 blocks a slab, 128 bytes over */
     [CLASS_224] = {
         .usable = 224, .stride = 224, .first = 0, .blocks = 292, .reciprocal = 19634136211,
         .capacity = 128, .list_capacity = 0, .refill = 18, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_224, .stack = 128, .transfer = 8, .transfer_slot = 6656, .drain = stack_drain,
+        .slot = SLOT_224, .stack = 128, .transfer = 8, .transfer_slot = 6656, .drain = 1,
     },
     /* 240: requests of 225 to 240 bytes; 273 blocks a slab, 16 bytes over */
     [CLASS_240] = {
         .usable = 240, .stride = 240, .first = 0, .blocks = 273, .reciprocal = 18325193797,
         .capacity = 128, .list_capacity = 0, .refill = 17, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_240, .stack = 128, .transfer = 8, .transfer_slot = 7168, .drain = stack_drain,
+        .slot = SLOT_240, .stack = 128, .transfer = 8, .transfer_slot = 7168, .drain = 1,
     },
     /* 256: requests of 241 to 256 bytes; 256 blocks a slab, 0 bytes over */
     [CLASS_256] = {
         .usable = 256, .stride = 256, .first = 0, .blocks = 256, .reciprocal = 17179869185,
         .capacity = 128, .list_capacity = 0, .refill = 16, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_256, .stack = 128, .transfer = 8, .transfer_slot = 7680, .drain = stack_drain,
+        .slot = SLOT_256, .stack = 128, .transfer = 8, .transfer_slot = 7680, .drain = 1,
     },
     /* 288: requests of 257 to 288 bytes; 227 blocks a slab, 160 bytes over */
     [CLASS_288] = {
         .usable = 288, .stride = 288, .first = 0, .blocks = 227, .reciprocal = 15270994831,
         .capacity = 128, .list_capacity = 0, .refill = 14, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_288, .stack = 128, .transfer = 8, .transfer_slot = 8192, .drain = stack_drain,
+        .slot = SLOT_288, .stack = 128, .transfer = 8, .transfer_slot = 8192, .drain = 1,
     },
     /* 320: requests of 289 to 320 bytes; 204 blocks a slab, 256 bytes over */
     [CLASS_320] = {
         .usable = 320, .stride = 320, .first = 0, .blocks = 204, .reciprocal = 13743895348,
         .capacity = 128, .list_capacity = 0, .refill = 12, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_320, .stack = 128, .transfer = 8, .transfer_slot = 8704, .drain = stack_drain,
+        .slot = SLOT_320, .stack = 128, .transfer = 8, .transfer_slot = 8704, .drain = 1,
     },
     /* 352: requests of 321 to 352 bytes; 186 blocks a slab, 64 bytes over */
     [CLASS_352] = {
         .usable = 352, .stride = 352, .first = 0, .blocks = 186, .reciprocal = 12494450316,
         .capacity = 128, .list_capacity = 0, .refill = 11, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_352, .stack = 128, .transfer = 8, .transfer_slot = 9216, .drain = stack_drain,
+        .slot = SLOT_352, .stack = 128, .transfer = 8, .transfer_slot = 9216, .drain = 1,
     },
     /* 384: requests of 353 to 384 bytes; 170 blocks a slab, 256 bytes over */
     [CLASS_384] = {
         .usable = 384, .stride = 384, .first = 0, .blocks = 170, .reciprocal = 11453246123,
         .capacity = 128, .list_capacity = 0, .refill = 10, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_384, .stack = 128, .transfer = 8, .transfer_slot = 9728, .drain = stack_drain,
+        .slot = SLOT_384, .stack = 128, .transfer = 8, .transfer_slot = 9728, .drain = 1,
     },
     /* 416: requests of 385 to 416 bytes; 157 blocks a slab, 224 bytes over */
     [CLASS_416] = {
         .usable = 416, .stride = 416, .first = 0, .blocks = 157, .reciprocal = 10572227191,
         .capacity = 128, .list_capacity = 0, .refill = 9, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_416, .stack = 128, .transfer = 8, .transfer_slot = 10240, .drain = stack_drain,
+        .slot = SLOT_416, .stack = 128, .transfer = 8, .transfer_slot = 10240, .drain = 1,
     },
     /* 448: requests of 417 to 448 bytes; 146 blocks a slab, 128 bytes over */
     [CLASS_448] = {
         .usable = 448, .stride = 448, .first = 0, .blocks = 146, .reciprocal = 9817068106,
         .capacity = 128, .list_capacity = 0, .refill = 9, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_448, .stack = 128, .transfer = 8, .transfer_slot = 10752, .drain = stack_drain,
+        .slot = SLOT_448, .stack = 128, .transfer = 8, .transfer_slot = 10752, .drain = 1,
     },
     /* 480: requests of 449 to 480 bytes; 136 blocks a slab, 256 bytes over */
     [CLASS_480] = {
         .usable = 480, .stride = 480, .first = 0, .blocks = 136, .reciprocal = 9162596899,
         .capacity = 128, .list_capacity = 0, .refill = 8, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_480, .stack = 128, .transfer = 8, .transfer_slot = 11264, .drain = stack_drain,
+        .slot = SLOT_480, .stack = 128, .transfer = 8, .transfer_slot = 11264, .drain = 1,
     },
     /* 512: requests of 481 to 512 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 128, .reciprocal = 8589934593,
         .capacity = 128, .list_capacity = 0, .refill = 8, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 128, .transfer = 8, .transfer_slot = 11776, .drain = stack_drain,
+        .slot = SLOT_512, .stack = 128, .transfer = 8, .transfer_slot = 11776, .drain = 1,
     },
     /* 640: requests of 513 to 640 bytes; 102 blocks a slab, 256 bytes over */
     [CLASS_640] = {
         .usable = 640, .stride = 640, .first = 0, .blocks = 102, .reciprocal = 6871947674,
         .capacity = 128, .list_capacity = 0, .refill = 6, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_640, .stack = 128, .transfer = 8, .transfer_slot = 12288, .drain = stack_drain,
+        .slot = SLOT_640, .stack = 128, .transfer = 8, .transfer_slot = 12288, .drain = 1,
     },
     /* 768: requests of 641 to 768 bytes; 85 blocks a slab, 256 bytes over */
     [CLASS_768] = {
         .usable = 768, .stride = 768, .first = 0, .blocks = 85, .reciprocal = 5726623062,
         .capacity = 128, .list_capacity = 0, .refill = 5, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_768, .stack = 128, .transfer = 8, .transfer_slot = 12800, .drain = stack_drain,
+        .slot = SLOT_768, .stack = 128, .transfer = 8, .transfer_slot = 12800, .drain = 1,
     },
     /* 896: requests of 769 to 896 bytes; 73 blocks a slab, 128 bytes over */
     [CLASS_896] = {
         .usable = 896, .stride = 896, .first = 0, .blocks = 73, .reciprocal = 4908534053,
         .capacity = 128, .list_capacity = 0, .refill = 4, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_896, .stack = 128, .transfer = 8, .transfer_slot = 13312, .drain = stack_drain,
+        .slot = SLOT_896, .stack = 128, .transfer = 8, .transfer_slot = 13312, .drain = 1,
     },
     /* 1040: requests of 897 to 1040 bytes; 63 blocks a slab, 16 bytes over */
     [CLASS_1040] = {
         .usable = 1040, .stride = 1040, .first = 0, .blocks = 63, .reciprocal = 4228890877,
         .capacity = 126, .list_capacity = 0, .refill = 3, .flush = 63, .spill = 0, .promote = 0,
-        .slot = SLOT_1040, .stack = 126, .transfer = 8, .transfer_slot = 13824, .drain = stack_drain,
+        .slot = SLOT_1040, .stack = 126, .transfer = 8, .transfer_slot = 13824, .drain = 1,
     },
     /* 1152: requests of 1041 to 1152 bytes; 56 blocks a slab, 1024 bytes over */
     [CLASS_1152] = {
         .usable = 1152, .stride = 1152, .first = 0, .blocks = 56, .reciprocal = 3817748708,
         .capacity = 113, .list_capacity = 0, .refill = 3, .flush = 56, .spill = 0, .promote = 0,
-        .slot = SLOT_1152, .stack = 113, .transfer = 8, .transfer_slot = 14328, .drain = stack_drain,
+        .slot = SLOT_1152, .stack = 113, .transfer = 8, .transfer_slot = 14328, .drain = 1,
     },
     /* 1344: requests of 1153 to 1344 bytes; 48 blocks a slab, 1024 bytes over */
     [CLASS_1344] = {
         .usable = 1344, .stride = 1344, .first = 0, .blocks = 48, .reciprocal = 3272356036,
         .capacity = 97, .list_capacity = 0, .refill = 3, .flush = 48, .spill = 0, .promote = 0,
-        .slot = SLOT_1344, .stack = 97, .transfer = 8, .transfer_slot = 14776, .drain = stack_drain,
+        .slot = SLOT_1344, .stack = 97, .transfer = 8, .transfer_slot = 14776, .drain = 1,
     },
     /* 1600: requests of 1345 to 1600 bytes; 40 blocks a slab, 1536 bytes over */
     [CLASS_1600] = {
         .usable = 1600, .stride = 1600, .first = 0, .blocks = 40, .reciprocal = 2748779070,
         .capacity = 81, .list_capacity = 0, .refill = 2, .flush = 40, .spill = 0, .promote = 0,
-        .slot = SLOT_1600, .stack = 81, .transfer = 8, .transfer_slot = 15160, .drain = stack_drain,
+        .slot = SLOT_1600, .stack = 81, .transfer = 8, .transfer_slot = 15160, .drain = 1,
     },
     /* 2048: requests of 1601 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
         .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 64, .transfer = 8, .transfer_slot = 15480, .drain = stack_drain,
+        .slot = SLOT_2048, .stack = 64, .transfer = 8, .transfer_slot = 15480, .drain = 1,
     },
     /* 2304: requests of 2049 to 2304 bytes; 28 blocks a slab, 1024 bytes over */
     [CLASS_2304] = {
         .usable = 2304, .stride = 2304, .first = 0, .blocks = 28, .reciprocal = 1908874354,
         .capacity = 56, .list_capacity = 0, .refill = 1, .flush = 28, .spill = 0, .promote = 0,
-        .slot = SLOT_2304, .stack = 56, .transfer = 8, .transfer_slot = 15736, .drain = stack_drain,
+        .slot = SLOT_2304, .stack = 56, .transfer = 8, .transfer_slot = 15736, .drain = 1,
     },
     /* 2688: requests of 2305 to 2688 bytes; 24 blocks a slab, 1024 bytes over */
     [CLASS_2688] = {
         .usable = 2688, .stride = 2688, .first = 0, .blocks = 24, .reciprocal = 1636178018,
         .capacity = 48, .list_capacity = 0, .refill = 1, .flush = 24, .spill = 0, .promote = 0,
-        .slot = SLOT_2688, .stack = 48, .transfer = 8, .transfer_slot = 15960, .drain = stack_drain,
+        .slot = SLOT_2688, .stack = 48, .transfer = 8, .transfer_slot = 15960, .drain = 1,
     },
     /* 3264: requests of 2689 to 3264 bytes; 20 blocks a slab, 256 bytes over */
     [CLASS_3264] = {
         .usable = 3264, .stride = 3264, .first = 0, .blocks = 20, .reciprocal = 1347440721,
         .capacity = 40, .list_capacity = 0, .refill = 1, .flush = 20, .spill = 0, .promote = 0,
-        .slot = SLOT_3264, .stack = 40, .transfer = 8, .transfer_slot = 16152, .drain = stack_drain,
+        .slot = SLOT_3264, .stack = 40, .transfer = 8, .transfer_slot = 16152, .drain = 1,
     },
     /* 4096: requests of 3265 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
         .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 32, .transfer = 8, .transfer_slot = 16312, .drain = stack_drain,
+        .slot = SLOT_4096, .stack = 32, .transfer = 8, .transfer_slot = 16312, .drain = 1,
     },
     /* 4368: requests of 4097 to 4368 bytes; 15 blocks a slab, 16 bytes over */
     [CLASS_4368] = {
         .usable = 4368, .stride = 4368, .first = 0, .blocks = 15, .reciprocal = 1006878781,
         .capacity = 30, .list_capacity = 0, .refill = 1, .flush = 15, .spill = 0, .promote = 0,
-        .slot = SLOT_4368, .stack = 30, .transfer = 8, .transfer_slot = 16440, .drain = stack_drain,
+        .slot = SLOT_4368, .stack = 30, .transfer = 8, .transfer_slot = 16440, .drain = 1,
     },
     /* 4992: requests of 4369 to 4992 bytes; 13 blocks a slab, 640 bytes over */
     [CLASS_4992] = {
         .usable = 4992, .stride = 4992, .first = 0, .blocks = 13, .reciprocal = 881018933,
         .capacity = 26, .list_capacity = 0, .refill = 1, .flush = 13, .spill = 0, .promote = 0,
-        .slot = SLOT_4992, .stack = 26, .transfer = 8, .transfer_slot = 16560, .drain = stack_drain,
+        .slot = SLOT_4992, .stack = 26, .transfer = 8, .transfer_slot = 16560, .drain = 1,
     },
     /* 5952: requests of 4993 to 5952 bytes; 11 blocks a slab, 64 bytes over */
     [CLASS_5952] = {
         .usable = 5952, .stride = 5952, .first = 0, .blocks = 11, .reciprocal = 738919105,
         .capacity = 22, .list_capacity = 0, .refill = 1, .flush = 11, .spill = 0, .promote = 0,
-        .slot = SLOT_5952, .stack = 22, .transfer = 8, .transfer_slot = 16664, .drain = stack_drain,
+        .slot = SLOT_5952, .stack = 22, .transfer = 8, .transfer_slot = 16664, .drain = 1,
     },
     /* 7232: requests of 5953 to 7232 bytes; 9 blocks a slab, 448 bytes over */
     [CLASS_7232] = {
         .usable = 7232, .stride = 7232, .first = 0, .blocks = 9, .reciprocal = 608136963,
         .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_7232, .stack = 18, .transfer = 8, .transfer_slot = 16752, .drain = stack_drain,
+        .slot = SLOT_7232, .stack = 18, .transfer = 8, .transfer_slot = 16752, .drain = 1,
     },
     /* 8192: requests of 7233 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
         .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 16, .transfer = 8, .transfer_slot = 16824, .drain = stack_drain,
+        .slot = SLOT_8192, .stack = 16, .transfer = 8, .transfer_slot = 16824, .drain = 1,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
         .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 12, .transfer = 8, .transfer_slot = 16888, .drain = stack_drain,
+        .slot = SLOT_10240, .stack = 12, .transfer = 8, .transfer_slot = 16888, .drain = 1,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
         .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 10, .transfer = 8, .transfer_slot = 16936, .drain = stack_drain,
+        .slot = SLOT_12288, .stack = 10, .transfer = 8, .transfer_slot = 16936, .drain = 1,
     },
     /* 16384: requests of 12289 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
         .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 8, .transfer = 8, .transfer_slot = 16976, .drain = stack_drain,
+        .slot = SLOT_16384, .stack = 8, .transfer = 8, .transfer_slot = 16976, .drain = 1,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 3, .reciprocal = 214748365,
         .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 6, .transfer = 8, .transfer_slot = 17008, .drain = stack_drain,
+        .slot = SLOT_20480, .stack = 6, .transfer = 8, .transfer_slot = 17008, .drain = 1,
     },
     /* 24576: requests of 20481 to 24576 bytes; 2 blocks a slab, 16384 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 2, .reciprocal = 178956971,
         .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 5, .transfer = 8, .transfer_slot = 17032, .drain = stack_drain,
+        .slot = SLOT_24576, .stack = 5, .transfer = 8, .transfer_slot = 17032, .drain = 1,
     },
     /* 32768: requests of 24577 to 32768 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 2, .reciprocal = 134217729,
         .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 4, .transfer = 8, .transfer_slot = 17048, .drain = stack_drain,
+        .slot = SLOT_32768, .stack = 4, .transfer = 8, .transfer_slot = 17048, .drain = 1,
     },
 };
+
+/* All blocks of the class's front leave it. By number and not by address, so that no start writes to the table. */
+void hs_drain_front(struct heap *heap, unsigned class)
+{
+    switch (hs_class[class].drain) {
+    case 1:
+        stack_drain(heap, class);
+        break;
+    }
+}
 
 const uint32_t hs_opens_after[CLASS_COUNT] = {
     2, 2, 2, 2, 2, 2, 2, 2, 2, 2,

@@ -60,171 +60,181 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     [CLASS_16] = {
         .usable = 16, .stride = 16, .first = 0, .blocks = 256, .reciprocal = 274877906945,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_16, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_16, .stack = 0, .drain = 1,
     },
     /* 32: requests of 17 to 32 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_32] = {
         .usable = 32, .stride = 32, .first = 0, .blocks = 128, .reciprocal = 137438953473,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_32, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_32, .stack = 0, .drain = 1,
     },
     /* 48: requests of 33 to 48 bytes; 85 blocks a slab, 16 bytes over */
     [CLASS_48] = {
         .usable = 48, .stride = 48, .first = 0, .blocks = 85, .reciprocal = 91625968982,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_48, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_48, .stack = 0, .drain = 1,
     },
     /* 64: requests of 49 to 64 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_64] = {
         .usable = 64, .stride = 64, .first = 0, .blocks = 64, .reciprocal = 68719476737,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_64, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_64, .stack = 0, .drain = 1,
     },
     /* 80: requests of 65 to 80 bytes; 51 blocks a slab, 16 bytes over */
     [CLASS_80] = {
         .usable = 80, .stride = 80, .first = 0, .blocks = 51, .reciprocal = 54975581389,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_80, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_80, .stack = 0, .drain = 1,
     },
     /* 96: requests of 81 to 96 bytes; 42 blocks a slab, 64 bytes over */
     [CLASS_96] = {
         .usable = 96, .stride = 96, .first = 0, .blocks = 42, .reciprocal = 45812984491,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_96, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_96, .stack = 0, .drain = 1,
     },
     /* 112: requests of 97 to 112 bytes; 36 blocks a slab, 64 bytes over */
     [CLASS_112] = {
         .usable = 112, .stride = 112, .first = 0, .blocks = 36, .reciprocal = 39268272421,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_112, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_112, .stack = 0, .drain = 1,
     },
     /* 128: requests of 113 to 128 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_128] = {
         .usable = 128, .stride = 128, .first = 0, .blocks = 32, .reciprocal = 34359738369,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_128, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_128, .stack = 0, .drain = 1,
     },
     /* 144: requests of 129 to 144 bytes; 28 blocks a slab, 64 bytes over */
     [CLASS_144] = {
         .usable = 144, .stride = 144, .first = 0, .blocks = 28, .reciprocal = 30541989661,
         .capacity = 14, .list_capacity = 0, .refill = 7, .flush = 7, .spill = 0, .promote = 0,
-        .slot = SLOT_144, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_144, .stack = 0, .drain = 1,
     },
     /* 160: requests of 145 to 160 bytes; 25 blocks a slab, 96 bytes over */
     [CLASS_160] = {
         .usable = 160, .stride = 160, .first = 0, .blocks = 25, .reciprocal = 27487790695,
         .capacity = 12, .list_capacity = 0, .refill = 6, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_160, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_160, .stack = 0, .drain = 1,
     },
     /* 176: requests of 161 to 176 bytes; 23 blocks a slab, 48 bytes over */
     [CLASS_176] = {
         .usable = 176, .stride = 176, .first = 0, .blocks = 23, .reciprocal = 24988900632,
         .capacity = 11, .list_capacity = 0, .refill = 5, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_176, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_176, .stack = 0, .drain = 1,
     },
     /* 192: requests of 177 to 192 bytes; 21 blocks a slab, 64 bytes over */
     [CLASS_192] = {
         .usable = 192, .stride = 192, .first = 0, .blocks = 21, .reciprocal = 22906492246,
         .capacity = 10, .list_capacity = 0, .refill = 5, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_192, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_192, .stack = 0, .drain = 1,
     },
     /* 208: requests of 193 to 208 bytes; 19 blocks a slab, 144 bytes over */
     [CLASS_208] = {
         .usable = 208, .stride = 208, .first = 0, .blocks = 19, .reciprocal = 21144454381,
         .capacity = 9, .list_capacity = 0, .refill = 4, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_208, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_208, .stack = 0, .drain = 1,
     },
     /* 224: requests of 209 to 224 bytes; 18 blocks a slab, 64 bytes over */
     [CLASS_224] = {
         .usable = 224, .stride = 224, .first = 0, .blocks = 18, .reciprocal = 19634136211,
         .capacity = 9, .list_capacity = 0, .refill = 4, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_224, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_224, .stack = 0, .drain = 1,
     },
     /* 240: requests of 225 to 240 bytes; 17 blocks a slab, 16 bytes over */
     [CLASS_240] = {
         .usable = 240, .stride = 240, .first = 0, .blocks = 17, .reciprocal = 18325193797,
         .capacity = 8, .list_capacity = 0, .refill = 4, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_240, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_240, .stack = 0, .drain = 1,
     },
     /* 256: requests of 241 to 256 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_256] = {
         .usable = 256, .stride = 256, .first = 0, .blocks = 16, .reciprocal = 17179869185,
         .capacity = 8, .list_capacity = 0, .refill = 4, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_256, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_256, .stack = 0, .drain = 1,
     },
     /* 288: requests of 257 to 288 bytes; 14 blocks a slab, 64 bytes over */
     [CLASS_288] = {
         .usable = 288, .stride = 288, .first = 0, .blocks = 14, .reciprocal = 15270994831,
         .capacity = 7, .list_capacity = 0, .refill = 3, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_288, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_288, .stack = 0, .drain = 1,
     },
     /* 320: requests of 289 to 320 bytes; 12 blocks a slab, 256 bytes over */
     [CLASS_320] = {
         .usable = 320, .stride = 320, .first = 0, .blocks = 12, .reciprocal = 13743895348,
         .capacity = 6, .list_capacity = 0, .refill = 3, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_320, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_320, .stack = 0, .drain = 1,
     },
     /* 368: requests of 321 to 368 bytes; 11 blocks a slab, 48 bytes over */
     [CLASS_368] = {
         .usable = 368, .stride = 368, .first = 0, .blocks = 11, .reciprocal = 11951213346,
         .capacity = 5, .list_capacity = 0, .refill = 2, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_368, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_368, .stack = 0, .drain = 1,
     },
     /* 400: requests of 369 to 400 bytes; 10 blocks a slab, 96 bytes over */
     [CLASS_400] = {
         .usable = 400, .stride = 400, .first = 0, .blocks = 10, .reciprocal = 10995116278,
         .capacity = 5, .list_capacity = 0, .refill = 2, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_400, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_400, .stack = 0, .drain = 1,
     },
     /* 448: requests of 401 to 448 bytes; 9 blocks a slab, 64 bytes over */
     [CLASS_448] = {
         .usable = 448, .stride = 448, .first = 0, .blocks = 9, .reciprocal = 9817068106,
         .capacity = 4, .list_capacity = 0, .refill = 2, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_448, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_448, .stack = 0, .drain = 1,
     },
     /* 512: requests of 449 to 512 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 8, .reciprocal = 8589934593,
         .capacity = 4, .list_capacity = 0, .refill = 2, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_512, .stack = 0, .drain = 1,
     },
     /* 576: requests of 513 to 576 bytes; 7 blocks a slab, 64 bytes over */
     [CLASS_576] = {
         .usable = 576, .stride = 576, .first = 0, .blocks = 7, .reciprocal = 7635497416,
         .capacity = 3, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_576, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_576, .stack = 0, .drain = 1,
     },
     /* 672: requests of 577 to 672 bytes; 6 blocks a slab, 64 bytes over */
     [CLASS_672] = {
         .usable = 672, .stride = 672, .first = 0, .blocks = 6, .reciprocal = 6544712071,
         .capacity = 3, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_672, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_672, .stack = 0, .drain = 1,
     },
     /* 800: requests of 673 to 800 bytes; 5 blocks a slab, 96 bytes over */
     [CLASS_800] = {
         .usable = 800, .stride = 800, .first = 0, .blocks = 5, .reciprocal = 5497558139,
         .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_800, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_800, .stack = 0, .drain = 1,
     },
     /* 1008: requests of 801 to 1008 bytes; 4 blocks a slab, 64 bytes over */
     [CLASS_1008] = {
         .usable = 1008, .stride = 1008, .first = 0, .blocks = 4, .reciprocal = 4363141381,
         .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_1008, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_1008, .stack = 0, .drain = 1,
     },
     /* 1360: requests of 1009 to 1360 bytes; 3 blocks a slab, 16 bytes over */
     [CLASS_1360] = {
         .usable = 1360, .stride = 1360, .first = 0, .blocks = 3, .reciprocal = 3233857729,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_1360, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_1360, .stack = 0, .drain = 1,
     },
     /* 2048: requests of 1361 to 2048 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 2, .reciprocal = 2147483649,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 0, .drain = linked_list_drain,
+        .slot = SLOT_2048, .stack = 0, .drain = 1,
     },
 };
+
+/* All blocks of the class's front leave it. By number and not by address, so that no start writes to the table. */
+void hs_drain_front(struct heap *heap, unsigned class)
+{
+    switch (hs_class[class].drain) {
+    case 1:
+        linked_list_drain(heap, class);
+        break;
+    }
+}
 
 /* By (request + SIZE_BIAS + GRAIN - 1) / GRAIN. */
 const uint8_t hs_size_class[SIZE_CLASS_COUNT] = {

@@ -64,201 +64,211 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     [CLASS_16] = {
         .usable = 16, .stride = 16, .first = 0, .blocks = 2048, .reciprocal = 274877906945,
         .capacity = 512, .list_capacity = 0, .refill = 256, .flush = 256, .spill = 0, .promote = 0,
-        .slot = SLOT_16, .stack = 512, .drain = stack_drain,
+        .slot = SLOT_16, .stack = 512, .drain = 1,
     },
     /* 32: requests of 17 to 32 bytes; 1024 blocks a slab, 0 bytes over */
     [CLASS_32] = {
         .usable = 32, .stride = 32, .first = 0, .blocks = 1024, .reciprocal = 137438953473,
         .capacity = 256, .list_capacity = 0, .refill = 128, .flush = 128, .spill = 0, .promote = 0,
-        .slot = SLOT_32, .stack = 256, .drain = stack_drain,
+        .slot = SLOT_32, .stack = 256, .drain = 1,
     },
     /* 48: requests of 33 to 48 bytes; 682 blocks a slab, 32 bytes over */
     [CLASS_48] = {
         .usable = 48, .stride = 48, .first = 0, .blocks = 682, .reciprocal = 91625968982,
         .capacity = 170, .list_capacity = 0, .refill = 85, .flush = 85, .spill = 0, .promote = 0,
-        .slot = SLOT_48, .stack = 170, .drain = stack_drain,
+        .slot = SLOT_48, .stack = 170, .drain = 1,
     },
     /* 64: requests of 49 to 64 bytes; 512 blocks a slab, 0 bytes over */
     [CLASS_64] = {
         .usable = 64, .stride = 64, .first = 0, .blocks = 512, .reciprocal = 68719476737,
         .capacity = 128, .list_capacity = 0, .refill = 64, .flush = 64, .spill = 0, .promote = 0,
-        .slot = SLOT_64, .stack = 128, .drain = stack_drain,
+        .slot = SLOT_64, .stack = 128, .drain = 1,
     },
     /* 80: requests of 65 to 80 bytes; 409 blocks a slab, 48 bytes over */
     [CLASS_80] = {
         .usable = 80, .stride = 80, .first = 0, .blocks = 409, .reciprocal = 54975581389,
         .capacity = 102, .list_capacity = 0, .refill = 51, .flush = 51, .spill = 0, .promote = 0,
-        .slot = SLOT_80, .stack = 102, .drain = stack_drain,
+        .slot = SLOT_80, .stack = 102, .drain = 1,
     },
     /* 96: requests of 81 to 96 bytes; 341 blocks a slab, 32 bytes over */
     [CLASS_96] = {
         .usable = 96, .stride = 96, .first = 0, .blocks = 341, .reciprocal = 45812984491,
         .capacity = 85, .list_capacity = 0, .refill = 42, .flush = 42, .spill = 0, .promote = 0,
-        .slot = SLOT_96, .stack = 85, .drain = stack_drain,
+        .slot = SLOT_96, .stack = 85, .drain = 1,
     },
     /* 128: requests of 97 to 128 bytes; 256 blocks a slab, 0 bytes over */
     [CLASS_128] = {
         .usable = 128, .stride = 128, .first = 0, .blocks = 256, .reciprocal = 34359738369,
         .capacity = 64, .list_capacity = 0, .refill = 32, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_128, .stack = 64, .drain = stack_drain,
+        .slot = SLOT_128, .stack = 64, .drain = 1,
     },
     /* 144: requests of 129 to 144 bytes; 227 blocks a slab, 80 bytes over */
     [CLASS_144] = {
         .usable = 144, .stride = 144, .first = 0, .blocks = 227, .reciprocal = 30541989661,
         .capacity = 56, .list_capacity = 0, .refill = 28, .flush = 28, .spill = 0, .promote = 0,
-        .slot = SLOT_144, .stack = 56, .drain = stack_drain,
+        .slot = SLOT_144, .stack = 56, .drain = 1,
     },
     /* 176: requests of 145 to 176 bytes; 186 blocks a slab, 32 bytes over */
     [CLASS_176] = {
         .usable = 176, .stride = 176, .first = 0, .blocks = 186, .reciprocal = 24988900632,
         .capacity = 46, .list_capacity = 0, .refill = 23, .flush = 23, .spill = 0, .promote = 0,
-        .slot = SLOT_176, .stack = 46, .drain = stack_drain,
+        .slot = SLOT_176, .stack = 46, .drain = 1,
     },
     /* 224: requests of 177 to 224 bytes; 146 blocks a slab, 64 bytes over */
     [CLASS_224] = {
         .usable = 224, .stride = 224, .first = 0, .blocks = 146, .reciprocal = 19634136211,
         .capacity = 36, .list_capacity = 0, .refill = 18, .flush = 18, .spill = 0, .promote = 0,
-        .slot = SLOT_224, .stack = 36, .drain = stack_drain,
+        .slot = SLOT_224, .stack = 36, .drain = 1,
     },
     /* 256: requests of 225 to 256 bytes; 128 blocks a slab, 0 bytes over */
     [CLASS_256] = {
         .usable = 256, .stride = 256, .first = 0, .blocks = 128, .reciprocal = 17179869185,
         .capacity = 32, .list_capacity = 0, .refill = 16, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_256, .stack = 32, .drain = stack_drain,
+        .slot = SLOT_256, .stack = 32, .drain = 1,
     },
     /* 272: requests of 257 to 272 bytes; 120 blocks a slab, 128 bytes over */
     [CLASS_272] = {
         .usable = 272, .stride = 272, .first = 0, .blocks = 120, .reciprocal = 16169288644,
         .capacity = 30, .list_capacity = 0, .refill = 15, .flush = 15, .spill = 0, .promote = 0,
-        .slot = SLOT_272, .stack = 30, .drain = stack_drain,
+        .slot = SLOT_272, .stack = 30, .drain = 1,
     },
     /* 384: requests of 273 to 384 bytes; 85 blocks a slab, 128 bytes over */
     [CLASS_384] = {
         .usable = 384, .stride = 384, .first = 0, .blocks = 85, .reciprocal = 11453246123,
         .capacity = 20, .list_capacity = 0, .refill = 10, .flush = 10, .spill = 0, .promote = 0,
-        .slot = SLOT_384, .stack = 20, .drain = stack_drain,
+        .slot = SLOT_384, .stack = 20, .drain = 1,
     },
     /* 512: requests of 385 to 512 bytes; 64 blocks a slab, 0 bytes over */
     [CLASS_512] = {
         .usable = 512, .stride = 512, .first = 0, .blocks = 64, .reciprocal = 8589934593,
         .capacity = 16, .list_capacity = 0, .refill = 8, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_512, .stack = 16, .drain = stack_drain,
+        .slot = SLOT_512, .stack = 16, .drain = 1,
     },
     /* 560: requests of 513 to 560 bytes; 58 blocks a slab, 288 bytes over */
     [CLASS_560] = {
         .usable = 560, .stride = 560, .first = 0, .blocks = 58, .reciprocal = 7853654485,
         .capacity = 14, .list_capacity = 0, .refill = 7, .flush = 7, .spill = 0, .promote = 0,
-        .slot = SLOT_560, .stack = 14, .drain = stack_drain,
+        .slot = SLOT_560, .stack = 14, .drain = 1,
     },
     /* 752: requests of 561 to 752 bytes; 43 blocks a slab, 432 bytes over */
     [CLASS_752] = {
         .usable = 752, .stride = 752, .first = 0, .blocks = 43, .reciprocal = 5848466106,
         .capacity = 10, .list_capacity = 0, .refill = 5, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_752, .stack = 10, .drain = stack_drain,
+        .slot = SLOT_752, .stack = 10, .drain = 1,
     },
     /* 1024: requests of 753 to 1024 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_1024] = {
         .usable = 1024, .stride = 1024, .first = 0, .blocks = 32, .reciprocal = 4294967297,
         .capacity = 8, .list_capacity = 0, .refill = 4, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_1024, .stack = 8, .drain = stack_drain,
+        .slot = SLOT_1024, .stack = 8, .drain = 1,
     },
     /* 1168: requests of 1025 to 1168 bytes; 28 blocks a slab, 64 bytes over */
     [CLASS_1168] = {
         .usable = 1168, .stride = 1168, .first = 0, .blocks = 28, .reciprocal = 3765450781,
         .capacity = 6, .list_capacity = 0, .refill = 3, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_1168, .stack = 6, .drain = stack_drain,
+        .slot = SLOT_1168, .stack = 6, .drain = 1,
     },
     /* 1568: requests of 1169 to 1568 bytes; 20 blocks a slab, 1408 bytes over */
     [CLASS_1568] = {
         .usable = 1568, .stride = 1568, .first = 0, .blocks = 20, .reciprocal = 2804876602,
         .capacity = 4, .list_capacity = 0, .refill = 2, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_1568, .stack = 4, .drain = stack_drain,
+        .slot = SLOT_1568, .stack = 4, .drain = 1,
     },
     /* 2112: requests of 1569 to 2112 bytes; 15 blocks a slab, 1088 bytes over */
     [CLASS_2112] = {
         .usable = 2112, .stride = 2112, .first = 0, .blocks = 15, .reciprocal = 2082408386,
         .capacity = 3, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_2112, .stack = 3, .drain = stack_drain,
+        .slot = SLOT_2112, .stack = 3, .drain = 1,
     },
     /* 2720: requests of 2113 to 2720 bytes; 12 blocks a slab, 128 bytes over */
     [CLASS_2720] = {
         .usable = 2720, .stride = 2720, .first = 0, .blocks = 12, .reciprocal = 1616928865,
         .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_2720, .stack = 2, .drain = stack_drain,
+        .slot = SLOT_2720, .stack = 2, .drain = 1,
     },
     /* 3632: requests of 2721 to 3632 bytes; 9 blocks a slab, 80 bytes over */
     [CLASS_3632] = {
         .usable = 3632, .stride = 3632, .first = 0, .blocks = 9, .reciprocal = 1210915890,
         .capacity = 2, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_3632, .stack = 2, .drain = stack_drain,
+        .slot = SLOT_3632, .stack = 2, .drain = 1,
     },
     /* 4096: requests of 3633 to 4096 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 8, .reciprocal = 1073741825,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_4096, .stack = 1, .drain = 1,
     },
     /* 4672: requests of 4097 to 4672 bytes; 7 blocks a slab, 64 bytes over */
     [CLASS_4672] = {
         .usable = 4672, .stride = 4672, .first = 0, .blocks = 7, .reciprocal = 941362696,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_4672, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_4672, .stack = 1, .drain = 1,
     },
     /* 5456: requests of 4673 to 5456 bytes; 6 blocks a slab, 32 bytes over */
     [CLASS_5456] = {
         .usable = 5456, .stride = 5456, .first = 0, .blocks = 6, .reciprocal = 806093569,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_5456, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_5456, .stack = 1, .drain = 1,
     },
     /* 7168: requests of 5457 to 7168 bytes; 4 blocks a slab, 4096 bytes over */
     [CLASS_7168] = {
         .usable = 7168, .stride = 7168, .first = 0, .blocks = 4, .reciprocal = 613566757,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_7168, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_7168, .stack = 1, .drain = 1,
     },
     /* 9552: requests of 7169 to 9552 bytes; 3 blocks a slab, 4112 bytes over */
     [CLASS_9552] = {
         .usable = 9552, .stride = 9552, .first = 0, .blocks = 3, .reciprocal = 460432005,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_9552, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_9552, .stack = 1, .drain = 1,
     },
     /* 12288: requests of 9553 to 12288 bytes; 2 blocks a slab, 8192 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 2, .reciprocal = 357913942,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_12288, .stack = 1, .drain = 1,
     },
     /* 16384: requests of 12289 to 16384 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 2, .reciprocal = 268435457,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_16384, .stack = 1, .drain = 1,
     },
     /* 20480: requests of 16385 to 20480 bytes; 1 blocks a slab, 12288 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 1, .reciprocal = 214748365,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_20480, .stack = 1, .drain = 1,
     },
     /* 24576: requests of 20481 to 24576 bytes; 1 blocks a slab, 8192 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 1, .reciprocal = 178956971,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_24576, .stack = 1, .drain = 1,
     },
     /* 28672: requests of 24577 to 28672 bytes; 1 blocks a slab, 4096 bytes over */
     [CLASS_28672] = {
         .usable = 28672, .stride = 28672, .first = 0, .blocks = 1, .reciprocal = 153391690,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_28672, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_28672, .stack = 1, .drain = 1,
     },
     /* 32768: requests of 28673 to 32768 bytes; 1 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 1, .reciprocal = 134217729,
         .capacity = 1, .list_capacity = 0, .refill = 1, .flush = 1, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 1, .drain = stack_drain,
+        .slot = SLOT_32768, .stack = 1, .drain = 1,
     },
 };
+
+/* All blocks of the class's front leave it. By number and not by address, so that no start writes to the table. */
+void hs_drain_front(struct heap *heap, unsigned class)
+{
+    switch (hs_class[class].drain) {
+    case 1:
+        stack_drain(heap, class);
+        break;
+    }
+}
 
 /* By (request + SIZE_BIAS + GRAIN - 1) / GRAIN. */
 const uint8_t hs_size_class[SIZE_CLASS_COUNT] = {

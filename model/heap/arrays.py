@@ -267,8 +267,6 @@ def grown_stores(stores: Records, classes: Records, heaps: int, plan: Plan) -> R
     longer = grown(stores, (heaps if owned else shards.copies(plan)) * len(classes), records.STORE_LINKS)
     heap, cls = np.divmod(np.arange(len(longer)), len(classes))
     start = layout.HEAPS + heap * plan.layout.heap_bytes + plan.layout.store if owned else layout.STORE_AT
-    if hasattr(shards, "shard_of_store"):
-        shard_bytes = -(-layout.STORE_BYTES * len(classes) // layout.LOCK_LINE) * layout.LOCK_LINE
-        start += shards.shard_of_store(plan, heap, cls) * shard_bytes
-    longer["at"] = start + layout.STORE_BYTES * cls
+    place = shards.store_place(plan, heap, cls) if hasattr(shards, "store_place") else cls
+    longer["at"] = start + layout.STORE_BYTES * place
     return longer

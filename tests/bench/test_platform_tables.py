@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from heapsmith.bench.gates import compilers, hot_paths
-from heapsmith.bench.studies import musl
+from heapsmith.bench.studies import musl, small
 from heapsmith.tools.common.tables import Words, section
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -28,6 +28,32 @@ def test_the_table_of_musl_is_the_measured_one(measured: musl.Report) -> None:
     assert lines_of(musl.table(measured)) in PAGE
     assert f"{measured.rounds} shuffled rounds" in PAGE
     assert f"{measured.date}, commit {measured.commit}" in PAGE
+
+
+def test_the_table_of_small_processes_is_the_measured_one() -> None:
+    found = msgspec.json.decode(small.FILE.read_bytes(), type=small.Report)
+    assert lines_of(small.table(found)) in PAGE
+    assert f"Medians of {found.rounds} runs ({found.date}, commit {found.commit})" in " ".join(PAGE.split())
+
+
+def test_pages_of_a_process_by_kind() -> None:
+    """The library's variables without a value lie behind those that have one; what lies behind its end is not."""
+    maps = [
+        ("1000-3000 r-xp", "/lib.so", 8, 0),
+        ("3000-4000 rw-p", "/lib.so", 4, 4),
+        ("4000-9000 rw-p", "", 12, 12),
+        ("9000-a000 r-xp", "/lib.so", 0, 0),
+        ("a000-c000 rw-p", "", 8, 8),
+        ("d000-e000 rw-p", "/libc.so", 4, 4),
+        ("d000-e000 r--p", "/libc.so", 40, 0),
+        ("f000-ff000 rw-p", "[stack]", 16, 16),
+    ]
+    text = "".join(
+        f"{where} 00000000 00:00 1 {name}\nSize: 1 kB\nRss: {rss} kB\nAnonymous: {private} kB\n"
+        for where, name, rss, private in maps
+    )
+    wanted = {small.PRIVATE: 28, small.VARIABLES: 16, small.CODE: 8, small.OTHERS: 40}
+    assert small.resident(text, "/lib.so") == wanted
 
 
 def test_the_table_of_compilers_is_the_kept_one() -> None:

@@ -76,6 +76,12 @@ bool remote_drain(struct heap *heap)
     return false;
 }
 
+void hs_drain_front(struct heap *heap, unsigned class)
+{
+    (void)heap;
+    (void)class;
+}
+
 void hardening_empty(struct heap *heap)
 {
     (void)heap;

@@ -55,23 +55,29 @@ def for_all(*libraries: Path, folder: Path | None = None) -> Preload:
 
     A program of another C library or word size then runs as without a library: it neither fails nor complains.
     libraries: one for each C library, the first gives the name. folder: where the links for the word may be made;
-    where there is no place for them, the word is the first library's path. Raises what `preloadable` raises.
+    where there is no place for them, the word is the first library's path. Without it root's programs get copies of
+    libraries that other users cannot read, for they may change their user. Raises what `preloadable` raises.
     """
+    libraries = tuple(library.absolute() for library in libraries)
     first = libraries[0]
+    name = safe_name(first)
     lib = _lib_of_loader()
     plain = Preload(preloadable(first), (first,))
     if not lib or is_tied_to_its_place(first):
         return plain
     links = _links(libraries, lib)
+    if folder is None and os.geteuid() == 0:
+        copies = {file: _readable(file) for file in {*libraries, *links.values()}}
+        libraries, links = tuple(copies[file] for file in libraries), {at: copies[to] for at, to in links.items()}
     try:
-        place = _folder_of_links(first, folder or _open_folder(first)) / _hash(
+        place = _folder_of_links(first, folder or (_open_folder() if _is_readable(libraries[0]) else None)) / _hash(
             "\0".join(f"{at}\0{to}" for at, to in links.items())
         )
         if not place.is_dir():
-            _make(place, links, safe_name(first))
+            _make(place, links, name)
     except Missing:
         return plain
-    return Preload(f"{place}/{LIB}/{safe_name(first)}", libraries)
+    return Preload(f"{place}/{LIB}/{name}", libraries)
 
 
 def _make(place: Path, links: dict[str, Path], name: str) -> None:
@@ -104,7 +110,7 @@ def _links(libraries: Sequence[Path], lib: str) -> dict[str, Path]:
     for library in libraries:
         image = image_of(library)
         at = [LIB] if image is not None and image.libc == "musl" else of_64
-        found |= dict.fromkeys(at, library.absolute())
+        found |= dict.fromkeys(at, library)
     if lib not in found and (nothing := _nothing()):
         found |= dict.fromkeys(of_64, nothing)
     if os.uname().machine == "x86_64" and (nothing := _nothing("-m32")):
@@ -152,12 +158,35 @@ def _folder_of_links(library: Path, wanted: Path | None = None) -> Path:
     raise Missing(f"{library.absolute()}: LD_PRELOAD takes no path with ' ', ':' or '$' in it; for a link: {why}")
 
 
-def _open_folder(library: Path) -> Path | None:
-    """A folder whose links other users can follow, for a library that they can read: a server may change its user."""
+def _is_readable(library: Path) -> bool:
+    """Whether other users can read a library."""
     try:
         within = library.resolve(strict=True)
-        if not within.stat().st_mode & 0o004 or not all(one.stat().st_mode & 0o001 for one in within.parents):
-            return None
+        return bool(within.stat().st_mode & 0o004) and all(one.stat().st_mode & 0o001 for one in within.parents)
+    except OSError:
+        return False
+
+
+def _readable(library: Path) -> Path:
+    """A library, or a copy of it that other users can read; the library itself if there is no place for a copy."""
+    folder = None if _is_readable(library) else _open_folder()
+    try:
+        if folder is None or _why_not_ours(folder) or os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            return library
+        content = library.read_bytes()
+        copy = folder / f"{hashlib.sha256(content).hexdigest()[:16]}-{safe_name(library)}"
+        if not copy.is_file():
+            with staged(copy, Missing) as made:
+                made.write_bytes(content)
+                made.chmod(0o755)
+    except (OSError, Missing):
+        return library
+    return copy
+
+
+def _open_folder() -> Path | None:
+    """A folder whose links other users can follow: a server may change its user."""
+    try:
         folder = Path("/tmp") / f"heapsmith-{os.geteuid()}-links"
         folder.mkdir(exist_ok=True)
         if folder.lstat().st_uid == os.geteuid():

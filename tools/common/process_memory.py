@@ -128,7 +128,12 @@ def views(memory: Memory) -> list[int]:
 
 
 def table(memory: Memory, address: int) -> dict[str, int]:
-    """The values by name; Gone where there is no such table any more."""
+    """The values by name, with those of the table that the last entry leads to; Gone where no table is any more."""
+    addresses = _table(memory, address)
+    return addresses | _table(memory, addresses["and"]) if "and" in addresses else addresses
+
+
+def _table(memory: Memory, address: int) -> dict[str, int]:
     found: dict[str, int] = {}
     for name, value in ENTRY.iter_unpack(memory.some(address, MOST_ENTRIES * ENTRY.size)[: MOST_ENTRIES * ENTRY.size]):
         if not name.strip(b"\0"):

@@ -114,8 +114,10 @@ class Blocks:
             return
         row = at["SHARD_ROW"]
         kept = np.frombuffer(memory.read(at["batches"], 4 * row * at["SHARD_COUNT"]), "<u4").reshape(-1, row)
-        for shard, size_class in np.argwhere(kept).tolist():
-            blocks = int(kept[shard, size_class] * self._flush[size_class])
+        step = at["SHARD_STEP"]
+        for shard, place in np.argwhere(kept).tolist():
+            size_class = place * step + shard if step > 1 else place
+            blocks = int(kept[shard, place] * self._flush[size_class])
             slot = shard % at["SHARD_TRANSFERS"] * at["TRANSFER_SLOTS"] + int(self._transfer[size_class])
             words = np.frombuffer(memory.read(at["transferred"] + 8 * slot, 8 * blocks), "<u8")
             yield shard, int(self._view.usable[size_class]), words.tolist()

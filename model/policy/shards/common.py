@@ -3,8 +3,6 @@
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.layout import NUMBER_BYTES, heap_at, numbers_row
@@ -119,8 +117,9 @@ def batch_store(state: State, heap: int, cls: int, count: int) -> int:
 @kernel
 def number_at(state: State, store: int) -> int:
     """Return where the number lies: each shard's are on lines of their own."""
-    cls = store % int(state.class_count)
-    return (shard_of(state, store) * numbers_row(int(state.class_count)) + cls) * NUMBER_BYTES
+    shards = 1 if state.shard_records > 0 else int(state.shards)
+    place = store % int(state.class_count) // shards
+    return (shard_of(state, store) * numbers_row(-(-int(state.class_count) // shards)) + place) * NUMBER_BYTES
 
 
 @kernel
@@ -169,9 +168,13 @@ def copies(plan: Any) -> int:
     return int(plan.numbers["shards"]) if "shard_records" in plan.numbers else 1
 
 
-def shard_of_store(plan: Any, copy: Ints, cls: Ints) -> Ints:
-    """Return the shards of stores, by their place among the stores of a class."""
-    return copy if copies(plan) > 1 else np.asarray(cls % plan.numbers["shards"])
+def store_place(plan: Any, copy: Ints, cls: Ints) -> Ints:
+    """Return where stores lie, in stores from the first shard's: each shard's are on lines of their own."""
+    shards = int(plan.numbers["shards"])
+    divided = 1 if copies(plan) > 1 else shards
+    of_line = layout.LOCK_LINE // layout.STORE_BYTES
+    row = -(-len(plan.classes) // divided // of_line) * of_line
+    return (copy if copies(plan) > 1 else cls % shards) * row + cls // divided
 
 
 def work(plan: Any, simulation: Any, misses: int, unkept: int) -> Iterator[tuple[str, int]]:

@@ -99,6 +99,6 @@ store_of, store_to, heaps_shard_lines, heap_made = (
 )
 lock_store, lock_to, lock_batch, lock_whole = common.lock_store, common.lock_to, common.lock_batch, common.lock_whole
 lock_transfer, number_at, copy_of = common.lock_transfer, common.number_at, common.copy_of
-copies, count, shard_of_store, work = common.copies, common.count, common.shard_of_store, common.work
+copies, count, store_place, work = common.copies, common.count, common.store_place, common.work
 locks_slab, slab_acquired, event_charged = common.locks_slab, common.slab_acquired, common.event_charged
 batch_store = common.batch_store

@@ -9,6 +9,9 @@
 /* Variables that most processes never touch, or only a small part of: behind those that every process touches. */
 #define COLD_DATA __attribute__((section(".bss.cold")))
 
+/* Tables without addresses that a process reads for a report alone, or that another process reads. */
+#define COLD_TABLE __attribute__((section(".rodata.cold")))
+
 /* A slow path of a fast function, which saves no registers for it. */
 #define APART __attribute__((noinline))
 

@@ -172,13 +172,14 @@ static const struct link_map *first_object(void)
 /* Behind a library that dlopen(3) brought there is no C library: what such a library looks for is before it. */
 struct definition definition_next(const char *name)
 {
+    static const char c_library[] = "__libc_start_main"; /* an array: texts lie with what few read (apart.ld) */
     const struct link_map *own = first_object();
     while (own != NULL && own->l_ld != _DYNAMIC)
         own = own->l_next;
     if (own == NULL)
         return (struct definition){ 0 };
     struct definition found = between(own->l_next, NULL, name);
-    bool is_opened = found.function == NULL && between(own->l_next, NULL, "__libc_start_main").function == NULL;
+    bool is_opened = found.function == NULL && between(own->l_next, NULL, c_library).function == NULL;
     return is_opened ? between(first_object(), own, name) : found;
 }
 

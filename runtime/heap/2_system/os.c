@@ -255,7 +255,10 @@ void *os_remap(void *start, size_t old_bytes, size_t new_bytes)
     return moved == MAP_FAILED ? NULL : moved;
 }
 
-static const char zeros[COPIED];
+static bool holds_zeros(const char *start, size_t bytes)
+{
+    return *start == 0 && memcmp(start, start + 1, bytes - 1) == 0;
+}
 
 void os_copy(void *to, const void *from, size_t bytes)
 {
@@ -263,7 +266,7 @@ void os_copy(void *to, const void *from, size_t bytes)
     for (size_t part; to != end; to = (char *)to + part, from = (const char *)from + part) {
         part = COPIED - (uintptr_t)to % COPIED;
         part = part < (size_t)(end - (char *)to) ? part : (size_t)(end - (char *)to);
-        if (memcmp(from, zeros, part) != 0 || memcmp(to, zeros, part) != 0)
+        if (!holds_zeros(from, part) || !holds_zeros(to, part))
             memcpy(to, from, part);
     }
 }

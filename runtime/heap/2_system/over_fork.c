@@ -24,10 +24,11 @@ int hs_register(struct fork_handlers handlers, void *object)
 #ifdef HEAPSMITH_ARCHIVE /* a program has no second definition of a function */
     return pthread_atfork(handlers.before, handlers.in_parent, handlers.in_child);
 #else
-    int (*registers)(void (*)(void), void (*)(void), void (*)(void), void *) = definition_next("__register_atfork").function;
+    static const char by_object[] = "__register_atfork", plainly[] = "pthread_atfork"; /* texts lie with what few read */
+    int (*registers)(void (*)(void), void (*)(void), void (*)(void), void *) = definition_next(by_object).function;
     if (registers != NULL)
         return registers(handlers.before, handlers.in_parent, handlers.in_child, object);
-    __typeof(pthread_atfork) *plain = definition_next("pthread_atfork").function;
+    __typeof(pthread_atfork) *plain = definition_next(plainly).function;
     return plain != NULL ? plain(handlers.before, handlers.in_parent, handlers.in_child) : ENOMEM;
 #endif
 }

@@ -22,7 +22,7 @@ struct class_plan {
     uint32_t slot;  /* where the class's level 0 begins in heap.slot; the slot before it stays NULL */
     uint32_t stack; /* the capacity where level 0 is an array stack, else 0 */
     uint32_t transfer, transfer_slot; /* of the transfer cache; 0: none for this class */
-    void (*drain)(struct heap *heap, unsigned class);
+    uint64_t drain; /* the number of what hs_drain_front() calls; 0: the front keeps nothing */
 };
 
 /* What slab choice knows of one class: under the store's lock, or the owner's alone. */
@@ -107,6 +107,7 @@ extern __thread struct heap *hs_self;
 void hs_become(struct heap *heap); /* hs_self, and what heapsmith.h reads (emitted where threads have heaps) */
 
 /* Emitted. */
+void hs_drain_front(struct heap *heap, unsigned class);
 void hs_free_small(void *block); /* into the thread's own front, or to the owner */
 extern const char hs_design[]; /* name and hash */
 

@@ -22,8 +22,7 @@ void hs_drain_fronts(struct heap *heap)
     on_heap_drains(heap);
     remote_drain(heap);
     for (unsigned class = 0; class < CLASS_COUNT; class++)
-        if (hs_class[class].drain != NULL)
-            hs_class[class].drain(heap, class);
+        hs_drain_front(heap, class);
 }
 
 /* Under the pool lock. A start that fails is tried again by the next allocation. */

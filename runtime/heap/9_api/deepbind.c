@@ -70,11 +70,12 @@ __attribute__((visibility("default"))) void *dlopen(const char *file, int mode);
 JUMPS void *dlopen(const char *file, int mode)
 {
     static void *(*known)(const char *, int);
+    static const char own_name[] = "dlopen"; /* an array: texts lie with what few read */
     if ((mode & RTLD_DEEPBIND) != 0)
         serve_plugins();
     void *(*opens)(const char *, int) = __atomic_load_n(&known, __ATOMIC_RELAXED);
     if (opens == NULL) {
-        opens = definition_next("dlopen").function;
+        opens = definition_next(own_name).function;
         __atomic_store_n(&known, opens, __ATOMIC_RELAXED);
     }
     return opens(file, mode);

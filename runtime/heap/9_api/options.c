@@ -316,17 +316,17 @@ static const char *behind(const char *text, const char *name)
  * caller lacks. */
 static const char *options_in(char *const *environment)
 {
+    static const char variable[] = "HEAPSMITH="; /* an array: texts lie with what no start reads (apart.ld) */
     const char *list = NULL;
     while (*environment != NULL && list == NULL)
-        list = behind(*environment++, "HEAPSMITH=");
+        list = behind(*environment++, variable);
     return list != NULL && getauxval(AT_SECURE) == 0 ? list : NULL;
 }
 
-/* The program may write over its environment later: nothing here points into it. */
-__attribute__((constructor)) static void read_options(int count, char **arguments, char **environment)
+/* Apart, so that only a start with options touches a page of the stack for the longest word. */
+static COLD APART void take_options(const char *list)
 {
-    const char *list = options_in(ENVIRONMENT_AT_START(environment));
-    while (list != NULL && *list != '\0') {
+    while (*list != '\0') {
         char word[PATH_MAX + 16];
         size_t length = strcspn(list, ",");
         bool fits = length < sizeof word;
@@ -339,6 +339,14 @@ __attribute__((constructor)) static void read_options(int count, char **argument
         }
         list += length + (list[length] == ',');
     }
+}
+
+/* The program may write over its environment later: nothing here points into it. */
+__attribute__((constructor)) static void read_options(int count, char **arguments, char **environment)
+{
+    const char *list = options_in(ENVIRONMENT_AT_START(environment));
+    if (list != NULL)
+        take_options(list);
     release_limit_start();
     if (asked_at_exit & METRICS) {
         metrics_of = getpid();

@@ -11,8 +11,8 @@ extern uint64_t hs_system_count[SYSTEM_COUNTERS];
 extern const char *const hs_system_counter[SYSTEM_COUNTERS];
 
 #define COUNTING_VIEW                                                                                     \
-    ADDRESS("system_counts", hs_system_count), ADDRESS("system_counters", hs_system_counter),               \
-        NUMBER("SYSTEM_COUNTERS", SYSTEM_COUNTERS),
+    ADDRESS("system_counts", hs_system_count) ADDRESS("system_counters", hs_system_counter)                 \
+        NUMBER("SYSTEM_COUNTERS", SYSTEM_COUNTERS)
 
 static inline void count_system(enum system_count which)
 {

@@ -8,8 +8,8 @@ extern uint64_t hs_lock_count[LOCK_COUNTERS];
 extern const char *const hs_lock_counter[LOCK_COUNTERS];
 
 #define LOCKS_VIEW                                                                                          \
-    ADDRESS("lock_counts", hs_lock_count), ADDRESS("lock_counters", hs_lock_counter),                       \
-        NUMBER("LOCK_COUNTERS", LOCK_COUNTERS),
+    ADDRESS("lock_counts", hs_lock_count) ADDRESS("lock_counters", hs_lock_counter)                         \
+        NUMBER("LOCK_COUNTERS", LOCK_COUNTERS)
 
 extern __thread uint32_t hs_new_locks;       /* that the thread has taken and not said what for */
 extern __thread enum lock_stage hs_acquired; /* where its last slab came from */

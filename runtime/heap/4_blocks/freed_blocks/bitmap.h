@@ -13,7 +13,7 @@
 
 enum { FREED_SERVE = 1 }; /* a take may have them */
 
-#define FREED_VIEW ADDRESS("marks", hs_marks), NUMBER("BITMAP_WORDS", BITMAP_WORDS),
+#define FREED_VIEW ADDRESS("marks", hs_marks) NUMBER("BITMAP_WORDS", BITMAP_WORDS)
 
 /* What a give needs of the slab besides its record. */
 struct freed_place {

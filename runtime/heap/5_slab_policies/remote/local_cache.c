@@ -7,14 +7,14 @@
 
 /* Each under the lock of its shard. */
 static struct {
-    _Alignas(SHARD_ALIGNMENT) struct store store;
+    _Alignas(SHARD_ALIGNMENT) struct class_slabs of[SHARD_CLASSES]; /* by shard_place() */
 } shards[SHARD_COUNT];
 
 struct class_slabs *remote_slabs(struct heap *heap, unsigned class)
 {
     const unsigned shard = shard_of(heap, class);
     shard_check(shard);
-    return &shards[shard].store.of[class];
+    return &shards[shard].of[shard_place(class)];
 }
 
 void remote_lock_store(struct heap *heap, unsigned class)
@@ -40,7 +40,7 @@ struct class_slabs *remote_give_to(struct heap *heap, const struct slab *slab, u
     shard_give_to(shard, held);
     count_locks(LOCKS_GIVE);
     shard_check(shard);
-    return &shards[shard].store.of[class];
+    return &shards[shard].of[shard_place(class)];
 }
 
 void remote_give_end(unsigned held)

@@ -3,12 +3,23 @@
 
 #include "5_slab_policies/shards/shard_locks.h"
 
-enum { SHARD_TRANSFERS = SHARDS, NO_SHARD = SHARDS };
+enum { SHARD_TRANSFERS = SHARDS, SHARD_CLASSES = CLASS_COUNT, SHARD_STEP = 1, NO_SHARD = SHARDS };
 
 static inline unsigned shard_of(const struct heap *heap, unsigned class)
 {
     (void)class;
     return (unsigned)heap->rooms.shard;
+}
+
+static inline unsigned shard_place(unsigned class)
+{
+    return class;
+}
+
+/* Has the shard a store and numbers of the class? */
+static inline bool shard_has(unsigned shard, unsigned class)
+{
+    return true;
 }
 
 /* Without a lock: the shard was written before a block of the slab was handed out. */

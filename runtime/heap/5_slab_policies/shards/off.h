@@ -5,11 +5,30 @@
 #include "2_system/locks.h"
 #include "3_records/slab_record/slab_record.h"
 
-enum { SHARD_COUNT = 1, SHARD_ALIGNMENT = sizeof(void *), SHARD_ROW = CLASS_COUNT, SHARD_TRANSFERS = 1, TRANSFER_APART = 0 };
+enum {
+    SHARD_COUNT = 1,
+    SHARD_ALIGNMENT = sizeof(void *),
+    SHARD_CLASSES = CLASS_COUNT,
+    SHARD_STEP = 1,
+    SHARD_ROW = CLASS_COUNT,
+    SHARD_TRANSFERS = 1,
+    TRANSFER_APART = 0,
+};
 
 static inline unsigned shard_of(const struct heap *heap, unsigned class)
 {
     return 0;
+}
+
+static inline unsigned shard_place(unsigned class)
+{
+    return class;
+}
+
+/* Has the shard a store and numbers of the class? */
+static inline bool shard_has(unsigned shard, unsigned class)
+{
+    return true;
 }
 
 static inline unsigned shard_to(const struct slab *slab, unsigned class)

@@ -6,7 +6,7 @@
 enum {
     SHARD_COUNT = SHARDS,
     SHARD_ALIGNMENT = 64, /* no line has data of two shards */
-    SHARD_ROW = (CLASS_COUNT + 15) / 16 * 16, /* whole lines of a number for each class */
+    SHARD_ROW = (SHARD_CLASSES + 15) / 16 * 16, /* whole lines of a number for each place */
     TRANSFER_APART = 1, /* the transfer cache has locks of its own; a store's lock may be taken under one */
 };
 

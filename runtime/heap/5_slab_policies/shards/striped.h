@@ -2,9 +2,10 @@
 #pragma once
 
 #include "5_slab_policies/shards/no_nodes.h"
-#include "5_slab_policies/shards/several.h"
 
 #include SHARDS_BY
+
+#include "5_slab_policies/shards/several.h"
 
 #include SHARDS_HEAP
 

@@ -10,14 +10,24 @@ COLD_DATA void *hs_transferred[SHARD_TRANSFERS][TRANSFER_SLOTS > 0 ? TRANSFER_SL
 _Alignas(SHARD_ALIGNMENT) uint32_t hs_batches[SHARD_COUNT][SHARD_ROW];
 _Alignas(SHARD_ALIGNMENT) uint32_t hs_idle[SHARD_COUNT][SHARD_ROW];
 
+static uint32_t *batches_of(unsigned shard, unsigned class)
+{
+    return &hs_batches[shard][shard_place(class)];
+}
+
+static uint32_t *idle_of(unsigned shard, unsigned class)
+{
+    return &hs_idle[shard][shard_place(class)];
+}
+
 /* Of the class to the store, the newest batch first; under the lock. Several shards may do it for the heap of no thread. */
 static void empty(struct heap *heap, unsigned shard, unsigned class)
 {
     ROUNDS(batches_emptied);
-    while (hs_batches[shard][class] > 0) {
+    while (*batches_of(shard, class) > 0) {
         BOUND(batches_emptied, MOST_TRANSFER);
-        word_set(&hs_batches[shard][class], hs_batches[shard][class] - 1);
-        transfer_give(heap, class, transfer_batch(shard, class, hs_batches[shard][class]), hs_class[class].flush);
+        word_set(batches_of(shard, class), *batches_of(shard, class) - 1);
+        transfer_give(heap, class, transfer_batch(shard, class, *batches_of(shard, class)), hs_class[class].flush);
         count_shared(&heap->count[class].transfer_back, hs_class[class].flush);
     }
 }
@@ -26,9 +36,9 @@ static void empty(struct heap *heap, unsigned shard, unsigned class)
 static bool keep(struct heap *heap, unsigned shard, unsigned class, void *const *blocks)
 {
     const struct class_plan *plan = &hs_class[class];
-    uint32_t *count = &hs_batches[shard][class];
-    word_set(&hs_idle[shard][class], word_look(&hs_idle[shard][class]) + 1);
-    if (word_look(&hs_idle[shard][class]) > TRANSFER_IDLE) {
+    uint32_t *count = batches_of(shard, class);
+    word_set(idle_of(shard, class), word_look(idle_of(shard, class)) + 1);
+    if (word_look(idle_of(shard, class)) > TRANSFER_IDLE) {
         empty(heap, shard, class);
         return false;
     }
@@ -64,9 +74,9 @@ uint32_t hs_transfer_take(struct heap *heap, unsigned class, void **blocks)
         return 0;
     on_take_begins(heap);
     const unsigned shard = shard_of(heap, class);
-    uint32_t *count = &hs_batches[shard][class];
-    if (word_look(&hs_idle[shard][class]) != 0)
-        word_set(&hs_idle[shard][class], 0);
+    uint32_t *count = batches_of(shard, class);
+    if (word_look(idle_of(shard, class)) != 0)
+        word_set(idle_of(shard, class), 0);
     if (word_look(count) == 0)
         return 0;
     uint32_t taken = 0;
@@ -88,7 +98,7 @@ void hs_transfer_empty(void)
 {
     for (unsigned shard = 0; shard < SHARD_COUNT; shard++)
         for (unsigned class = 0; class < CLASS_COUNT; class++) {
-            if (!transfer_caches(class) || word_look(&hs_batches[shard][class]) == 0)
+            if (!shard_has(shard, class) || !transfer_caches(class) || word_look(batches_of(shard, class)) == 0)
                 continue;
             shard_lock_transfer(shard);
             count_locks(LOCKS_OTHER);
@@ -101,7 +111,7 @@ void hs_transfer_check(void)
 {
     for (unsigned shard = 0; shard < SHARD_COUNT; shard++)
         for (unsigned class = 0; class < CLASS_COUNT; class++)
-            check(hs_batches[shard][class] <= hs_class[class].transfer, "batches <= transfer");
+            check(!shard_has(shard, class) || *batches_of(shard, class) <= hs_class[class].transfer, "batches <= transfer");
 }
 
 void hs_transfer_reset(void)

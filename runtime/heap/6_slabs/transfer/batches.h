@@ -5,7 +5,7 @@
 #include "5_slab_policies/shards/shards.h"
 #include "6_slabs/store.h"
 
-/* Per shard and class a LIFO of batches of `flush` blocks each: batches <= transfer, the first at transfer_slot. Under the
+/* Per shard and class, by shard_place(), a LIFO of batches of `flush` blocks each: batches <= transfer, the first at transfer_slot. Under the
  * lock of the shard's cache; batches is looked at without it too, so that who finds nothing to do takes none. idle: flushes
  * since a refill looked, which makes it 0 without the lock. Classes that have a shard each share no slots anyway. */
 extern void *hs_transferred[SHARD_TRANSFERS][TRANSFER_SLOTS > 0 ? TRANSFER_SLOTS : 1];
@@ -13,8 +13,9 @@ extern uint32_t hs_batches[SHARD_COUNT][SHARD_ROW];
 extern uint32_t hs_idle[SHARD_COUNT][SHARD_ROW];
 
 #define TRANSFER_VIEW                                                                                                       \
-    ADDRESS("transferred", hs_transferred), ADDRESS("batches", hs_batches), NUMBER("SHARD_COUNT", SHARD_COUNT),             \
-        NUMBER("SHARD_ROW", SHARD_ROW), NUMBER("SHARD_TRANSFERS", SHARD_TRANSFERS), NUMBER("TRANSFER_SLOTS", TRANSFER_SLOTS),
+    ADDRESS("transferred", hs_transferred) ADDRESS("batches", hs_batches) NUMBER("SHARD_COUNT", SHARD_COUNT)                \
+        NUMBER("SHARD_ROW", SHARD_ROW) NUMBER("SHARD_STEP", SHARD_STEP) NUMBER("SHARD_TRANSFERS", SHARD_TRANSFERS)             \
+        NUMBER("TRANSFER_SLOTS", TRANSFER_SLOTS)
 
 /* Known at compile time where no class has it: then no lock is in sight. */
 static inline bool transfer_caches(unsigned class)

@@ -66,4 +66,4 @@ static inline uint64_t run_cache_hits(const struct heap *heap)
     return __atomic_load_n(&heap->caches.run_hits, __ATOMIC_RELAXED);
 }
 
-#define RUN_CACHE_VIEW { "heap.run_hits", offsetof(struct heap, caches.run_hits) },
+#define RUN_CACHE_VIEW NUMBER("heap.run_hits", offsetof(struct heap, caches.run_hits))

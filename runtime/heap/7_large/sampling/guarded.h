@@ -23,10 +23,10 @@ COLD size_t guarded_vacate(void); /* address space without a block goes, under a
 COLD void guarded_reset(void); /* checked build */
 
 #define GUARDED_VIEW                                     \
-    ADDRESS("guarded", hs_guarded),                      \
-    NUMBER("SAMPLE_GUARDS", SAMPLE_GUARDS),              \
-    NUMBER("guarded_slot", sizeof(struct guarded_slot)), \
-    FIELD(guarded_slot, block),                          \
-    FIELD(guarded_slot, bytes),                          \
-    FIELD(guarded_slot, state),                          \
-    NUMBER("GUARDED_LIVE", GUARDED_LIVE),
+    ADDRESS("guarded", hs_guarded)                       \
+    NUMBER("SAMPLE_GUARDS", SAMPLE_GUARDS)               \
+    NUMBER("guarded_slot", sizeof(struct guarded_slot))  \
+    FIELD(guarded_slot, block)                           \
+    FIELD(guarded_slot, bytes)                           \
+    FIELD(guarded_slot, state)                           \
+    NUMBER("GUARDED_LIVE", GUARDED_LIVE)

@@ -61,14 +61,16 @@ static struct heap *adopt(void)
     return heap;
 }
 
-/* Not after the last round of destructors: nobody would give that heap up. A thread that never allocated before that round
+/* The start of the library may allocate: musl's pthread_atfork does. The thread has a heap then.
+ *
+ * Not after the last round of destructors: nobody would give that heap up. A thread that never allocated before that round
  * keeps its heap beyond its end; how many rounds went by without us it cannot know. */
 GATE struct heap *hs_heap_start(void)
 {
     int saved = errno;
     struct heap *heap = NULL;
     bool is_new = false;
-    if (exits < PTHREAD_DESTRUCTOR_ITERATIONS && hs_started()) {
+    if (exits < PTHREAD_DESTRUCTOR_ITERATIONS && hs_started() && hs_self == &hs_no_heap) {
         hs_lock_pool();
         count_locks(LOCKS_HEAP_START);
         heap = adopt();

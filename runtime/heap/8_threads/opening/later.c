@@ -10,7 +10,7 @@ void opening_look(struct heap *heap)
         uint32_t held = stack_held(heap, class);
         if (held > 0 && held == opened->held) {
             count_own(&heap->count[class].flushed, held);
-            hs_class[class].drain(heap, class);
+            hs_drain_front(heap, class);
             held = 0;
         }
         opened->held = held;

@@ -8,10 +8,10 @@
 enum { TAKES_SAMPLES = 1 };
 
 #define SAMPLES_VIEW                                                                                      \
-    ADDRESS("samples", hs_samples), FIELD(samples, changes), FIELD(samples, tables), FIELD(samples, sites), \
-        NUMBER("samples_bytes", sizeof(struct samples)), NUMBER("MOST_SAMPLES", MOST_SAMPLES),              \
-        NUMBER("SAMPLE_PLACES", SAMPLE_PLACES), NUMBER("MOST_SITES", MOST_SITES),                           \
-        NUMBER("sample_bytes", sizeof(struct sample)), NUMBER("site_bytes", sizeof(struct sample_site)),
+    ADDRESS("samples", hs_samples) FIELD(samples, changes) FIELD(samples, tables) FIELD(samples, sites)     \
+        NUMBER("samples_bytes", sizeof(struct samples)) NUMBER("MOST_SAMPLES", MOST_SAMPLES)                \
+        NUMBER("SAMPLE_PLACES", SAMPLE_PLACES) NUMBER("MOST_SITES", MOST_SITES)                             \
+        NUMBER("sample_bytes", sizeof(struct sample)) NUMBER("site_bytes", sizeof(struct sample_site))
 
 /* Writes all of it; false, with errno, if the system refuses. */
 COLD bool profile_write(int fd);

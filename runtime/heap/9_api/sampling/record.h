@@ -76,9 +76,9 @@ static inline struct writer *record_begins(void)
 }
 
 #define RECORD_VIEW                                                                    \
-    ADDRESS("recording", hs_recording),                                                \
-    NUMBER("recording_bytes", sizeof(struct recording)),                               \
-    ADDRESS("recorded", hs_recorded),                                                  \
-    NUMBER("RECORDED", RECORDED),                                                      \
-    NUMBER("SPOOL_VERSION", SPOOL_VERSION),                                            \
-    NUMBER("TAIL_BYTES", TAIL_BYTES),
+    ADDRESS("recording", hs_recording)                                                 \
+    NUMBER("recording_bytes", sizeof(struct recording))                                \
+    ADDRESS("recorded", hs_recorded)                                                   \
+    NUMBER("RECORDED", RECORDED)                                                       \
+    NUMBER("SPOOL_VERSION", SPOOL_VERSION)                                             \
+    NUMBER("TAIL_BYTES", TAIL_BYTES)
