@@ -24,7 +24,6 @@ from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
 from heapsmith.tools.record.record import SPOOL_VARIABLE, build_recorder
 from heapsmith.tools.record.spool import Spool
-from heapsmith.tools.running.hold import code_of, held
 from heapsmith.tools.top.view import serving
 
 Call = Callable[..., Answer]
@@ -225,27 +224,6 @@ def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
     census = events(tmp_path / "t.hst")[: found.census_blocks]
     assert not Counter(before.values()) - Counter(event[3] for event in census)
     assert found.events > found.census_blocks + STEPS
-
-
-@pytest.mark.thorough
-def test_threads_are_held_outside_the_library(tmp_path: Path) -> None:
-    """As the system says where they are (proc(5)): the last word is a thread's next instruction."""
-    found: set[int] = set()
-    with running(tmp_path, 4) as at:
-        pid = at.process.pid
-        at.say("run", "running")
-        with ProcessMemory(pid) as memory:
-            view = serving(memory)
-            assert view is not None
-            code, file = code_of(pid, memory.word(view.at["recorded"]))
-            for _ in range(30):
-                with held(pid, memory, code):
-                    threads = list(Path(f"/proc/{pid}/task").iterdir())
-                    found |= {int((thread / "syscall").read_text().split()[-1], 16) for thread in threads}
-        at.say("")
-    assert DESIGN in file
-    assert len(found) > 5
-    assert not [place for place in found if code.holds(place)]
 
 
 def beginnings(pid: int) -> list[bytes]:
