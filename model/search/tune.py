@@ -116,8 +116,7 @@ def tune(
             evaluator = evaluator_of(bench_of(sources))
             exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
             at_work.enter_context(evaluator.workers)
-            bound = [*unseen(sources, held, folder, base)]
-        asked = _left(asked, begun)
+            bound, asked = [*unseen(sources, held, folder, base)], _left(asked, begun)
         explorer, until = _explorer(evaluator, exact, asked, held)
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
@@ -125,10 +124,9 @@ def tune(
         held_out, stages = evaluator_of(bench_of(held)), [searching]
         confirmed, tried, near = _answer(explorer, binding, asked, until, held_out, stages, evaluator.workers)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
-    design = _titled(confirmed.found.design, sources, base, known_as)
     traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(bench_of(held)))
     return Tuned(
-        design=design,
+        design=(design := _titled(confirmed.found.design, sources, base, known_as)),
         kept_base=design.hash() == base.hash(),
         gain=(gain := gain_of(confirmed.found, explorer, confirmed.finalists, known_as)),
         favour=asked.favour,

@@ -129,12 +129,12 @@ class _Library:
         """Lead the family to its recorded functions, which write to a spool. The process is held."""
         before = self.head()
         saved = [self._beginning(number, before.leads) for number in range(len(self.pairs))]
-        self._write(self.place + _HEAD.size, b"".join(saved) + os.fsencode(spool).ljust(_PATH_BYTES, b"\0"))
+        self.memory.write(self.place + _HEAD.size, b"".join(saved) + os.fsencode(spool).ljust(_PATH_BYTES, b"\0"))
         number = before.last + 1
-        self._write(self.place, _HEAD.pack(*_Head(number, number, self.pid, os.getpid(), 0, 0, 1, 1, 0)))
+        self.memory.write(self.place, _HEAD.pack(*_Head(number, number, self.pid, os.getpid(), 0, 0, 1, 1, 0)))
         for (function, recorded), old in zip(self.pairs, saved, strict=True):
             distance = struct.pack("<i", recorded - function - _JUMP_BYTES)
-            self._write(function, b"\xe9" + distance + old[_JUMP_BYTES:])
+            self.memory.write(function, b"\xe9" + distance + old[_JUMP_BYTES:])
 
     def _beginning(self, number: int, leads: int) -> bytes:
         """The beginning of a function: where a recorder was killed, the function still leads elsewhere."""
@@ -147,19 +147,9 @@ class _Library:
         """Put the beginnings back; what the recording counted. The process is held."""
         found = self.head()
         for number, (function, _) in enumerate(self.pairs):
-            self._write(function, self._beginning(number, 1))
-        self._write(self.place, _HEAD.pack(*found._replace(number=0, leads=0)))
+            self.memory.write(function, self._beginning(number, 1))
+        self.memory.write(self.place, _HEAD.pack(*found._replace(number=0, leads=0)))
         return found
-
-    def _write(self, address: int, what: bytes) -> None:
-        file = os.open(f"/proc/{self.pid}/mem", os.O_RDWR | os.O_CLOEXEC)
-        try:
-            if os.pwrite(file, what, address) != len(what):
-                raise Gone(f"{len(what)} bytes at {address:#x}")
-        except OSError as error:
-            raise Missing(f"process {self.pid}: its memory cannot be written: {error.strerror}") from None
-        finally:
-            os.close(file)
 
 
 class _Began(NamedTuple):

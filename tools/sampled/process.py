@@ -72,6 +72,11 @@ def of_process(pid: int) -> Snapshot:
         raise BadInput(f"{pid}: no such process") from None
 
 
+def of_thread(of: Snapshot, thread: int) -> Snapshot:
+    """The same with the live samples of one thread (gettid(2))."""
+    return of._replace(samples=of.samples[of.samples["thread"] == thread])
+
+
 def _head(memory: Memory, at: dict[str, int]) -> np.void:
     return np.void(np.frombuffer(memory.read(at["samples"], HEAD.itemsize), HEAD)[0])
 
