@@ -68,7 +68,7 @@ def is_under_way(pid: int) -> bool:
         return view is not None and memory.word(view.at["recording"]) & 0xFFFFFFFF != 0
 
 
-def recorded_while(pid: int, out: Path, act: Callable[[], object]) -> RunningResult:
+def recorded_while(pid: int, out: Path, act: Callable[[], object], *, stacks: bool = False) -> RunningResult:
     """The recording of a process that does something meanwhile, from its beginning on."""
     over = Event()
 
@@ -86,7 +86,7 @@ def recorded_while(pid: int, out: Path, act: Callable[[], object]) -> RunningRes
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)  # it may come when the recording has just ended
     other.start()
     try:
-        return record_running(pid, out)
+        return record_running(pid, out, stacks=stacks)
     finally:
         over.set()
         other.join()

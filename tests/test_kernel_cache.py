@@ -12,6 +12,10 @@ from conftest import PROGRAM
 from covering import soon
 
 from heapsmith.model.compile import wait
+from heapsmith.model.design.design import load
+from heapsmith.model.errors import BadInput
+from heapsmith.model.search.asked import Asked
+from heapsmith.model.search.tune import tune
 
 CODE = """
 import os, sys
@@ -101,10 +105,21 @@ def test_who_has_a_budget_hears_that_it_is_spent_on_compiling() -> None:
     said = list[float | None]()
     wait.announce(lambda _, budget_s: said.append(budget_s), ignored)
     for budget_s in (None, None, 20.0, None):
-        wait.count_against(budget_s)
-        wait.begin()
-        wait.begin()
+        with wait.counted_against(budget_s):
+            wait.begin()
+            wait.begin()
     assert said == [None, 20.0]
+
+
+def test_a_budget_ends_with_the_search_that_had_it(tmp_path: Path) -> None:
+    """Also where a trace cannot be read: what this process compiles later counts against nothing."""
+    said, trace = list[float | None](), tmp_path / "no trace.hst"
+    trace.write_bytes(b"no trace")
+    wait.announce(lambda _, budget_s: said.append(budget_s), ignored)
+    with pytest.raises(BadInput, match=r"no trace\.hst"):
+        tune(trace, base=load("default"), name="tuned", asked=Asked(seconds=20.0))
+    wait.begin()
+    assert said == [None]
 
 
 def test_who_waits_hears_each_minute_for_how_long() -> None:

@@ -47,7 +47,6 @@ ORDER = {
         "compare",
         "knobs",
         "top",
-        "running",
         "replay",
         "calibrate",
         "sweep",
@@ -56,6 +55,7 @@ ORDER = {
         "page",
         "profiles",
         "sampled",
+        "running",
         "forge",
     ],
     "bench": [

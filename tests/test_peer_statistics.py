@@ -8,10 +8,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import mimalloc_texts
 import pytest
 from conftest import Answer
 
 from heapsmith.model.errors import BadInput
+from heapsmith.tools.peers.peers import built_folder
 from heapsmith.tools.peers.statistics import read_statistics
 
 Call = Callable[..., Answer]
@@ -90,6 +92,56 @@ def test_tcmalloc_tells_what_lists_hold(call: Call, tmp_path: Path) -> None:
     assert lists > 0.9 * BLOCKS // 2 * BYTES
     [row] = [one for one in found["classes"] if one["block_bytes"] == 1024]
     assert row["free_bytes"] > 0.9 * BLOCKS // 2 * BYTES
+
+
+MIB = 1 << 20
+
+
+def test_mimalloc_tells_blocks_and_pages(call: Call, tmp_path: Path) -> None:
+    """The text rounds; the JSON tells classes too."""
+    text, json_file = tmp_path / "text", tmp_path / "stats.json"
+    text.write_text(mimalloc_texts.V2_5_2 + "the program's own\n" + mimalloc_texts.V3_6_0)  # one ended after the other
+    json_file.write_text("the program's own\n" + mimalloc_texts.V3_6_0_JSON)
+    rounded, exact = statistics(call, text), statistics(call, json_file)
+    assert (exact["malloc"], exact["held_bytes"], exact["block_bytes"]) == ("mimalloc 3.6.0", 30_146_560, 8_193_024)
+    assert exact["parts"] == {
+        "committed and no pages of blocks": 30_146_560 - 10_218_704,
+        "free blocks in pages": 10_218_704 - 8_193_024,
+    }
+    assert exact["classes"] == [{"block_bytes": 1024, "live": 8001, "free_bytes": 0}]
+    assert rounded["malloc"] == "mimalloc"
+    for name in ("held_bytes", "block_bytes"):
+        assert rounded[name] == pytest.approx(exact[name], rel=0.02)
+    for found in (exact, rounded):
+        assert [line.partition(":")[0] for line in found["advice"]] == ["MIMALLOC_PURGE_DELAY"]
+
+
+def test_mimalloc_2_tells_pages_alone(call: Call, tmp_path: Path) -> None:
+    """All that it reserves counts as committed there; the oldest loses counts, and is refused."""
+    file = tmp_path / "stats.txt"
+    file.write_text(mimalloc_texts.V2_5_2)
+    found = json.loads(call("stats", file, "--json").out)
+    assert (found["held_bytes"], found["block_bytes"]) == (round(9.1 * MIB), None)
+    assert "in blocks" not in call("stats", file).out
+    file.write_text(mimalloc_texts.V2_0_9)
+    answer = call("stats", file)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert "touched: -2.5 MiB" in answer.err
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("name", ["mimalloc2", "mimalloc3"])
+def test_mimalloc_prints_what_is_read(name: str, call: Call, tmp_path: Path) -> None:
+    built = sorted(built_folder().glob(f"{name}-*.so"))
+    if not built:
+        pytest.skip(f"not built: python -m heapsmith.bench.peers.builds {name}")
+    file = tmp_path / "stats.txt"
+    environment = os.environ | {"MIMALLOC_SHOW_STATS": "1", "LD_PRELOAD": str(built[-1])}
+    with file.open("wb") as errors:
+        subprocess.run([sys.executable, "-S", "-c", JOB], check=True, env=environment, stderr=errors)
+    found = json.loads(call("stats", file, "--json").out)
+    assert found["held_bytes"] > BLOCKS * BYTES
+    assert name == "mimalloc2" or BLOCKS // 2 * BYTES < found["block_bytes"] < 1.3 * BLOCKS * BYTES
 
 
 def test_a_file_cut_off_is_refused_and_another_is_none(tmp_path: Path) -> None:

@@ -19,12 +19,12 @@ from preloaded import library
 from heapsmith.model.design.design import load
 from heapsmith.model.policy.sampling import ready
 from heapsmith.model.trace.reader import Op, TraceReader, TraceWriter
+from heapsmith.model.trace.stacks import CallTree
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
 from heapsmith.tools.record.record import SPOOL_VARIABLE, build_recorder
 from heapsmith.tools.record.spool import Spool
-from heapsmith.tools.running.hold import code_of, held
 from heapsmith.tools.top.view import serving
 
 Call = Callable[..., Answer]
@@ -109,11 +109,14 @@ def test_the_trace_is_the_full_trace_cut_there(threads: int, tmp_path: Path) -> 
     same_blocks(full, cut, census, after)
 
 
-def write_trace(spool: Path, out: Path) -> None:
-    with Spool(spool) as whole, TraceWriter(out, source="test", command=whole.header.argv) as writer:
-        for chunk, _ in whole.chunks(1.0):
-            writer.append(chunk)
-        writer.close()
+def write_trace(spool: Path, out: Path, *, sites: bool = False) -> None:
+    with (
+        Spool(spool) as whole,
+        TraceWriter(out, source="test", command=whole.header.argv, sites=sites) as writer,
+    ):
+        for chunk, site in whole.chunks(1.0):
+            writer.append(chunk, *([site] if sites else []))
+        writer.close({"stacks": whole.tree.packed()} if sites and whole.tree else None)
 
 
 def cut_of(full: list[Row], after: list[Row]) -> int:
@@ -152,6 +155,48 @@ def same_blocks(full: list[Row], cut: int, census: list[Row], after: list[Row]) 
     assert {(one[0], other[0]) for one, other in pairs} == {("full", "live")}
     assert len(pairs) > 100
     assert all(live[one[1]] <= given[other[1]] for one, other in pairs)
+
+
+def stacked(trace: Path) -> list[tuple[int, int, list[tuple[str, int]]]]:
+    """Operation, size and call stack of each event but the beginning of threads: files and offsets."""
+    with TraceReader(trace) as reader:
+        tree = reader.stacks()
+        return [
+            (op, size, [place(tree, frame) for frame in tree.path(site)] if tree and site else [])
+            for chunk, sites in reader.sited()
+            for op, size, site in zip(chunk.op.tolist(), chunk.size.tolist(), sites.tolist(), strict=True)
+            if op != Op.THREAD_START
+        ]
+
+
+def place(tree: CallTree, frame: int) -> tuple[str, int]:
+    module = int(tree.module[frame])
+    return (tree.modules[module].path if module >= 0 else "", int(tree.offset[frame]))
+
+
+def test_the_stacks_are_those_of_a_full_recording(tmp_path: Path) -> None:
+    """The program repeats itself: once the recorder has all of its steps, once those after the cut are recorded."""
+    spools = tmp_path / "spools"
+    spools.mkdir()
+    with running(tmp_path, 1, build_recorder(32), environment={SPOOL_VARIABLE: str(spools)}) as at:
+        for _ in range(3):
+            at.say("step")
+    (spool,) = spools.glob("*.spool")
+    write_trace(spool, tmp_path / "full.hst", sites=True)
+    with running(tmp_path, 1) as at:
+        at.say("step")
+        found = recorded_while(
+            at.process.pid, tmp_path / "live.hst", lambda: [at.say("step"), at.say("step")], stacks=True
+        )
+    live, full = stacked(tmp_path / "live.hst"), stacked(tmp_path / "full.hst")
+    assert not any(frames for _, _, frames in live[: found.census_blocks])
+    after = live[found.census_blocks :]
+    assert (found.drops, found.foreign_frees, found.lost_frees) == (0, 0, 0)
+    assert len(after) > STEPS
+    ends = [at for at in range(len(full)) if full[at : at + len(after)] == after]
+    assert len(ends) == 1
+    assert len({tuple(frames) for _, _, frames in after}) > 5
+    assert all(frames for op, _, frames in after if op in (*BIRTHS, Op.REALLOC))
 
 
 @pytest.mark.thorough
@@ -227,27 +272,6 @@ def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
     assert found.events > found.census_blocks + STEPS
 
 
-@pytest.mark.thorough
-def test_threads_are_held_outside_the_library(tmp_path: Path) -> None:
-    """As the system says where they are (proc(5)): the last word is a thread's next instruction."""
-    found: set[int] = set()
-    with running(tmp_path, 4) as at:
-        pid = at.process.pid
-        at.say("run", "running")
-        with ProcessMemory(pid) as memory:
-            view = serving(memory)
-            assert view is not None
-            code, file = code_of(pid, memory.word(view.at["recorded"]))
-            for _ in range(30):
-                with held(pid, memory, code):
-                    threads = list(Path(f"/proc/{pid}/task").iterdir())
-                    found |= {int((thread / "syscall").read_text().split()[-1], 16) for thread in threads}
-        at.say("")
-    assert DESIGN in file
-    assert len(found) > 5
-    assert not [place for place in found if code.holds(place)]
-
-
 def beginnings(pid: int) -> list[bytes]:
     """Of the functions that a recording leads elsewhere."""
     with ProcessMemory(pid) as memory:
@@ -287,7 +311,7 @@ def test_a_process_of_another_malloc_gets_one_line(design: str | None, call: Cal
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["--pid", "1", "--stacks"], "--stacks: is of a command"),
+        (["--pid", "1", "--only"], "--only: is of a command"),
         (["--pid", "1", "--", "true"], "CMD: is of a command"),
         (["--seconds", "1s", "--", "true"], "--seconds: is of a process that runs"),
         (["--pid", str(2**22 + 1)], "no such process"),

@@ -43,10 +43,14 @@ def announce(at_most: Estimate, so_far: Say) -> None:
     _Told.at_most, _Told.so_far, _Told.heard = at_most, so_far, False
 
 
-def count_against(budget_s: float | None) -> float:
-    """Return when a budget begins: now. What is compiled from now on counts against it, which a person hears too."""
+@contextmanager
+def counted_against(budget_s: float | None) -> Iterator[None]:
+    """While this block runs, what is compiled counts against a budget, which a person hears too."""
     _Told.budget_s = budget_s
-    return time.monotonic()
+    try:
+        yield
+    finally:
+        _Told.budget_s = None
 
 
 def is_told() -> bool:

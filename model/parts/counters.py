@@ -66,6 +66,7 @@ WORK = (
     "exits",  # exits of threads with a heap
     "probes",  # system calls of frees that ask about a page
     "lend_looks",  # fronts of larger classes that an empty front looks at
+    "stacks_moved",  # compact ones that outgrew their slots
     "stacks_looked_at",  # by a heap that has grown, for stacks whose blocks nobody uses
     "huge_looked_at",  # mappings in the huge cache that a search looks at
     "huge_moved",  # mappings that move down in it since an older mapping left

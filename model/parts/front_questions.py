@@ -133,6 +133,10 @@ def room_of(state: State, front: int, cls: int) -> int:
     return int(capacity_of(state, front, cls))
 
 
+BATCH = 1 << 30
+"""More blocks than any compact stack has room for: a batch of the transfer cache comes to a class's own slots."""
+
+
 @question("opening", "make_room")
 def make_room(state: State, front: int, cls: int, count: int) -> None:
     """Let the slots of level 0 move, if so many blocks do not fit where they lie."""

@@ -10,6 +10,7 @@ from heapsmith.model.memory.touches import branch, takes, touch
 from heapsmith.model.parts.block_questions import holds_back
 from heapsmith.model.parts.charge import any_class
 from heapsmith.model.parts.front_questions import (
+    BATCH,
     class_lines,
     counted_push_lines,
     front_fill,
@@ -98,11 +99,11 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
         if taken_or_lent(state, heap, cls, 1) == 0:
             return NO_BLOCK
     else:
-        taken = want = take_batch(state, heap, cls)
+        taken = take_batch(state, heap, cls)
+        want = BATCH if taken > 0 else refill_of(state, front, cls)
         if taken > 0:
             refill_count_lines(state, heap, cls)
         else:
-            want = refill_of(state, front, cls)
             taken = taken_or_lent(state, heap, cls, want)
         if taken == 0:
             return NO_BLOCK

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -105,17 +105,18 @@ def tune(
     result depends only on the other arguments. Raises BadInput for bad arguments, hardware without costs, bad traces.
     """
     check_arguments(base, asked, name)
-    known_as, begun = base.name, wait.count_against(asked.seconds)
+    known_as, begun, hire = base.name, time.monotonic(), hire or partial(Workers, jobs=asked.jobs)
     bench_of = partial(Bench, hardware=priced(hardware or load_hardware()), cores=asked.cores)
-    sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
-    base = msgspec.structs.replace(base, name=name)
-    learn(bench_of, [*sources, *held], base)
-    hire = hire or partial(Workers, jobs=asked.jobs)
-    evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
-    evaluator = evaluator_of(bench_of(sources))
-    exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
-    with scratch() as folder, evaluator.workers:
-        bound, asked = [*unseen(sources, held, folder, base)], _left(asked, begun)
+    with scratch() as folder, ExitStack() as at_work:
+        with wait.counted_against(asked.seconds):
+            sources, held = sources_for([(trace, 1.0)] if isinstance(trace, Path) else trace, hold_out, base)
+            base = msgspec.structs.replace(base, name=name)
+            learn(bench_of, [*sources, *held], base)
+            evaluator_of = partial(Evaluator, base=base, resume=asked.resume, hire=hire, progress=progress)
+            evaluator = evaluator_of(bench_of(sources))
+            exact = Exact(sources, base, asked.max_classes, asked.max_overhead)
+            at_work.enter_context(evaluator.workers)
+            bound, asked = [*unseen(sources, held, folder, base)], _left(asked, begun)
         explorer, until = _explorer(evaluator, exact, asked, held)
         with _patience(asked, evaluator.workers) as searching:
             explorer.search(Budget(between(until, SEARCH_SHARE), _first(asked.simulations)))
@@ -123,10 +124,9 @@ def tune(
         held_out, stages = evaluator_of(bench_of(held)), [searching]
         confirmed, tried, near = _answer(explorer, binding, asked, until, held_out, stages, evaluator.workers)
         held_bytes = _held_bytes(evaluator, confirmed.found.design, asked)
-    design = _titled(confirmed.found.design, sources, base, known_as)
     traces, ended = _everywhere(explorer, confirmed.found, asked, held_bytes, evaluator_of(bench_of(held)))
     return Tuned(
-        design=design,
+        design=(design := _titled(confirmed.found.design, sources, base, known_as)),
         kept_base=design.hash() == base.hash(),
         gain=(gain := gain_of(confirmed.found, explorer, confirmed.finalists, known_as)),
         favour=asked.favour,
@@ -262,7 +262,6 @@ def _reasons(
 
 def _left(asked: Asked, begun: float) -> Asked:
     """Return what is asked with the seconds that are left since `begun`, but half of them in any case."""
-    wait.count_against(None)
     return asked._replace(seconds=asked.seconds and max(asked.seconds / 2, asked.seconds - time.monotonic() + begun))
 
 

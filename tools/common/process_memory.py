@@ -110,6 +110,17 @@ class ProcessMemory(Memory):
             filled += part
         return filled
 
+    def write(self, address: int, what: bytes) -> None:
+        """Write to the memory, where the process may not write too. Gone if it is not mapped; Missing if refused."""
+        file = os.open(f"/proc/{self._pid}/mem", os.O_RDWR | os.O_CLOEXEC)
+        try:
+            if os.pwrite(file, what, address) != len(what):
+                raise Gone(f"{len(what)} bytes at {address:#x}")
+        except OSError as error:
+            raise Missing(f"process {self._pid}: its memory cannot be written: {error.strerror}") from None
+        finally:
+            os.close(file)
+
     def objects(self) -> Iterator[int]:
         """Where each file is mapped whose beginning is (proc(5)); nothing if the process has ended."""
         try:

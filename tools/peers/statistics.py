@@ -1,6 +1,7 @@
 """Statistics that other mallocs write of themselves: what they hold, what of it is in no block, and what to set.
 
-glibc's malloc_info(3), jemalloc's malloc_stats_print as JSON, gperftools' MALLOCSTATS.
+glibc's malloc_info(3), jemalloc's malloc_stats_print as JSON, gperftools' MALLOCSTATS, mimalloc's mi_stats_print and
+mi_stats_get_json.
 """
 
 import json
@@ -32,12 +33,13 @@ class Class(msgspec.Struct, frozen=True):
 class Statistics(msgspec.Struct, frozen=True):
     """What a malloc holds of the system, and of it in blocks, those of thread caches included.
 
-    parts: what else it is for, in bytes, by name. advice: settings worth a try, in words.
+    block_bytes: None where it is not told. parts: what else it is for, in bytes, by name. advice: settings worth a
+    try, in words.
     """
 
     malloc: str
     held_bytes: int
-    block_bytes: int
+    block_bytes: int | None
     parts: dict[str, int]
     classes: list[Class]
     advice: list[str]
@@ -145,8 +147,59 @@ def _gperftools(text: str) -> Statistics:
     return Statistics("tcmalloc", held, blocks, parts, [Class(int(a), None, int(a) * int(b)) for a, b in rows], advice)
 
 
+_UNITS = {"": 1, "K": 1000, "KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30, "TiB": 1 << 40}
+_COLUMNS = ("peak", "total", "freed", "current")
+_MIMALLOC_HEAD = re.compile(r"^(?:heap stats:| blocks ) +peak +total.*$", re.M)
+_MIMALLOC_JSON = re.compile(r'^\{\s*"stat_version":', re.M)
+
+
+def _mimalloc(text: str) -> Statistics:
+    """What the text ends with: a process prints it when it ends, and so do those that it started."""
+    if begins := _MIMALLOC_JSON.search(text):
+        return _mimalloc_json(json.JSONDecoder().raw_decode(text[begins.start() :])[0])
+    heads = list(_MIMALLOC_HEAD.finditer(text))
+    columns = [name for name in heads[-1].group().split() if name in _COLUMNS]
+    rows: dict[str, dict[str, float]] = {}
+    for name, cells in re.findall(r"^ *([a-z]+) *:((?: +-?[\d.]+(?: [KMGT]i?B?)?)+)", text[heads[-1].end() :], re.M):
+        found = [float(number) * _UNITS[unit] for number, unit in re.findall(r"(-?[\d.]+)(?: ([KMGT]i?B?))?", cells)]
+        rows.setdefault(name, dict(zip(columns, found, strict=False)))
+    current = {name: round(row["current"]) for name, row in rows.items() if "current" in row}
+    delay = "MIMALLOC_PURGE_DELAY" if "purged" in rows else "MIMALLOC_DECOMMIT_DELAY"
+    told = (current["reserved"], current["committed"], current["touched"], current.get("allocated"))
+    return _of_mimalloc("mimalloc", told, [], delay)
+
+
+def _mimalloc_json(said: dict[str, Any]) -> Statistics:
+    number = said["mimalloc_version"]
+    blocks = said["malloc_normal"]["current"] + said["malloc_huge"]["current"]
+    classes = [Class(one["block_size"], one["current"], 0) for one in said["malloc_bins"] if one["current"]]
+    told = (*(said[name]["current"] for name in ("reserved", "committed", "page_committed")), blocks or None)
+    name = f"mimalloc {number // 10_000}.{number // 100 % 100}.{number % 100}"
+    return _of_mimalloc(name, told, classes, "MIMALLOC_PURGE_DELAY")
+
+
+def _of_mimalloc(name: str, told: tuple[int, int, int, int | None], classes: list[Class], delay: str) -> Statistics:
+    """What it holds are its committed bytes, but where all that is reserved counts as such: then those of its pages."""
+    reserved, committed, touched, blocks = told
+    if touched <= 0:
+        raise BadInput(
+            f"touched: {amount(touched)} in statistics of {name}, which miss some threads; expected more than 0"
+        )
+    held = committed if committed < reserved else touched
+    parts = {"committed and no pages of blocks": max(0, held - touched)}
+    if blocks is not None:
+        parts["free blocks in pages"] = max(0, touched - blocks)
+    advice = []
+    if held - touched >= MUCH * held:
+        advice.append(f"{delay}: {amount(held - touched)} are committed, and no pages of blocks")
+    if parts.get("free blocks in pages", 0) >= MUCH * held:
+        advice.append("no setting: other size classes or pages, as of `tune`; free blocks hold pages")
+    return Statistics(name, held, blocks, parts, classes, advice)
+
+
 _READERS: Mapping[str, tuple[re.Pattern[str], Callable[[str], Statistics]]] = {
     "glibc": (re.compile(r"\A\s*(<\?xml[^>]*>\s*)?<malloc version="), _glibc),
     "jemalloc": (re.compile(r'^\{\s*"jemalloc"', re.M), _jemalloc),
     "gperftools": (re.compile(r"^MALLOC: ", re.M), _gperftools),
+    "mimalloc": (re.compile(f"{_MIMALLOC_HEAD.pattern}|{_MIMALLOC_JSON.pattern}", re.M), _mimalloc),
 }

@@ -18,7 +18,7 @@ from heapsmith.model.trace.codec import U32
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 from heapsmith.tools.record import spool_merge as m
-from heapsmith.tools.record.spool_stacks import forest
+from heapsmith.tools.record.spool_stacks import FRAMES, MAPPING, Mapping, forest
 
 VERSION = 5
 SPOOL_MAGIC = 0x314C4F4F50535348
@@ -219,6 +219,30 @@ def set_drops(path: Path, drops: int) -> None:
 def _set(path: Path, at: int, number: int) -> None:
     with path.open("r+b") as file:
         os.pwrite(file.fileno(), struct.pack("<Q", number), at)
+
+
+def add_stacks(path: Path, stacks: list[tuple[int, Ints]], mappings: list[Mapping]) -> None:
+    """Add the stream of stacks to a spool: mappings of code, and the return addresses of each number."""
+    records = []
+    for one in mappings:
+        name = os.fsencode(one.path) + b"\0"
+        words = 4 + -(-len(name) // 8)
+        head = struct.pack("<4Q", words << 8 | MAPPING, one.start, one.end, one.offset)
+        records.append(head + name.ljust(8 * (words - 4), b"\0"))
+    records += [
+        struct.pack("<Q", number << 32 | len(frames) << 8 | FRAMES) + frames.astype("<u8").tobytes()
+        for number, frames in stacks
+    ]
+    windows = [b""]
+    for record in records:
+        if len(windows[-1]) + len(record) >= 8 * m.WINDOW_WORDS:
+            windows.append(b"")
+        windows[-1] += record
+    with path.open("r+b") as file:
+        file.seek(-(-file.seek(0, os.SEEK_END) // _UNIT_BYTES) * _UNIT_BYTES)
+        for ordinal, content in enumerate(windows):
+            trailer = _TRAILER.pack(ordinal, _STACK_STREAM, 0, 0, 0, 0, WINDOW_MAGIC)
+            file.write(content.ljust(8 * m.WINDOW_WORDS, b"\0") + trailer)
 
 
 def add_births(path: Path, stream: int, stamp: int, addresses: Ints, sizes: Ints) -> None:

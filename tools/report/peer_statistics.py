@@ -13,7 +13,8 @@ def tables(found: Statistics) -> list[Words]:
     def share(bytes_: int) -> str:
         return f"{bytes_ / found.held_bytes:.1%}" if found.held_bytes else "-"
 
-    rows = {"in blocks": found.block_bytes, **found.parts}
+    blocks = {} if found.block_bytes is None else {"in blocks": found.block_bytes}
+    rows = {**blocks, **found.parts}
     rest = found.held_bytes - sum(rows.values())
     all_rows = {**rows, "else": rest, "held": found.held_bytes}
     what = [[name, f"{count:,}", share(count)] for name, count in all_rows.items()]

@@ -29,13 +29,16 @@ _RIP, _RSP, _RDI, _CALL = (REGISTERS.index(name) for name in ("rip", "rsp", "rdi
 
 _STACK_WORDS = 64
 """Of the functions of the C library that a generated library calls, none has a longer frame."""
-_FUTEX = 202
+_FUTEX, _RESTART = 202, 219
+"""A wait with a limit that was interrupted goes on as restart_syscall(2), with its registers as they were."""
 _C_LIBRARY = ("libc.", "libc-", "libpthread", "ld-", "ld.", "[vdso]")
 
 PATIENCE_S = 10.0
 """How long a thread may take to be held, or to leave the library."""
 _DOUBT_S = 0.2
-"""How long a thread is let go on whose stack alone says that it is in the library: a word there may be an old one."""
+"""How long a thread is let go on whose stack alone says that it is in the library: a word there may be an old one.
+
+Counted from when all are held for the first time, which takes long on a busy machine."""
 _STEP_S = 0.0001
 _MOST_STEPS = 300
 """Instructions that a thread is led on one by one: a call that takes no slow path has fewer."""
@@ -49,21 +52,21 @@ _libc.ptrace.argtypes = (ctypes.c_long, ctypes.c_long, ctypes.c_void_p, ctypes.c
 
 
 class Code(NamedTuple):
-    """A library in memory: all of it [begin, end), and its code [code, code_end).
+    """A library in memory: all of it [begin, end), and the spans of code.
 
-    c_library: the spans of the C library's code and of the kernel's page of functions; others: of all other code.
+    own: its own, of which the functions that are rarely called are one; c_library: of the C library and of the kernel's
+    page of functions; others: of all other code.
     """
 
     begin: int
     end: int
-    code: int
-    code_end: int
+    own: list[tuple[int, int]]
     c_library: list[tuple[int, int]]
     others: list[tuple[int, int]]
 
     def holds(self, address: int) -> bool:
         """Whether this is an address of the library's code."""
-        return self.code <= address < self.code_end
+        return _is_in(address, self.own)
 
 
 def code_of(pid: int, function: int) -> tuple[Code, str]:
@@ -79,13 +82,13 @@ def code_of(pid: int, function: int) -> tuple[Code, str]:
         first -= 1
     while last + 1 < len(spans) and spans[last + 1][0] == spans[last][1] and files[last + 1] in (files[own], ""):
         last += 1
-    begin, end = spans[own]
-    named: list[tuple[int, int]] = []
-    others: list[tuple[int, int]] = []
+    found = Code(spans[first][0], spans[last][1], [], [], [])
     for span, words, file in zip(spans, lines, files, strict=True):
-        if "x" in words[1] and span != spans[own]:
-            (named if file.rpartition("/")[2].startswith(_C_LIBRARY) else others).append((span[0], span[1]))
-    return Code(spans[first][0], spans[last][1], begin, end, named, others), files[own]
+        if "x" in words[1]:
+            is_named = file.rpartition("/")[2].startswith(_C_LIBRARY)
+            its = found.own if file == files[own] else found.c_library if is_named else found.others
+            its.append((span[0], span[1]))
+    return found, files[own]
 
 
 @contextmanager
@@ -111,6 +114,7 @@ class _Threads:
         self._pid = pid
         self._signals: dict[int, int] = {}
         self._gone: set[int] = set()
+        self._doubt_ends: float | None = None
 
     def hold_new(self, deadline: float) -> bool:
         """Hold the threads that are not held yet; whether there were any."""
@@ -167,7 +171,9 @@ class _Threads:
 
     def let_out(self, memory: Memory, code: Code, deadline: float) -> bool:
         """Let the threads that are in the library go on, step by step or else for a moment; whether there were any."""
-        doubted = _PERHAPS if time.monotonic() < deadline - PATIENCE_S + _DOUBT_S else _INSIDE
+        if self._doubt_ends is None:
+            self._doubt_ends = time.monotonic() + _DOUBT_S
+        doubted = _PERHAPS if time.monotonic() < self._doubt_ends else _INSIDE
         inside = [thread for thread in self._signals if _place(thread, memory, code) >= doubted]
         if inside and time.monotonic() > deadline:
             raise Missing(f"process {self._pid}: its thread {inside[0]} stays in a call of malloc or free")
@@ -246,7 +252,7 @@ def _place(thread: int, memory: Memory, code: Code) -> int:
         return _INSIDE
     if not _is_in(state[_RIP], code.c_library):
         return _OUTSIDE
-    if state[_CALL] == _FUTEX:
+    if state[_CALL] in (_FUTEX, _RESTART):
         return _INSIDE if code.begin <= state[_RDI] < code.end else _OUTSIDE
     words = memory.some(state[_RSP], 8 * _STACK_WORDS)
     for (word,) in struct.iter_unpack("<Q", words[: len(words) // 8 * 8]):

@@ -33,18 +33,22 @@ from heapsmith.tools.record.record import (
     inlines,
     make_spool,
 )
-from heapsmith.tools.record.spool import VERSION, Spool, add_births, new_spool, set_drops, set_start
+from heapsmith.tools.record.spool import VERSION, Spool, add_births, add_stacks, new_spool, set_drops, set_start
 from heapsmith.tools.running.census import Copied, census, copy_heap
 from heapsmith.tools.running.hold import code_of, held
+from heapsmith.tools.sampled.process import Place, sites_so_far, snapshot
+from heapsmith.tools.sampled.snapshot import Snapshot
 from heapsmith.tools.top.process import command, facts, image
 from heapsmith.tools.top.view import View, serving
 
 _FUNCTION_BYTES, _JUMP_BYTES = 8, 5
-_HEAD = struct.Struct("<8IQ")
+_HEAD = struct.Struct("<10IQ")
 """The first fields of struct recording, then the beginnings of the functions, then the path."""
 _PATH_BYTES = 4352
 _CENSUS_STREAM = 0xFFFFFFFE
 _STEP_S = 0.05
+_LOOK_S = 1.0
+"""Between two looks at the call stacks of a process that runs."""
 
 STARTED_ANEW = "a program that is started anew can be recorded: heapsmith record -o FILE -- CMD"
 READY = 'a library of a design with [sampling] kind = "ready", such as: heapsmith run sampling-ready -- CMD'
@@ -85,6 +89,8 @@ class _Head(NamedTuple):
     threads: int
     units: int
     leads: int
+    stacks: int
+    reserved: int
     drops: int
 
 
@@ -125,16 +131,18 @@ class _Library:
         """The recording's fields now."""
         return _Head(*_HEAD.unpack(self.memory.read(self.place, _HEAD.size)))
 
-    def lead(self, spool: Path) -> None:
+    def lead(self, spool: Path, *, stacks: bool) -> None:
         """Lead the family to its recorded functions, which write to a spool. The process is held."""
         before = self.head()
         saved = [self._beginning(number, before.leads) for number in range(len(self.pairs))]
-        self._write(self.place + _HEAD.size, b"".join(saved) + os.fsencode(spool).ljust(_PATH_BYTES, b"\0"))
+        self.memory.write(self.place + _HEAD.size, b"".join(saved) + os.fsencode(spool).ljust(_PATH_BYTES, b"\0"))
         number = before.last + 1
-        self._write(self.place, _HEAD.pack(*_Head(number, number, self.pid, os.getpid(), 0, 0, 1, 1, 0)))
+        self.memory.write(
+            self.place, _HEAD.pack(*_Head(number, number, self.pid, os.getpid(), 0, 0, 1, 1, int(stacks), 0, 0))
+        )
         for (function, recorded), old in zip(self.pairs, saved, strict=True):
             distance = struct.pack("<i", recorded - function - _JUMP_BYTES)
-            self._write(function, b"\xe9" + distance + old[_JUMP_BYTES:])
+            self.memory.write(function, b"\xe9" + distance + old[_JUMP_BYTES:])
 
     def _beginning(self, number: int, leads: int) -> bytes:
         """The beginning of a function: where a recorder was killed, the function still leads elsewhere."""
@@ -147,19 +155,25 @@ class _Library:
         """Put the beginnings back; what the recording counted. The process is held."""
         found = self.head()
         for number, (function, _) in enumerate(self.pairs):
-            self._write(function, self._beginning(number, 1))
-        self._write(self.place, _HEAD.pack(*found._replace(number=0, leads=0)))
+            self.memory.write(function, self._beginning(number, 1))
+        self.memory.write(self.place, _HEAD.pack(*found._replace(number=0, leads=0)))
         return found
 
-    def _write(self, address: int, what: bytes) -> None:
-        file = os.open(f"/proc/{self.pid}/mem", os.O_RDWR | os.O_CLOEXEC)
-        try:
-            if os.pwrite(file, what, address) != len(what):
-                raise Gone(f"{len(what)} bytes at {address:#x}")
-        except OSError as error:
-            raise Missing(f"process {self.pid}: its memory cannot be written: {error.strerror}") from None
-        finally:
-            os.close(file)
+
+class _Stacks:
+    """The call stacks that the library has numbered, as they were last read: the process may end by itself."""
+
+    def __init__(self, library: _Library, asked: "_Asked") -> None:
+        self._library, self._asked, self._due = library, asked, 0.0
+        self.latest: Snapshot | None = None
+
+    def look(self, *, is_held: bool = False) -> None:
+        """Read them if they are asked for: all of a process that is held, else all but perhaps the last."""
+        if not self._asked.stacks or (not is_held and time.monotonic() < self._due):
+            return
+        pid, memory, view = self._library.pid, self._library.memory, self._library.view
+        self.latest = (snapshot if is_held else sites_so_far)(pid, memory, Place(view.at, view.design))
+        self._due = time.monotonic() + _LOOK_S
 
 
 class _Began(NamedTuple):
@@ -170,8 +184,12 @@ class _Began(NamedTuple):
     held_ns: int
 
 
-def record_running(pid: int, out: Path, *, seconds: float | None = None, progress: Progress = quiet) -> RunningResult:
+def record_running(
+    pid: int, out: Path, *, seconds: float | None = None, stacks: bool = False, progress: Progress = quiet
+) -> RunningResult:
     """Record a process until it ends, SIGINT or SIGTERM comes, or `seconds` are over; the trace is `out`.
+
+    stacks: the events have call stacks, of at most 32 frames; the blocks that live at the beginning have none.
 
     Raises BadInput for no such process, one that runs under no library that can be recorded so, and an `out` that
     cannot be written; Missing if it may not be held, or sees other files or processes than this one; CheckFailed if its
@@ -185,32 +203,43 @@ def record_running(pid: int, out: Path, *, seconds: float | None = None, progres
             library = _Library(pid, memory)
             folder = make_spool(out)
             try:
-                return _recorded(library, recorder, folder, out, seconds, progress)
+                return _recorded(library, recorder, folder, out, _Asked(seconds, stacks), progress)
             finally:
                 shutil.rmtree(folder, ignore_errors=True)
     except (Gone, ProcessLookupError, FileNotFoundError):
         raise BadInput(f"{pid}: no such process, or it ended before it was recorded") from None
 
 
+class _Asked(NamedTuple):
+    """When a recording ends, and whether its events have call stacks."""
+
+    seconds: float | None
+    stacks: bool
+
+
 def _recorded(
-    library: _Library, recorder: ctypes.CDLL, folder: Path, out: Path, seconds: float | None, progress: Progress
+    library: _Library, recorder: ctypes.CDLL, folder: Path, out: Path, asked: _Asked, progress: Progress
 ) -> RunningResult:
     pid, words, was = library.pid, command(library.pid), image(library.pid)
     spool = new_spool(folder / f"{pid}.0.spool", pid, facts(pid).parent, words)
+    stacks = _Stacks(library, asked)
     _share(pid, folder, spool)
     with _stopping() as stop:
-        began = _begin(library, recorder, spool)
-        end = _Head(0, 0, 0, 0, 0, 0, 0, 0, 0)
+        began = _begin(library, recorder, spool, asked)
+        end = _Head(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         held_at_end, why = 0, "process"
         try:
             found = census(library.view, began.heap)
-            why = _wait(pid, was, seconds, stop)
+            why = _wait(pid, was, asked.seconds, stop, stacks)
         finally:
             with suppress(Gone):
                 if image(pid) == was:
-                    held_at_end, end = _end(library)
+                    held_at_end, end = _end(library, stacks)
         ended = now_of(recorder)
     set_drops(spool, end.drops)
+    if stacks.latest is not None:
+        frames = [(number, row["frame"][: int(row["depth"])]) for number, row in enumerate(stacks.latest.sites)]
+        add_stacks(spool, [one for one in frames if len(one[1])], stacks.latest.mappings())
     add_births(spool, _CENSUS_STREAM, began.moment.stamp, found.addresses, found.sizes)
     ns_per_tick = (ended.ns - began.moment.ns) / (ended.stamp - began.moment.stamp)
     about = {"blocks": len(found.sizes), "bytes": int(found.sizes.sum()), "held_ns": began.held_ns}
@@ -262,7 +291,7 @@ def _share(pid: int, folder: Path, spool: Path) -> None:
         raise Missing(f"process {pid} does not see {folder.parent}; expected a trace where it sees the files") from None
 
 
-def _begin(library: _Library, recorder: ctypes.CDLL, spool: Path) -> _Began:
+def _begin(library: _Library, recorder: ctypes.CDLL, spool: Path, asked: _Asked) -> _Began:
     """Hold the process, copy what tells its live blocks, and lead its malloc to the spool."""
     code = library.code
     trial = Copied(library.memory)
@@ -273,21 +302,23 @@ def _begin(library: _Library, recorder: ctypes.CDLL, spool: Path) -> _Began:
         copy_heap(library.view, copied, (code.begin, code.end))
         moment = now_of(recorder)
         set_start(spool, moment.stamp)
-        library.lead(spool.absolute())
+        library.lead(spool.absolute(), stacks=asked.stacks)
     held_ns = time.monotonic_ns() - started
     copied.freeze()
     return _Began(copied, moment, held_ns)
 
 
-def _end(library: _Library) -> tuple[int, _Head]:
+def _end(library: _Library, stacks: _Stacks) -> tuple[int, _Head]:
     """Hold the process, and let its malloc be as before."""
     started = time.monotonic_ns()
     with held(library.pid, library.memory, library.code):
         found = library.leave()
+        with suppress(Missing):  # a thread in doubt changes them: those of the last look are there
+            stacks.look(is_held=True)
     return time.monotonic_ns() - started, found
 
 
-def _wait(pid: int, was: bytes, seconds: float | None, stop: list[int]) -> str:
+def _wait(pid: int, was: bytes, seconds: float | None, stop: list[int], stacks: _Stacks) -> str:
     """Until the recording ends: why."""
     deadline = None if seconds is None else time.monotonic() + seconds
     try:
@@ -302,6 +333,7 @@ def _wait(pid: int, was: bytes, seconds: float | None, stop: list[int]) -> str:
                 return "time"
             if image(pid) != was:
                 return "exec"
+            stacks.look()
     except Gone:
         pass
     finally:

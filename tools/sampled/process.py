@@ -60,6 +60,12 @@ def snapshot(pid: int, memory: Memory, place: Place) -> Snapshot:
     raise Missing(f"process {pid}: its samples change too fast to be read; expected a larger mean: --mean BYTES")
 
 
+def sites_so_far(pid: int, memory: Memory, place: Place) -> Snapshot:
+    """The call stacks without samples, and without the last one, which may be half written; others never change."""
+    _, sites = _tables(memory, place.at, _head(memory, place.at))
+    return Snapshot(pid, place.design, time.monotonic_ns(), 0, 0, 0, 0, np.zeros(0, SAMPLE), sites[:-1], _maps(pid))
+
+
 def of_process(pid: int) -> Snapshot:
     """The samples of a process. BadInput if it does not exist or takes none, Missing if it may not be read."""
     try:
@@ -70,6 +76,11 @@ def of_process(pid: int) -> Snapshot:
             return snapshot(pid, memory, place)
     except Gone:
         raise BadInput(f"{pid}: no such process") from None
+
+
+def of_thread(of: Snapshot, thread: int) -> Snapshot:
+    """The same with the live samples of one thread (gettid(2))."""
+    return of._replace(samples=of.samples[of.samples["thread"] == thread])
 
 
 def _head(memory: Memory, at: dict[str, int]) -> np.void:

@@ -176,7 +176,11 @@ class View:
         if "heap.parked" in at:
             parked = np.frombuffer(memory.read(heap + at["heap.parked"], 8 * count), "<u8").astype(np.int64)
             tops = np.where(parked != 0, parked, tops)
-        slots = heap + at["heap.slot"] + 8 * self._slot.astype(np.int64)
+        first = heap + at["heap.slot"]
+        slots = first + 8 * self._slot.astype(np.int64)
+        if each := at.get("COMPACT_BLOCKS"):  # runtime/heap/3_records/opening/compact.h
+            compact = first + 8 * ((each + 1) * np.arange(count) + 1)
+            slots = np.where(tops <= first + 8 * (each + 1) * count, compact, slots)
         # A stack that is not open has its top below its slots.
         return slots, np.maximum(tops - slots, 0) // 8
 
@@ -190,6 +194,8 @@ class View:
     def _held(self, memory: Memory, heap: int) -> NDArray[np.int64]:
         """Blocks in a heap's fronts, by class: what hs_held of runtime/heap/3_records says, and the second level."""
         at, count = self.at, self.at["CLASS_COUNT"]
+        if at["FRONT_RECORDS"] < count:
+            return self._tops(memory, heap)[1]
         rows = self.records(memory.read(heap + at["heap.front"], count * at["front"]), "front")
         listed = column(rows, at["front.held"], "<u4").astype(np.int64) + column(rows, at["front.listed"], "<u4")
         return self._tops(memory, heap)[1] + listed

@@ -138,12 +138,6 @@ static inline bool stack_is_open(struct heap *heap, unsigned class)
     return heap->top[1 + class] >= stack_slots(heap, class);
 }
 
-/* Open, though it may be parked. */
-static inline bool stack_keeps(struct heap *heap, unsigned class)
-{
-    return hs_stack_top(heap, class) >= stack_slots(heap, class);
-}
-
 /* Its blocks lie in these slots from now on. */
 static inline void stack_open_at(struct heap *heap, unsigned class, void **slots, uint32_t blocks)
 {

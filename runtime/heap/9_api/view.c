@@ -65,8 +65,10 @@ struct view_entry {
     FIELD(heap, count)                                                                                          \
     FIELD(heap, quarantine)                                                                                     \
     FIELD(heap, slot)                                                                                           \
+    OPENING_VIEW                                                                                                \
     PARKED_VIEW                                                                                                 \
     RUN_CACHE_VIEW                                                                                              \
+    NUMBER("FRONT_RECORDS", FRONT_RECORDS)                                                                      \
     NUMBER("front", sizeof(struct front))                                                                       \
     FIELD(front, held)                                                                                          \
     FIELD(front, listed)                                                                                        \

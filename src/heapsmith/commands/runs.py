@@ -81,8 +81,8 @@ def stats(
     """Show the counters that a library wrote at exit: layers by class, locks and system calls.
 
     Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`. Of glibc's
-    malloc_info, jemalloc's JSON and tcmalloc's MALLOCSTATS: what is held, what is free by class, and which settings may
-    help.
+    malloc_info, jemalloc's JSON, tcmalloc's MALLOCSTATS and mimalloc's statistics: what is held, what is free by class,
+    and which settings may help.
     """
     from heapsmith.model.toml_text import read_text
     from heapsmith.tools.common.counter_reports import as_csv, counts_of, tables

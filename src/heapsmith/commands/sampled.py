@@ -2,6 +2,7 @@
 
 import sys
 import time
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NamedTuple
 
@@ -26,6 +27,7 @@ DESIGN = "sampled"
     epilog=example(
         "profile 4711",
         "profile 4711 --seconds 60",
+        "profile 4711 --seconds 60 --thread 4715",
         "profile -- python3 job.py",
         "profile heap.4711 --format pprof -o heap.pb.gz",
     ),
@@ -37,9 +39,12 @@ def profile(
     ],
     lib: Annotated[str | None, Option("Run CMD under it; it takes samples.", "LIB|DESIGN", usual=DESIGN)] = None,
     mean: Annotated[
-        int | None, Option("Bytes from one sample of CMD to the next, on average.", "BYTES", least=1, usual="524288")
+        int | None, Option("Bytes from one sample to the next, on average.", "BYTES", least=1, usual="524288")
     ] = None,
     seconds: Annotated[str | None, Option("Look twice, and show what grew meanwhile: 10s, 5m.", "TIME")] = None,
+    thread: Annotated[
+        int | None, Option("For --seconds take samples of this thread of PID alone (gettid(2)).", "TID", least=1)
+    ] = None,
     by: By = "site",
     depth: Depth = None,
     skip: Skip = None,
@@ -52,15 +57,16 @@ def profile(
     """Show which code holds the live heap of a process, and who asks for memory, from samples of its blocks.
 
     Each figure is an estimate with an interval that holds the true value 95 times of 100 (docs/live.md). The process
-    runs under a design that takes samples, such as sampled. It is read from outside and does not stop. Of CMD the heap
-    is shown where most bytes were live; its exit status is that of CMD.
+    runs under a design that takes samples, such as sampled. It is read from outside and does not stop. With --thread,
+    or --mean, its samples are switched on for --seconds, and then are as before. Of CMD the heap is shown where most
+    bytes were live; its exit status is that of CMD.
     """
     from heapsmith.tools.sampled.profile import compared, stack_table
     from heapsmith.tools.sampled.profile import profile as figures
 
     chosen = profiles.chosen(form, out, weight, json)
     apart = None if seconds is None else take.seconds("--seconds", seconds)
-    found = _found(target, How(lib, mean, apart, sys.stderr.fileno() if _takes_output(chosen) else None))
+    found = _found(target, How(lib, mean, apart, thread, sys.stderr.fileno() if _takes_output(chosen) else None))
     looks = compared(found.last, found.first, by, 0 if chosen.is_profile else frames(by, depth), skip or [])
     if chosen.is_profile:
         profiles.emit(stack_table(looks), chosen)
@@ -74,11 +80,12 @@ def profile(
 
 
 class How(NamedTuple):
-    """How to look: the library of a command, the mean of its samples, seconds between two looks, and its output."""
+    """How to look: a command's library and output, the mean of samples, seconds between looks, and whose samples."""
 
     lib: str | None
     mean: int | None
     seconds: float | None
+    thread: int | None
     stdout: int | None
 
 
@@ -102,11 +109,15 @@ def _found(target: list[str], how: How) -> Found:
 
     files = [Path(word) for word in target]
     is_process = len(target) == 1 and target[0].isdecimal()
+    if how.thread is not None and (not is_process or how.seconds is None):
+        raise BadInput("--thread: is of a process for a time; expected PID --seconds TIME")
     if is_process or all(is_profile(file) for file in files):
-        if how.lib is not None or how.mean is not None:
-            raise BadInput(f"{'--lib' if how.lib is not None else '--mean'}: is of a command; expected -- CMD")
+        if how.lib is not None:
+            raise BadInput("--lib: is of a command; expected -- CMD")
+        if how.mean is not None and (not is_process or how.seconds is None):
+            raise BadInput("--mean: is of a command, or of a process for a time; expected -- CMD, or --seconds TIME")
         if is_process:
-            return _of_process(int(target[0]), how.seconds)
+            return _of_process(int(target[0]), how)
         if len(files) > 2 or how.seconds is not None:
             raise BadInput("--seconds, or more than two profiles: expected one profile, or an earlier and a later one")
         *first, last = map(read, files)
@@ -127,11 +138,18 @@ def _found(target: list[str], how: How) -> Found:
     return Found(ran.status, *seen.window, note)
 
 
-def _of_process(pid: int, seconds: float | None) -> Found:
-    from heapsmith.tools.sampled.process import of_process
+def _of_process(pid: int, how: How) -> Found:
+    from heapsmith.tools.sampled.process import of_process, of_thread
+    from heapsmith.tools.sampled.switch import switched
 
-    first = of_process(pid)
-    if seconds is None:
-        return Found(0, None, first)
-    time.sleep(seconds)
-    return Found(0, first, of_process(pid))
+    if how.seconds is None:
+        return Found(0, None, of_process(pid))
+    changes = how.thread is not None or how.mean is not None
+    with switched(pid, how.mean, how.thread) if changes else nullcontext():
+        first = of_process(pid)
+        time.sleep(how.seconds)
+        last = of_process(pid)
+    if how.thread is None:
+        return Found(0, first, last)
+    alone = f"samples of thread {how.thread} alone"
+    return Found(0, of_thread(first, how.thread), of_thread(last, how.thread), alone)

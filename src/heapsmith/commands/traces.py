@@ -40,13 +40,14 @@ def record(
     CMD. CMD has the standard streams; with --json its output goes to standard error.
 
     With --pid, the process runs under a design that can be recorded so, such as sampling-ready (docs/live.md). Its
-    live blocks are the trace's first events. It goes on when the recording ends: after --seconds, or by Ctrl-C.
+    live blocks are the trace's first events, which have no stacks. It goes on when the recording ends: after --seconds,
+    or by Ctrl-C.
     """
     check_frames(depth)
     if pid is not None:
-        others = {"CMD": command, "--stacks": stacks, "--only": given["only"], "--everywhere": given["everywhere"]}
-        others["--wait"] = wait
-        return _record_running(pid, given["out"], seconds, [name for name, value in others.items() if value], json)
+        others = {"CMD": command, "--only": given["only"], "--everywhere": given["everywhere"], "--wait": wait}
+        refused = [name for name, value in others.items() if value]
+        return _record_running(pid, given["out"], seconds, refused, stacks=stacks, json=json)
     if seconds is not None:
         raise BadInput("--seconds: is of a process that runs; expected --pid PID too")
     given["command"] = take.command_words("", command or [])
@@ -62,7 +63,7 @@ def record(
     return found.exit_status
 
 
-def _record_running(pid: int, out: str, seconds: str | None, others: list[str], json: bool) -> int:
+def _record_running(pid: int, out: str, seconds: str | None, others: list[str], *, stacks: bool, json: bool) -> int:
     """Record a process that runs, for which the other options mean nothing."""
     from heapsmith.tools.running.record import record_running
 
@@ -70,7 +71,8 @@ def _record_running(pid: int, out: str, seconds: str | None, others: list[str], 
         raise BadInput(f"{others[0]}: is of a command that is started; expected --pid PID without it")
     limit_s = None if seconds is None else take.seconds("--seconds", seconds)
     with show.progress() as progress:
-        found = record_running(pid, take.writable_file(Path(out)), seconds=limit_s, progress=progress)
+        to = take.writable_file(Path(out))
+        found = record_running(pid, to, seconds=limit_s, stacks=stacks, progress=progress)
     show.emit_json(found) if json else results_traces.recorded_running(found)
     return 0
 

@@ -3,6 +3,8 @@
 
 #include "3_records/opening/opens_after.h"
 
+#define OPENING_VIEW NUMBER("COMPACT_BLOCKS", COMPACT_BLOCKS)
+
 enum { COMPACT_SLOTS = (COMPACT_BLOCKS + 1) * CLASS_COUNT }; /* the first of each class's stays NULL */
 
 /* A stack that is not open counts as compact. */

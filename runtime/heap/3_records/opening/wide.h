@@ -1,6 +1,8 @@
 /* Where the slots of a stack are: each class has its own, as many as its capacity may come to. */
 #pragma once
 
+#define OPENING_VIEW /* nothing of compact stacks */
+
 /* The slot of the oldest block of a class's stack. */
 static inline void **stack_slots(struct heap *heap, unsigned class)
 {

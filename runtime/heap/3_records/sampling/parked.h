@@ -1,7 +1,7 @@
 /* The top of a stack, which may be parked: then malloc and free find it empty and full (9_api/sampling/ready.h). */
 #pragma once
 
-#define PARKED_VIEW NUMBER("heap.parked", offsetof(struct heap, caches.parked))
+#define PARKED_VIEW NUMBER("heap.parked", offsetof(struct heap, caches.parked)) FIELD(heap, row_of) NUMBER("DIRECT_LIMIT", DIRECT_LIMIT)
 
 static inline void **hs_stack_top(struct heap *heap, unsigned class)
 {

@@ -17,15 +17,14 @@ static inline void *linked_filled(struct heap *heap, unsigned class, void *const
     return block;
 }
 
-/* `slot`: its own, or those that it has from now on. */
+/* `slot`: its own, or those that it has from now on. An empty stack that is open has its top there. */
 static inline void *stack_filled(struct heap *heap, unsigned class, void **slot, uint32_t taken)
 {
     if (taken == 0)
         return hs_alloc_run_for(class);
-    if (stack_is_open(heap, class) && slot == stack_slots(heap, class))
-        stack_hold(heap, class, taken - 1);
-    else
-        stack_open_at(heap, class, slot, taken - 1);
+    if (heap->top[1 + class] != slot)
+        heap->end[1 + class] = slot + stack_room(heap, class, slot);
+    __atomic_store_n(&heap->top[1 + class], slot + taken - 1, __ATOMIC_RELAXED);
     void *block = slot[taken - 1];
     on_front_missed(heap, class);
     return block;

@@ -11,7 +11,7 @@
 
 void *stack_fill(struct heap *heap, unsigned class)
 {
-    void **slot = stack_slots_for(heap, class, hs_class[class].flush);
+    void **slot = heap->slot + hs_class[class].slot;
     uint32_t taken = hs_transfer_take(heap, class, slot);
     if (taken == 0) {
         const uint32_t wanted = opening_wants(heap, class, hs_class[class].refill);
@@ -40,9 +40,10 @@ bool stack_begins(struct heap *heap, unsigned class, void *block)
 
 void stack_drain(struct heap *heap, unsigned class)
 {
-    if (!stack_keeps(heap, class))
+    void **top = hs_stack_top(heap, class), **slot = stack_slots_at(heap, class, top);
+    if (top < slot) /* it is not open */
         return;
-    if (stack_held(heap, class) > 0)
-        hs_give_all(heap, class, stack_slots(heap, class), stack_held(heap, class));
-    hs_set_stack_top(heap, class, stack_slots(heap, class));
+    if (top > slot)
+        hs_give_all(heap, class, slot, (uint32_t)(top - slot));
+    hs_set_stack_top(heap, class, slot);
 }

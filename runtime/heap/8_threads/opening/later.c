@@ -4,10 +4,11 @@
 void opening_look(struct heap *heap)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
-        if (hs_opens_after[class] == 0 || !stack_keeps(heap, class))
+        void **top = hs_stack_top(heap, class), **slots = stack_slots_at(heap, class, top);
+        if (hs_opens_after[class] == 0 || top < slots)
             continue;
         struct opened *opened = &heap->rooms.opened[class];
-        uint32_t held = stack_held(heap, class);
+        uint32_t held = (uint32_t)(top - slots);
         if (held > 0 && held == opened->held) {
             count_own(&heap->count[class].flushed, held);
             hs_drain_front(heap, class);

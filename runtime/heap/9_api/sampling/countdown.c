@@ -5,11 +5,3 @@ void hs_sampling_set(uint64_t mean)
 {
     __atomic_store_n(&hs_sample_mean, mean, __ATOMIC_RELAXED);
 }
-
-bool sampling_told(uint64_t mean)
-{
-    const bool can = mean <= SAMPLE_MOST_BYTES;
-    if (can)
-        hs_sampling_set(mean);
-    return can;
-}

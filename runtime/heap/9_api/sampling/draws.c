@@ -9,6 +9,8 @@
 #include "8_threads/life.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 enum {
     DRAWN_BITS = 26,    /* of each draw: an interval is at most 18 times the mean */
@@ -26,9 +28,22 @@ static __thread struct {
     uint32_t low, high;
     uint64_t mean; /* of the interval drawn last: with another one it is drawn anew */
     bool seeded, draws;
+    bool is_asked; /* it is the thread `asked` */
+    uint32_t asked;
 } sampler;
 static uint32_t sampling_threads; /* that drew */
 uint64_t hs_sample_mean = SAMPLE_ON ? SAMPLE_MEAN : 0;
+uint32_t hs_sample_thread;
+
+/* The answer is kept: a child of fork is whom its parent's thread was. */
+bool sampling_is_mine(uint32_t thread)
+{
+    if (sampler.asked != thread) {
+        sampler.is_asked = (uint32_t)syscall(SYS_gettid) == thread;
+        sampler.asked = thread;
+    }
+    return sampler.is_asked;
+}
 
 uint64_t hs_sampling_mean(void)
 {
@@ -91,7 +106,7 @@ static uint64_t sample_interval(uint64_t mean)
  * nobody took its bytes yet. */
 static uint64_t sample_judged(size_t bytes)
 {
-    uint64_t mean = hs_sampling_mean();
+    uint64_t mean = sampling_here() ? hs_sampling_mean() : 0;
     if (mean == 0) {
         sampler.draws = false;
         hs_until_sample = SAMPLE_LOOK_BYTES + bytes;

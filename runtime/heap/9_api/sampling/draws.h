@@ -12,11 +12,21 @@
 extern __thread uint64_t hs_until_sample;
 extern uint64_t hs_huge_samples; /* huge blocks that are samples */
 extern uint64_t hs_sample_mean; /* 0: no request is one */
+extern uint32_t hs_sample_thread; /* whose requests alone are, by gettid(2); 0: those of all */
 
-/* Are requests counted now? */
+COLD bool sampling_is_mine(uint32_t thread); /* is it the calling thread? */
+
+/* May the calling thread's requests be samples? */
+static inline bool sampling_here(void)
+{
+    uint32_t thread = __atomic_load_n(&hs_sample_thread, __ATOMIC_RELAXED);
+    return thread == 0 || sampling_is_mine(thread);
+}
+
+/* Are the calling thread's requests counted now? */
 static inline bool sampling_counts(void)
 {
-    return !SAMPLE_WATCHED || __atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED) > 0;
+    return !SAMPLE_WATCHED || (__atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED) > 0 && sampling_here());
 }
 
 /* A request is counted. When it is due, the countdown means nothing until it is set anew. */
@@ -33,7 +43,6 @@ COLD void *sampling_large(size_t bytes, size_t alignment, bool *zero); /* as hs_
 COLD void *draws_aligned(size_t bytes, size_t alignment, size_t size);
 COLD void sampling_resized(void *block, size_t bytes); /* a large block, by a request not counted yet */
 COLD void sampling_ends(void *block);
-COLD bool sampling_told(uint64_t mean); /* as hs_sampling_set, by an option; false: no such mean */
 COLD void sampling_reset(void);         /* checked build */
 
 /* A large block, or none of ours, is about to be freed, resized or moved. */

@@ -1,7 +1,9 @@
 /* The profile of the samples, as a text that pprof reads too (docs/live.md has its lines). Async-signal-safe. */
 #pragma once
 
+#include "9_api/sampling/draws.h"
 #include "9_api/sampling/samples.h"
+#include "9_api/sampling/switch.h"
 
 #include <stdbool.h>
 
@@ -11,7 +13,9 @@ enum { TAKES_SAMPLES = 1 };
     ADDRESS("samples", hs_samples) FIELD(samples, changes) FIELD(samples, tables) FIELD(samples, sites)     \
         NUMBER("samples_bytes", sizeof(struct samples)) NUMBER("MOST_SAMPLES", MOST_SAMPLES)                \
         NUMBER("SAMPLE_PLACES", SAMPLE_PLACES) NUMBER("MOST_SITES", MOST_SITES)                             \
-        NUMBER("sample_bytes", sizeof(struct sample)) NUMBER("site_bytes", sizeof(struct sample_site))
+        NUMBER("sample_bytes", sizeof(struct sample)) NUMBER("site_bytes", sizeof(struct sample_site))      \
+        ADDRESS("sample_mean", hs_sample_mean) ADDRESS("sample_thread", hs_sample_thread)                   \
+        NUMBER("SAMPLE_MOST_BYTES", SAMPLE_MOST_BYTES)
 
 /* Writes all of it; false, with errno, if the system refuses. */
 COLD bool profile_write(int fd);

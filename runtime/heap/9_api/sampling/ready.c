@@ -46,6 +46,16 @@ static void watch(struct heap *heap)
         park(heap, class);
 }
 
+/* Its requests are not counted, but its rows may lead here. Somebody may switch samples on meanwhile: whoever comes last, the mean
+ * or the rows, sees the other. */
+static void turn_back(struct heap *heap)
+{
+    set_rows(heap, false);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    if (sampling_counts())
+        set_rows(heap, true);
+}
+
 /* Brings what the thread knows up to date. */
 static void look(struct heap *heap)
 {
@@ -56,8 +66,8 @@ static void look(struct heap *heap)
         watch(heap);
     } else {
         unpark_all(heap);
-        set_rows(heap, false);
         heap->caches.watched = 0;
+        turn_back(heap);
     }
 }
 
@@ -68,17 +78,9 @@ void sampling_watches(void)
 
 void hs_sampling_set(uint64_t mean)
 {
-    __atomic_store_n(&hs_sample_mean, mean, __ATOMIC_RELAXED);
+    __atomic_store_n(&hs_sample_mean, mean, __ATOMIC_SEQ_CST);
     for (struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
         set_rows(heap, mean > 0);
-}
-
-bool sampling_told(uint64_t mean)
-{
-    const bool can = mean <= SAMPLE_MOST_BYTES;
-    if (can)
-        hs_sampling_set(mean);
-    return can;
 }
 
 void sampling_heap_made(struct heap *heap)
@@ -104,7 +106,8 @@ void sampling_heap_drains(struct heap *heap)
     heap->caches.watched = 0;
 }
 
-/* Here too where nobody samples: a miss. Rows that another thread turned back late lead here with blocks in the stack. */
+/* Here too where nobody samples: a miss. Rows that another thread turned late, or that are meant for another thread, lead here with
+ * blocks in the stack. */
 static APART void *watched_slow(struct heap *heap, unsigned class, front_refill *refill)
 {
     heap = hs_heap_of(heap);
@@ -112,9 +115,12 @@ static APART void *watched_slow(struct heap *heap, unsigned class, front_refill 
         return hs_alloc_run_for(class);
     look(heap);
     unpark(heap, class);
-    void *block = stack_held(heap, class) > 0 ? stack_pop(heap, class) : refill(heap, class);
+    bool led = stack_held(heap, class) > 0;
+    void *block = led ? stack_pop(heap, class) : refill(heap, class);
     if (heap->caches.watched != 0)
         park(heap, class);
+    else if (led && heap->row_of[0] == 0)
+        turn_back(heap);
     return block;
 }
 

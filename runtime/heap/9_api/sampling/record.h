@@ -25,6 +25,8 @@ struct recording {
     uint32_t recorder; /* the process that reads the events; when it is gone, the recording ends */
     uint32_t streams, threads, units; /* numbers given out */
     uint32_t leads; /* the beginnings are jumps */
+    uint32_t stacks; /* events have call stacks, by their numbers in the table of samples */
+    uint32_t reserved;
     uint64_t drops; /* events not recorded because the spool could not grow */
     char saved[RECORDED][RECORDED_BYTES]; /* the beginnings, while they are jumps */
     char path[RECORD_PATH_BYTES]; /* of the spool file */

@@ -5,6 +5,7 @@
 #include "8_threads/front/only_stacks.h"
 #include "9_api/sampling/ready.h"
 #include "9_api/sampling/record.h"
+#include "9_api/sampling/samples.h"
 
 #pragma GCC visibility push(default)
 
@@ -24,9 +25,19 @@ CALLED void *pvalloc(size_t bytes);
 #pragma GCC visibility pop
 
 /* Each event has a stamp of its own: other threads may have events. */
-static void put_event(struct writer *w, enum spool_operation operation, const void *block, size_t bytes)
+static void put_event(struct writer *w, enum spool_operation operation, const void *block, size_t bytes, uint32_t site)
 {
-    put_stamped_at(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, 0);
+    put_stamped_at(w, operation, stamp_event(w), (uint64_t)(uintptr_t)block, bytes, site);
+}
+
+/* The number of the stack that led here; 0 where nobody asks for stacks. */
+static uint32_t recorded_site(void)
+{
+    if (hs_recording.stacks == 0)
+        return 0;
+    struct call_stack stack;
+    hs_call_stack(&stack);
+    return hs_stack_number(&stack);
 }
 
 static void *born(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
@@ -34,7 +45,7 @@ static void *born(struct writer *w, enum spool_operation operation, void *block,
     if (w == NULL)
         return block;
     if (block != NULL)
-        put_event(w, operation, block, bytes);
+        put_event(w, operation, block, bytes, recorded_site());
     record_ends(w);
     return block;
 }
@@ -43,8 +54,10 @@ static void *born_aligned(struct writer *w, void *block, size_t alignment, size_
 {
     if (w == NULL)
         return block;
-    if (block != NULL)
-        put_aligned_at(w, SPOOL_ALIGNED, stamp_event(w), (uint64_t)(uintptr_t)block, alignment, bytes, 0);
+    if (block != NULL) {
+        uint32_t site = recorded_site();
+        put_aligned_at(w, SPOOL_ALIGNED, stamp_event(w), (uint64_t)(uintptr_t)block, alignment, bytes, site);
+    }
     record_ends(w);
     return block;
 }
@@ -61,7 +74,7 @@ static COLD void recorded_free(void *block)
 {
     struct writer *w = block == NULL ? NULL : record_begins();
     if (w != NULL)
-        put_event(w, SPOOL_FREE, block, 0);
+        put_event(w, SPOOL_FREE, block, 0, 0);
     free_any(block);
     if (w != NULL)
         record_ends(w);
@@ -78,9 +91,9 @@ static COLD void *resize_recorded(void *block, size_t bytes, const void *caller)
     struct writer *w = record_begins();
     if (w == NULL || block == NULL)
         return born(w, SPOOL_MALLOC, reallocate(block, bytes, caller), bytes);
-    put_event(w, SPOOL_REALLOC_FROM, block, 0);
+    put_event(w, SPOOL_REALLOC_FROM, block, 0, 0);
     void *moved = reallocate(block, bytes, caller);
-    put_event(w, SPOOL_REALLOC_TO, moved, bytes);
+    put_event(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : recorded_site());
     record_ends(w);
     return moved;
 }

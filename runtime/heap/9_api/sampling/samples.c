@@ -249,6 +249,17 @@ void hs_sample_freed(void *block)
     errno = saved;
 }
 
+uint32_t hs_stack_number(const struct call_stack *stack)
+{
+    const int saved = errno;
+    enter_samples();
+    struct sample_tables *tables = tables_mapped();
+    const uint32_t number = tables != NULL ? site_number(tables, stack) : 0;
+    leave_samples();
+    errno = saved;
+    return number;
+}
+
 void hs_samples_forget(void)
 {
     enter_samples();

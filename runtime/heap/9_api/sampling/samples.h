@@ -74,6 +74,8 @@ COLD void hs_sample_freed(void *block);
 uint64_t hs_sampling_mean(void); /* bytes of requests from one sample to the next, on average; 0: off */
 /* Async-signal-safe. A thread learns of it at its next sample, or where it took none after SAMPLE_LOOK_BYTES of requests. */
 void hs_sampling_set(uint64_t mean);
+/* The number of a call stack in the table of sites, for who records; 0: it has no room. */
+COLD uint32_t hs_stack_number(const struct call_stack *stack);
 /* All samples are forgotten. */
 COLD void hs_samples_forget(void);
 

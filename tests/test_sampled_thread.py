@@ -1,0 +1,158 @@
+"""Samples of a running process switched on for one of its threads or for all, and off: from outside, and by itself."""
+
+import errno
+import json
+import os
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import pytest
+from conftest import Answer
+from preloaded import library, program
+
+from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.process_memory import ProcessMemory
+from heapsmith.tools.sampled.process import of_process, of_thread
+from heapsmith.tools.sampled.profile import compared, profile
+from heapsmith.tools.sampled.switch import switched
+from heapsmith.tools.top.view import serving
+
+Call = Callable[..., Answer]
+
+MEAN = 10_000
+BYTES = sum(3000 if block % 16 == 0 else 100 for block in range(20_000))
+"""What a step of tests/programs/sampled_threads.c leaves live, by each thread; it asks for twice as much."""
+DESIGNS = ["sampling-ready", "sampled"]
+
+
+class Threads(NamedTuple):
+    """The program where it waits for a line, and the numbers of its two threads."""
+
+    process: "subprocess.Popen[str]"
+    numbers: list[int]
+
+    def say(self, line: str) -> int:
+        self.process.stdin.write(f"{line}\n")  # type: ignore[union-attr]
+        self.process.stdin.flush()  # type: ignore[union-attr]
+        return int(self.process.stdout.readline())  # type: ignore[union-attr]
+
+    def new_samples(self) -> set[int]:
+        """The threads of the samples that a step takes."""
+        before = of_process(self.process.pid)
+        assert self.say("a") == 0
+        after = of_process(self.process.pid).samples
+        return set(after["thread"][after["number"] > before.taken].tolist())
+
+
+@contextmanager
+def waiting(design: str | None) -> Iterator[Threads]:
+    """Without samples, until somebody asks for them."""
+    added = {"LD_PRELOAD": preloadable(library(design, checked=False)), "HEAPSMITH": "sample=0"} if design else {}
+    words, pipes = [str(program("sampled_threads", "-g"))], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, env=os.environ | added, **pipes) as process:  # type: ignore[call-overload]
+        yield Threads(process, [int(word) for word in process.stdout.readline().split()])
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+def led(pid: int) -> list[tuple[bool, bool]]:
+    """Of each heap, whether its rows lead malloc to its slow path, and whether stacks of it are parked."""
+    with ProcessMemory(pid) as memory:
+        view = serving(memory)
+        assert view is not None
+        at, found = view.at, []
+        for heap in view.heaps(memory):
+            rows = memory.read(heap + at["heap.row_of"], at["DIRECT_LIMIT"] + 1)
+            assert 0 in (rows.count(0), len(rows) - rows.count(0))
+            found.append((rows[0] == 0, any(memory.read(heap + at["heap.parked"], 8 * at["CLASS_COUNT"]))))
+        return found
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_one_thread_is_sampled_and_then_none(design: str) -> None:
+    """Its requests above the direct limit are not counted before its first slow path, and intervals miss 5 of 100."""
+    with waiting(design) as at:
+        pid, (one, other) = at.process.pid, at.numbers
+        assert at.new_samples() == set()
+        with switched(pid, MEAN, other):
+            first = of_process(pid)
+            assert at.new_samples() == {other}
+            assert at.new_samples() == {other}
+            last = of_process(pid)
+        assert at.new_samples() == set()
+        with switched(pid, MEAN, one):
+            assert at.new_samples() == {one}
+        assert at.new_samples() == set()
+    found = profile(compared(last, first, "site", 1))
+    by = {row.name.partition(" ")[0]: row for row in found.rows}
+    assert set(by) == {"made_by_second"}
+    row = by["made_by_second"]
+    for estimate, true in ((row.growth_bytes, 2 * BYTES), (row.allocated_bytes, 4 * BYTES)):
+        assert estimate is not None
+        assert 0.5 * true < estimate.low < true
+        assert 0.9 * true < estimate.high
+    assert len(of_thread(last, one).samples) == 0
+    assert len(of_thread(last, other).samples) == len(last.samples) > 100
+
+
+def test_the_other_threads_take_their_hit_paths() -> None:
+    """The main thread asks for nothing meanwhile: its rows wait for its next request."""
+    with waiting("sampling-ready") as at:
+        at.say("a")
+        assert led(at.process.pid) == 3 * [(False, False)]
+        with switched(at.process.pid, MEAN, at.numbers[1]):
+            assert {rows for rows, _ in led(at.process.pid)} == {True}
+            at.say("a")
+            at.say("a")
+            found = led(at.process.pid)
+            assert sorted(found) == [(False, False), (True, False), (True, True)]
+        at.say("a")
+        at.say("a")
+        found = led(at.process.pid)
+    assert sorted(found) == [(False, False), (False, False), (True, False)]
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_program_switches_its_own_samples(design: str) -> None:
+    with waiting(design) as at:
+        both = set(at.numbers)
+        assert [(at.say(line), at.new_samples()) for line in "1-02-"] == [
+            *((0, {at.numbers[0]}), (0, set()), (0, both)),
+            *((0, {at.numbers[1]}), (0, set())),
+        ]
+        assert at.say("x") == errno.ESRCH
+
+
+def test_a_program_under_another_malloc_is_told() -> None:
+    with waiting(None) as at:
+        assert at.say("1") == errno.ENOSYS
+
+
+def test_the_command_leaves_a_process_as_it_was(call: Call) -> None:
+    with waiting("sampling-ready") as at:
+        words = ("profile", at.process.pid, "--seconds", "0.1s")
+        for more in (("--thread", at.numbers[0]), ("--mean", MEAN)):
+            answer = call(*words, *more, "--json")
+            assert answer.status == 0, answer.err
+            assert json.loads(answer.out)["pid"] == at.process.pid
+            assert (f"samples of thread {at.numbers[0]} alone" in answer.err) == (more[0] == "--thread")
+            assert at.new_samples() == set()
+
+
+def test_what_it_refuses(call: Call) -> None:
+    with waiting("sampled") as at:
+        pid, seconds = at.process.pid, ("--seconds", "0.1s")
+        for words, said in (
+            ((pid, *seconds, "--thread", 1 << 23), f"--thread {1 << 23}: no thread of process {pid}"),
+            ((pid, *seconds, "--thread", 1), f"--thread 1: no thread of process {pid}"),
+            ((pid, *seconds, "--mean", 1 << 60), f"--mean {1 << 60}: expected at most"),
+            ((pid, "--thread", pid), "--thread: is of a process for a time"),
+            (("--thread", 1, "--", "true"), "--thread: is of a process for a time"),
+            ((pid, "--mean", 5), "--mean: is of a command, or of a process for a time"),
+            ((os.getpid(), *seconds, "--thread", os.getpid()), "takes no samples"),
+        ):
+            answer = call("profile", *words)
+            assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1), answer.err
+            assert said in answer.err
