@@ -12,6 +12,7 @@ from covering import covering_designs, soon, with_every_row
 from observed_lines import LINE_SHIFT, TABLES, observe
 
 from heapsmith.codegen.build import build
+from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, builtin_names, changed, load
 from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
@@ -136,7 +137,7 @@ def test_lines_of_each_row(design: Design, tmp_path: Path) -> None:
 def agree(design: Design, folder: Path, *runs: tuple[int, int]) -> None:
     """Library and model touch the same lines in random runs: of a seed, and of as many threads."""
     design = msgspec.structs.replace(design, slab_span_bytes=min(design.slab_span_bytes, SPAN_BYTES))
-    library = build(design, folder / "library.so")
+    library = library_of(design)
     for seed, threads in runs:
         assert differences(make_plan(design), library, events(seed, 160, threads), folder) == []
 

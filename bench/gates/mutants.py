@@ -20,24 +20,26 @@ import tomllib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from functools import cache
-from itertools import islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit
-from heapsmith.bench.gates import mutating, mutating_python
+from heapsmith.bench.gates import mutating, mutating_python, object_code
+from heapsmith.bench.gates.focused import Focused, Found
 from heapsmith.bench.gates.mutating import Mutant
+from heapsmith.bench.gates.object_code import known_designs
 from heapsmith.codegen import rooms
 from heapsmith.codegen.generate import pieces
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import BadInput
-from heapsmith.model.files import scratch, write_json
+from heapsmith.model.files import write_json
 from heapsmith.tools.common.tables import Words, section
 
 LOG = Path("out/mutants.json")
@@ -56,16 +58,15 @@ AREAS = {
 """The mutants drawn of each area."""
 
 LEAST_PERCENT = 97
-LINES = "tests/test_lines.py::test_the_library_touches_the_lines_that_the_model_says"
-DESIGNS = 3  # whose lives are judges of a file
 LIVES = "tests/test_conformance.py::test_a_few_lives_of_every_pair_of_policies"
-LIMIT_S = 900  # for tests that a mutant lets run for ever
-OPTIONS = ("-x", "-q", "--hypothesis-profile=unshrunk", "-p", "no:cacheprovider")
-FAILED = re.compile(r"^(?:FAILED|ERROR) (\S+?)(?: - (.*))?$", re.MULTILINE)
-NO_BYTECODE = {"PYTHONDONTWRITEBYTECODE": "1"}  # its date and size may be those of another change
-NO_TESTS = 5  # pytest's status where nothing is to be run
+LINES = "tests/test_lines.py::test_lines_of_each_row"
+DESIGNS = 3  # whose lives are judges of a line
+LOOKED_AT = 12  # designs whose object code says whether a line changes anything
+LIVES_S, TESTS_S = 60.0, 300.0  # of processor time, for runs that a mutant never lets end
+UNCOMPILED = ("templates/heapsmith.h.j2",)  # of which no library is made
 
 UNBUILT = "does not compile"
+EQUIVALENT = "the object code stays"
 LISTED = "listed"
 SURVIVED = "not noticed"
 
@@ -87,7 +88,7 @@ class Listed(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Outcome(msgspec.Struct, frozen=True):
-    """What became of a mutant: the test that noticed it, UNBUILT, LISTED or SURVIVED."""
+    """What became of a mutant: the test that noticed it, UNBUILT, EQUIVALENT, LISTED or SURVIVED."""
 
     file: str
     line: int
@@ -97,6 +98,7 @@ class Outcome(msgspec.Struct, frozen=True):
     said: str
     commit: str
     seconds: int
+    cpu_s: int
 
 
 def table() -> Table:
@@ -140,23 +142,17 @@ def _lot(mutant: Mutant) -> str:
 
 
 @cache
-def _covering() -> Any:
-    """The tests' module of covering designs."""
-    sys.path.insert(0, str(ROOT / "tests"))
-    return importlib.import_module("covering")
+def designs() -> dict[str, Design]:
+    """The covering designs of the tests, those that together have every row first, and the built-in ones."""
+    every = known_designs()
+    covering = importlib.import_module("covering")
+    return {design.name: design for design in covering.with_every_row()} | every
 
 
 @cache
-def _designs() -> list[Design]:
-    """The covering designs of the tests."""
-    found: list[Design] = _covering().covering_designs()
-    return found
-
-
-@cache
-def files_of(design: str) -> frozenset[str]:
-    """The files of the areas that the library of a covering design is made of, and the rows of its model."""
-    plan = make_plan(next(one for one in _designs() if one.name == design))
+def files_of(name: str) -> frozenset[str]:
+    """The files of the areas that a design's library is made of, and the rows of its model."""
+    plan = make_plan(designs()[name])
     found = {str(file.resolve().relative_to(ROOT)) for file in [*rooms.sources(plan), *pieces(plan)]}
     for rows in rooms.rows(plan).values():
         found |= {str(Path(row.__file__ or "").resolve().relative_to(ROOT)) for row in rows}
@@ -164,32 +160,36 @@ def files_of(design: str) -> frozenset[str]:
     return frozenset(found)
 
 
-def judges(file: str) -> list[str]:
-    """The covering designs whose lives are judges of a file: the first that have it, by a lot, or any."""
-    names = sorted((design.name for design in _designs()), key=lambda name: hashlib.sha256(name.encode()).digest())
-    having = (name for name in names if file in files_of(name))
-    return list(islice(having, DESIGNS)) or names[:DESIGNS]
+@cache
+def having(file: str) -> list[str]:
+    """The designs that have a file: all have what is shared by rows of the model or by templates."""
+    found = [name for name in designs() if file in files_of(name)]
+    return found or ([] if file.startswith("runtime/") else list(designs()))
 
 
-def stages(file: str) -> Iterator[list[str]]:
-    """The arguments of pytest for each stage of a file's focused run; those that take least come first."""
-    if file.startswith(("runtime/heap/", "templates/", "model/")):
-        yield [f"{LIVES}[{name}]" for name in judges(file)]
+def lives(names: Sequence[str]) -> list[str]:
+    """The tests of a few lives of those of the designs that are covering ones."""
+    return [f"{LIVES}[{name}]" for name in names if name.startswith("covering-")]
+
+
+def focused(file: str) -> Iterator[tuple[float, list[str]]]:
+    """The runs of tests behind the lives, each with its limit in seconds: those that take least come first."""
     if file.startswith("model/"):
-        yield ["-m", "big or not big", *(f"{LINES}[{name}]" for name in ("default", *judges(file)[:2]))]
+        with_lines = [one.name for one in importlib.import_module("covering").with_every_row(of_processors=False)]
+        names = [name for name in having(file) if name in with_lines][: DESIGNS + 1]
+        yield TESTS_S, ["-m", "not big", *(f"{LINES}[{name}]" for name in (*names, "sampling-ready"))]
     focus = table().focus
     begins = max((begin for begin in focus if file.startswith(begin)), key=len)
-    if file.endswith(".py"):
-        yield ["-m", "quick", *focus[begins]]
-    yield ["-m", "not big", *focus[begins]]
+    yield from ([(TESTS_S, focus[begins])] if file.endswith(".py") else ((TESTS_S, [test]) for test in focus[begins]))
 
 
 class Copy:
-    """A copy of the tree in which lines are changed and tests run."""
+    """A copy of the tree in which lines are changed, and its two processes that run tests."""
 
-    def __init__(self, folder: Path, cached: Path) -> None:
+    def __init__(self, folder: Path, cached: Path, files: Sequence[str]) -> None:
         self.folder = folder
         self.cached = cached
+        shutil.rmtree(folder, ignore_errors=True)
         names = subprocess.run(["git", "-C", ROOT, "ls-files", "-z"], capture_output=True, text=True, check=True).stdout
         for name in filter(None, names.split("\0")):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
@@ -197,87 +197,158 @@ class Copy:
         self.environment = {
             **{name: text for name, text in os.environ.items() if name != "CI"},
             "PYTHONPATH": str(folder / "src"),
-            **NO_BYTECODE,
             "XDG_CACHE_HOME": str(cached),
             "HEAPSMITH_SEED": SEED,
+            "PYTHONDONTWRITEBYTECODE": "1",  # bytecode of a changed line may look like that of another
         }
+        compiling = ["-m", "compileall", "-q", "--invalidation-mode", "checked-hash", "src"]
+        subprocess.run([sys.executable, *compiling], cwd=folder, env=self.environment, check=False)
+        self.focused = Focused(folder, self.environment, files)
+        self.of_the_moment = Focused(folder, self.environment)
 
-    def failure(self, arguments: Sequence[str]) -> tuple[str, str] | None:
-        """The test that fails first and what it says; None if all pass."""
-        command = [sys.executable, "-m", "pytest", *OPTIONS, *arguments]
-        tests = subprocess.Popen(
-            command,
-            cwd=self.folder,
-            env=self.environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
-        try:
-            said, _ = tests.communicate(timeout=LIMIT_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(tests.pid, 9)
-            tests.communicate()
-            return arguments[-1], f"did not end in {LIMIT_S} s"
-        if tests.returncode in (0, NO_TESTS):
-            return None
-        found = FAILED.search(said)
-        if found is None:
-            return arguments[-1], said.strip().rpartition("\n")[2]
-        return found[1], UNBUILT if re.search(r"\.[chj2]+:\d+:\d+: error: |TemplateSyntaxError", said) else found[
-            2
-        ] or ""
-
-    def changed(self, mutant: Mutant, run: Sequence[list[str]]) -> tuple[str, str] | None:
-        """The same with a line changed: the failure of the first stage of its run that has one."""
+    @contextmanager
+    def changed(self, mutant: Mutant) -> Iterator[None]:
+        """A line is changed."""
         file = self.folder / mutant.file
         text = file.read_text()
         file.write_text(mutant.apply(text))
         try:
             if mutant.file.startswith("model/"):
                 self._keep_designs()
-            return next(filter(None, map(self.failure, run)), None)
+            yield
         finally:
             file.write_text(text)
+
+    def run(self, file: str, limit_s: float, arguments: Sequence[str]) -> Found:
+        """Run tests after a change of a file."""
+        process = self.of_the_moment if file.startswith("model/") else self.focused
+        return process.run(limit_s, arguments)
+
+    def object_code(self, file: str, names: Sequence[str]) -> tuple[dict[str, str], float]:
+        """The digest of the object code of each design, or of a tool's folder; none if it does not compile."""
+        command = [sys.executable, "-m", object_code.__name__, file, *names]
+        out = subprocess.PIPE
+        asked = subprocess.Popen(
+            command, cwd=self.folder, env=self.environment, stdout=out, stderr=subprocess.DEVNULL, text=True
+        )
+        assert asked.stdout
+        said = asked.stdout.read()
+        _, status, used = os.wait4(asked.pid, 0)
+        asked.returncode = os.waitstatus_to_exitcode(status)
+        rows = [line.rpartition(" ") for line in said.splitlines()] if asked.returncode == 0 else []
+        return {name: digest for name, _, digest in rows}, used.ru_utime + used.ru_stime
 
     def _keep_designs(self) -> None:
         """Let tests have the covering designs of the tree without a change: to find others takes longer than the lives.
 
         A row's refusals, and thus its pairs, are asked by tests of their own.
         """
-        covering = _covering()
+        covering = importlib.import_module("covering")
         kept = self.cached / "heapsmith" / covering.kept_name(self.folder / "tests/covering.py", self.folder / "model")
         kept.parent.mkdir(parents=True, exist_ok=True)
-        write_json(kept, [covering.rows_of(design) for design in _designs()])
+        write_json(kept, [covering.rows_of(design) for design in covering.covering_designs()])
+
+    def close(self) -> None:
+        """End its processes."""
+        self.focused.close()
+        self.of_the_moment.close()
 
 
 class Judge:
-    """Copies for several threads, and one without a change: a test that fails there too notices nothing."""
+    """Copies for several threads. A test that fails without the change too notices nothing and is left out."""
 
-    def __init__(self, folder: Path, workers: int) -> None:
-        self._copies = [Copy(folder / str(number), folder / "cache") for number in range(workers)]
-        self._pristine = Copy(folder / "pristine", folder / "cache")
-        self._sound: set[str] = set()
+    def __init__(self, folder: Path, workers: int, files: Sequence[str]) -> None:
+        self._copies = [Copy(folder / str(number), folder / "cache", files) for number in range(workers)]
+        self._sound: dict[str, bool] = {}
+        self._code: dict[str, str] = {}
         self._lock = threading.Lock()
 
-    def outcome(self, mutant: Mutant, run: Sequence[list[str]], at: str) -> Outcome:
-        """Try a mutant in a free copy, stage by stage. Raises BadInput where a test fails without the mutant."""
+    def outcome(self, mutant: Mutant, at: str) -> Outcome:
+        """Try a mutant in a free copy."""
         with self._lock:
             copy = self._copies.pop()
         begin = time.monotonic()
-        found = copy.changed(mutant, run)
+        tried = Trial(self, copy, mutant)
+        by, said = tried.noticed()
         with self._lock:
             self._copies.append(copy)
-            if found and found[1] != UNBUILT and found[0] not in self._sound:
-                if self._pristine.failure([found[0]]):
-                    raise BadInput(f"{found[0]} fails without any change; expected tests that pass")
-                self._sound.add(found[0])
-        by, said = found or (SURVIVED, "")
-        line, before, after = mutant.line, mutant.before.strip(), mutant.after.strip()
-        by = UNBUILT if said == UNBUILT else by
-        return Outcome(mutant.file, line, before, after, by, said[:200], at, round(time.monotonic() - begin))
+        line, old, new = mutant.line, mutant.before.strip(), mutant.after.strip()
+        seconds = round(time.monotonic() - begin)
+        return Outcome(mutant.file, line, old, new, by, said[-200:], at, seconds, round(tried.cpu_s))
+
+    def code(self, copy: Copy, file: str, names: Sequence[str]) -> dict[str, str]:
+        """The digests of object code without a change."""
+        if not self._code.keys() >= set(names):
+            self._code |= copy.object_code(file, [name for name in names if name in designs()])[0]
+        return self._code
+
+    def close(self) -> None:
+        """End the processes of its copies."""
+        for copy in self._copies:
+            copy.close()
+
+    def is_sound(self, copy: Copy, file: str, limit_s: float, test: str) -> bool:
+        """Whether a test passes without a change."""
+        if test not in self._sound:
+            passes = copy.run(file, limit_s, ["-m", "", test]).failed is None
+            self._sound[test] = passes
+            if not self._sound[test]:
+                print(f"{test} fails without any change: left out", file=sys.stderr, flush=True)
+        return self._sound[test]
+
+
+class Trial:
+    """What is done about one mutant in a copy, and the processor time that it took."""
+
+    def __init__(self, judge: Judge, copy: Copy, mutant: Mutant) -> None:
+        self._judge = judge
+        self._copy = copy
+        self._mutant = mutant
+        self.cpu_s = 0.0
+
+    def noticed(self) -> tuple[str, str]:
+        """What noticed it and its words: lives, then, if any object code changed, other lives and tests."""
+        file = self._mutant.file
+        names = having(file)
+        first = lives(names)[:DESIGNS]
+        found = self._failure(LIVES_S, first)
+        if found is None and not file.startswith("model/") and file not in UNCOMPILED:
+            differing = self._differing(names[:LOOKED_AT])
+            if not differing:
+                return (EQUIVALENT if differing is not None else UNBUILT), ""
+            others = [name for name in lives(differing) if name not in first]
+            found = self._failure(LIVES_S, others[:DESIGNS])
+        runs = focused(file)
+        while found is None and (run := next(runs, None)):
+            found = self._failure(*run)
+        if found and re.search(r"\.[chj2]+:\d+:\d+: error: |TemplateSyntaxError", found[1]):
+            return UNBUILT, ""
+        return found or (SURVIVED, "")
+
+    def _failure(self, limit_s: float, arguments: Sequence[str]) -> tuple[str, str] | None:
+        """The first test that fails, but passes without the change."""
+        out: list[str] = []
+        while arguments:
+            with self._copy.changed(self._mutant):
+                failed, cpu_s = self._copy.run(self._mutant.file, limit_s, [*arguments, *out])
+            self.cpu_s += cpu_s
+            if failed is None:
+                break
+            if self._judge.is_sound(self._copy, self._mutant.file, limit_s, failed[0]):
+                return failed
+            out += ["--deselect", failed[0]]
+        return None
+
+    def _differing(self, names: Sequence[str]) -> list[str] | None:
+        """The designs whose object code the change is in, or a tool's folder; None if it does not compile."""
+        file = self._mutant.file
+        with self._copy.changed(self._mutant):
+            codes, cpu_s = self._copy.object_code(file, names)
+        self.cpu_s += cpu_s
+        if not codes:
+            return None
+        known = self._judge.code(self._copy, file, list(codes))
+        return [name for name, code in codes.items() if code != known[name]]
 
 
 def read(log: Path) -> dict[str, Outcome]:
@@ -295,15 +366,18 @@ def summary(sample: Sequence[Mutant], outcomes: dict[str, Outcome], listed: dict
     for area in (*AREAS, ""):
         of_area = [mutant for mutant in sample if mutant.file.startswith(area)]
         kinds = Counter(_kind(outcomes.get(key(mutant)), listed) for mutant in of_area)
-        tried = sum(count for kind, count in kinds.items() if kind not in ("", UNBUILT, LISTED))
+        tried = sum(count for kind, count in kinds.items() if kind not in ("", UNBUILT, EQUIVALENT, LISTED))
         noticed = tried - kinds[SURVIVED]
         share = f"{100 * noticed / tried:.1f} %" if tried else "-"
-        counts = [len(of_area), kinds[UNBUILT], kinds["lives"], kinds["tests"], kinds[LISTED], kinds[SURVIVED]]
+        counts = [len(of_area), len(of_area) - kinds[""], kinds[UNBUILT], kinds[EQUIVALENT]]
+        counts += [kinds["lives"], kinds["tests"], kinds[LISTED], kinds[SURVIVED]]
         rows.append([f"`{area}`" if area else "all", *map(str, counts), share])
     head = (
         "<area",
         "drawn",
+        "tried",
         "do not compile",
+        "same object code",
         "noticed by lives",
         "by other tests",
         "listed",
@@ -318,7 +392,7 @@ def _kind(outcome: Outcome | None, listed: dict[str, Listed]) -> str:
         return ""
     if outcome.by == SURVIVED and key(outcome) in listed:
         return LISTED
-    if outcome.by in (UNBUILT, SURVIVED):
+    if outcome.by in (UNBUILT, EQUIVALENT, SURVIVED):
         return outcome.by
     return "lives" if outcome.by.startswith(LIVES) else "tests"
 
@@ -343,22 +417,28 @@ def main(
     survivors = [one for one in known if _kind(one, listed) == SURVIVED]
     for one in survivors:
         print(f"{one.file}:{one.line}: {one.before}  =>  {one.after or '(deleted)'}")
-    tried = [one for one in known if _kind(one, listed) not in (UNBUILT, LISTED)]
+    tried = [one for one in known if _kind(one, listed) not in (UNBUILT, EQUIVALENT, LISTED)]
     return int(100 * (len(tried) - len(survivors)) < LEAST_PERCENT * len(tried))
 
 
 def _try(due: Sequence[Mutant], outcomes: dict[str, Outcome], log: Path, workers: int) -> None:
     """Try mutants, several at a time, and write each outcome to the log."""
     at = commit()
-    with scratch() as folder, ThreadPoolExecutor(workers) as pool:
-        judge = Judge(folder, workers)
-        runs = {file: list(stages(file)) for file in {mutant.file for mutant in due}}  # of the tree as it is now
-        tried = [pool.submit(judge.outcome, mutant, runs[mutant.file], at) for mutant in due]
-        for outcome in (one.result() for one in as_completed(tried)):
-            outcomes[key(outcome)] = outcome
-            log.parent.mkdir(parents=True, exist_ok=True)
-            write_json(log, list(outcomes.values()))
-            print(f"{outcome.seconds:4} s  {outcome.file}:{outcome.line}  {outcome.by}", file=sys.stderr, flush=True)
+    files = {"tests/test_conformance.py", *(test for tests in table().focus.values() for test in tests)}
+    designs()
+    with ThreadPoolExecutor(workers) as pool:
+        judge = Judge(log.absolute().with_suffix(""), workers, sorted(files))
+        tried = [pool.submit(judge.outcome, mutant, at) for mutant in due]
+        try:
+            for outcome in (one.result() for one in as_completed(tried)):
+                outcomes[key(outcome)] = outcome
+                log.parent.mkdir(parents=True, exist_ok=True)
+                write_json(log, list(outcomes.values()))
+                took = f"{outcome.seconds:4} s, {outcome.cpu_s} of processors"
+                print(f"{took}  {outcome.file}:{outcome.line}  {outcome.by}", file=sys.stderr, flush=True)
+        finally:
+            pool.shutdown(cancel_futures=True)
+            judge.close()
 
 
 if __name__ == "__main__":
