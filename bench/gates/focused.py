@@ -115,6 +115,8 @@ def _serve(files: Sequence[str]) -> None:
     else:
         for package in PACKAGES:
             importlib.import_module(package)
+    sys.dont_write_bytecode = True  # that of a changed line may look like that of another
+    os.environ["PYTHONDONTWRITEBYTECODE"] = "1"
     gc.freeze()  # a search for garbage would write on pages that forks share
     for line in sys.stdin:
         limit_s, *arguments = json.loads(line)
