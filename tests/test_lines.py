@@ -172,7 +172,7 @@ def test_lines_of_a_slab_of_many_blocks(freed_blocks: str, tmp_path: Path) -> No
     """The marks of its blocks lie on several lines: what is freed far from the slab's begin is not on the first."""
     fields = {"sizes": [16, 1024], "front": {"kind": "none"}, "slab_bytes": 16_384, "slab_span_bytes": SPAN_BYTES}
     design = changed(load("bare"), "many", {**fields, "freed_blocks": freed_blocks})
-    library = build(design, tmp_path / "library.so")
+    library = library_of(design)
     births = [(Op.MALLOC, 0, number, 16, 0, 0) for number in range(1000)]
     some = (980, 70, 640, 600)
     deaths = [(Op.FREE, 0, number, 0, 0, 0) for number in some]

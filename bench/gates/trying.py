@@ -117,8 +117,11 @@ def focused(file: str) -> Iterator[tuple[float, list[str]]]:
         names = [name for name in having(file) if name in with_lines][: DESIGNS + 1]
         yield TESTS_S, ["-m", "not big", *(f"{LINES}[{name}]" for name in (*names, "sampling-ready"))]
     focus = table().focus
-    begins = max((begin for begin in focus if file.startswith(begin)), key=len)
-    yield from ([(TESTS_S, focus[begins])] if file.endswith(".py") else ((TESTS_S, [test]) for test in focus[begins]))
+    tests = focus[max((begin for begin in focus if file.startswith(begin)), key=len)]
+    whole = [test for test in tests if "::" not in test]
+    yield from ([(TESTS_S, whole)] if file.endswith(".py") else ((TESTS_S, [test]) for test in whole))
+    if single := [test for test in tests if "::" in test]:
+        yield TESTS_S, ["-m", "not big", *single]
 
 
 class Copy:
