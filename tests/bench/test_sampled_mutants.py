@@ -59,7 +59,9 @@ def test_each_file_has_tests_that_look_at_it() -> None:
     files = {one.file for one in population()}
     assert not [file for file in files if not any(file.startswith(begin) for begin in focus)]
     assert not [begin for begin in focus if not any(file.startswith(begin) for file in files)]
-    assert not [test for tests in focus.values() for test in tests if not (trying.ROOT / test.partition("::")[0]).is_file()]
+    assert not [
+        test for tests in focus.values() for test in tests if not (trying.ROOT / test.partition("::")[0]).is_file()
+    ]
 
 
 def test_what_is_listed_is_a_mutant_of_today() -> None:
