@@ -3,7 +3,8 @@
 python -m heapsmith.bench.gates.focused [FILE]... reads a run from each line of its input, a JSON list of the seconds
 that it may take and pytest's arguments, and answers with a line: the first failure (the test and its words, or null)
 and the seconds of processor time. Each FILE of tests is imported before, with the model. Without any, only other
-packages are imported: such runs see the model of the moment, as plain Python, and keep what valgrind observed.
+packages are imported: such runs see the model of the moment, and keep what valgrind observed. In all runs kernels are
+plain Python: to compile those of a changed model, or of another folder, takes longer than most tests.
 """
 
 import gc
@@ -24,6 +25,8 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 import pytest
+
+from heapsmith.model.compile import kernel
 
 PACKAGES = ("hypothesis.stateful", "jinja2", "msgspec", "numba", "numpy", "typer")
 OPTIONS = ("-x", "-q", "--hypothesis-profile=unshrunk", "-p", "no:cacheprovider")
@@ -82,11 +85,7 @@ class Watch:
 
 
 class OfTheMoment:
-    """A plugin for a changed model: it runs as plain Python, and what a library touches is observed once."""
-
-    @pytest.fixture(autouse=True)
-    def _plain(self, plain_model: None) -> None:
-        """Compile nothing."""
+    """A plugin for a changed model: what a library touches is observed once."""
 
     def pytest_collection_finish(self) -> None:
         if module := sys.modules.get("test_lines"):
@@ -107,9 +106,15 @@ def _kept(observe: Callable[..., Any]) -> Callable[..., Any]:
     return observed
 
 
+def _plain(entry: Callable[..., Any], absent: tuple[str, ...] = (), **constants: int) -> Callable[..., Any]:
+    """Return what stands for a compiled kernel."""
+    return kernel.specialised(entry, **constants) if constants else entry
+
+
 def _serve(files: Sequence[str]) -> None:
     answers = os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDWR), 1)
+    vars(kernel)["compiled"] = _plain
     if files:
         pytest.main(["--collect-only", *OPTIONS, "-m", "", *files])
     else:

@@ -78,14 +78,9 @@ def test_a_file_of_a_row_is_judged_by_designs_that_have_it() -> None:
 
 
 CONFTEST = """
-import pytest
 from hypothesis import settings
 
 settings.register_profile("unshrunk")
-
-@pytest.fixture
-def plain_model():
-    pass
 """
 TESTS = """
 import os, m
