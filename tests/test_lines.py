@@ -50,11 +50,13 @@ optimisation takes loads of constant tables out of the library.
 """
 EACH_ROW = [*with_every_row(of_processors=False), load("sampling-ready")]
 """Together they have every row of the covering designs, and of those that these lack the one that touches most."""
+WHERE_EXITS_AGREE = ("counting", "hardened", "hot", "learner", "ring-over-stack", "two-level")
+"""Designs whose lines agree where threads exit often. In other designs a few events after an exit differ by a line."""
 SOON, THEN = ([design for design in DESIGNS if design.name == name] for name in ("default", "by-class"))
 
 
-def events(seed: int, count: int, threads: int) -> Chunk:
-    """A random trace that grows and shrinks in turns; threads exit and come back."""
+def events(seed: int, count: int, threads: int, exits: float = 0.01) -> Chunk:
+    """A random trace that grows and shrinks in turns; threads exit, in this share of their events, and come back."""
     draw = np.random.default_rng(seed)
     rows: list[tuple[int, int, int, int, int, int]] = []
     live: list[int] = []
@@ -63,7 +65,7 @@ def events(seed: int, count: int, threads: int) -> Chunk:
         thread = int(draw.integers(threads))
         size = int(draw.choice(SIZES, p=np.array(WEIGHTS) / sum(WEIGHTS)))
         shrinks = number // 100 % 2 == 1
-        if thread in born and thread > 0 and draw.random() < 0.01:
+        if thread in born and thread > 0 and draw.random() < exits:
             rows.append((Op.THREAD_EXIT, thread, 0, 0, 0, 0))
             born.discard(thread)
             continue
@@ -140,6 +142,16 @@ def agree(design: Design, folder: Path, *runs: tuple[int, int]) -> None:
     library = library_of(design)
     for seed, threads in runs:
         assert differences(make_plan(design), library, events(seed, 160, threads), folder) == []
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", WHERE_EXITS_AGREE)
+def test_lines_of_threads_that_exit(name: str, tmp_path: Path) -> None:
+    """The traces above have hardly an exit: this one has seven."""
+    design = msgspec.structs.replace(load(name), slab_span_bytes=SPAN_BYTES)
+    chunk = events(2, 160, 3, exits=0.08)
+    assert np.count_nonzero(chunk.op == Op.THREAD_EXIT) == 7
+    assert differences(make_plan(design), library_of(design), chunk, tmp_path) == []
 
 
 GUARDS = {"sampled": 0, "checks": 8, "hardened": 64}

@@ -37,6 +37,7 @@ ROOT = FILE.parents[2]
 SEED = "1"
 LIVES = "tests/test_conformance.py::test_a_few_lives_of_every_pair_of_policies"
 LINES = "tests/test_lines.py::test_lines_of_each_row"
+EXITS = "tests/test_lines.py::test_lines_of_threads_that_exit"
 DESIGNS = 3  # whose lives are judges of a line
 LOOKED_AT = 12  # designs whose object code says whether a line changes anything
 LIVES_S, TESTS_S = 60.0, 300.0  # of processor time, for runs that a mutant never lets end
@@ -115,7 +116,7 @@ def focused(file: str) -> Iterator[tuple[float, list[str]]]:
     if file.startswith("model/"):
         with_lines = [one.name for one in importlib.import_module("covering").with_every_row(of_processors=False)]
         names = [name for name in having(file) if name in with_lines][: DESIGNS + 1]
-        yield TESTS_S, ["-m", "not big", *(f"{LINES}[{name}]" for name in (*names, "sampling-ready"))]
+        yield TESTS_S, ["-m", "not big", *(f"{LINES}[{name}]" for name in (*names, "sampling-ready")), EXITS]
     focus = table().focus
     tests = focus[max((begin for begin in focus if file.startswith(begin)), key=len)]
     whole = [test for test in tests if "::" not in test]
