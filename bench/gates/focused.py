@@ -93,9 +93,11 @@ class OfTheMoment:
 
 
 def _kept(observe: Callable[..., Any]) -> Callable[..., Any]:
+    observer = Path(observe.__code__.co_filename).read_bytes()
+
     def observed(plan: Any, library: Path, chunk: Any, folder: Path, nodes: Sequence[str] = ()) -> Any:
-        digest = hashlib.sha256(repr((plan, nodes)).encode() + library.read_bytes() + pickle.dumps(chunk)).hexdigest()
-        kept = Path(os.environ["XDG_CACHE_HOME"], "observed", digest)
+        what = repr((plan, nodes)).encode() + observer + library.read_bytes() + pickle.dumps(chunk)
+        kept = Path(os.environ["XDG_CACHE_HOME"], "observed", hashlib.sha256(what).hexdigest())
         if not kept.exists():
             kept.parent.mkdir(parents=True, exist_ok=True)
             written = kept.with_suffix(f".{os.getpid()}")
