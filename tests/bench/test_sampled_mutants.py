@@ -69,6 +69,7 @@ def test_what_is_listed_is_a_mutant_of_today() -> None:
     assert not [one for one in table().listed if key(one) not in known]
 
 
+@pytest.mark.thorough
 def test_a_file_of_a_row_is_judged_by_designs_that_have_it() -> None:
     names = trying.having("runtime/heap/5_slab_policies/choice/two_active.c")
     assert len(trying.lives(names)) >= trying.DESIGNS
@@ -97,6 +98,7 @@ def test_that_dies():
 """
 
 
+@pytest.mark.thorough
 def test_runs_of_a_forking_process_see_the_moment(tmp_path: Path) -> None:
     """A changed line is noticed, and so is a test that dies or does not end; the file is as before."""
     copy = Copy.__new__(Copy)
