@@ -147,15 +147,23 @@ class Process:
         return [region for region in found if region.size > 0]
 
 
-def observe(
-    plan: Plan, library: Path, chunk: Chunk, folder: Path, nodes: Sequence[str] = ()
-) -> list[tuple[set[int], set[int]]]:
-    """Per event of a chunk the lines that the library touched, and those that only libc's wide loads did.
+class Observed(NamedTuple):
+    """The lines of an event: those surely touched, those that only wide loads of libc touched, and those written.
+
+    A wide load may read beyond what it was asked to look at, as far as its alignment goes.
+    """
+
+    surely: set[int]
+    may_be: set[int]
+    written: set[int]
+
+
+def observe(plan: Plan, library: Path, chunk: Chunk, folder: Path, nodes: Sequence[str] = ()) -> list[Observed]:
+    """The lines that the library touched, per event of a chunk.
 
     nodes: the processors of each node; the processor of an event has the number of its thread.
 
-    Those may read beyond what they were asked to look at, as far as their alignment goes. A thread's exit belongs to
-    the next event.
+    A thread's exit belongs to the next event.
     """
     log = folder / "lackey"
     tool = ["valgrind", "--tool=lackey", "--trace-mem=yes", f"--log-file={log}"]
@@ -199,9 +207,9 @@ class Reader:
         inside = index >= 0 and address < region.start + region.size and region.model >= 0
         return region.model + address - region.start if inside else -1
 
-    def read(self, lines: Iterator[str], count: int) -> list[tuple[set[int], set[int]]]:
+    def read(self, lines: Iterator[str], count: int) -> list[Observed]:
         """The lines of `count` events: the driver counts one at the end of each. What came before is of none."""
-        events: list[tuple[set[int], set[int]]] = []
+        events: list[Observed] = []
         begin = f"{self.boundary:08x},"
         inside = asks = in_library = False
         for line in lines:
@@ -219,10 +227,12 @@ class Reader:
             elif not inside and address == self.boundary and kind != " L":
                 if len(events) == count:
                     return events
-                events.append((set(), set()))
+                events.append(Observed(set(), set(), set()))
             elif inside and not asks:
                 size = int(length)
                 is_wide = kind == " L" and size >= 16 and not in_library
-                listener = {self.model(address), self.model(address + size - 1)} - {-1}
-                events[-1][is_wide].update(at >> LINE_SHIFT for at in listener)
+                touched = {at >> LINE_SHIFT for at in (self.model(address), self.model(address + size - 1)) if at >= 0}
+                (events[-1].may_be if is_wide else events[-1].surely).update(touched)
+                if kind in (" S", " M"):
+                    events[-1].written.update(touched)
         return events

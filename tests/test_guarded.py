@@ -6,6 +6,7 @@ import shutil
 import signal
 import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import msgspec
@@ -24,7 +25,8 @@ from heapsmith.bench.validate.syscalls import memory_calls
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import Design, changed, load
-from heapsmith.model.policy.sampling import countdown, ready
+from heapsmith.model.design.plan import make_plan
+from heapsmith.model.policy.sampling import common, countdown, ready
 from heapsmith.model.predict.cost import system_calls
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Op
@@ -332,3 +334,11 @@ def test_the_attacks_that_guards_report() -> None:
     """The page's table."""
     rows = MEASURED.read_text().split("| kind of attack |")[1].split("\n\n")[0].splitlines()[2:]
     assert [[cell.strip() for cell in row.strip("|").split("|")] for row in rows] == table()
+
+
+@pytest.mark.parametrize("guards", [0, 8])
+def test_guarded_samples_cost_where_a_design_has_guards(guards: int) -> None:
+    plan = make_plan(changed(load("sampled"), "some", {"sampling": {"kind": "countdown", "guards": guards}}))
+    simulation = SimpleNamespace(counters=SimpleNamespace(totals={"sampled": 7}))
+    work = dict(common.work_of_samples(plan, simulation, "countdown"))
+    assert work == {"sampling.taken.countdown": 7, "sampling.guarded.countdown": 7 if guards else 0}

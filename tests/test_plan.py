@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from heapsmith.model.design.class_plan import RECIPROCAL_SHIFT, reciprocal
 from heapsmith.model.design.design import Design, builtin_names, load
@@ -17,6 +18,7 @@ from heapsmith.model.policy.lookup import computed as lookup_computed
 from heapsmith.model.policy.lookup import shared_table as lookup_shared
 from heapsmith.model.policy.release import budget as release_budget
 from heapsmith.model.policy.release import keep as release_keep
+from heapsmith.model.policy.rounding import larger as rounding_larger
 
 pytestmark = pytest.mark.quick
 
@@ -148,3 +150,12 @@ def test_a_byte_bound_holds_and_a_spill_fits_after_a_flush() -> None:
         assert front.spill <= front.flush <= front.list_capacity
         assert front.promote <= front.capacity
         assert front.refill <= front.capacity
+
+
+@pytest.mark.parametrize("factor", [1, 1.25, 1.5, 2])
+def test_classes_at_most_the_factor_larger_lend(factor: float) -> None:
+    sizes = [16, 32, 48, 64, 80, 96, 112, 128, 160, 8192, 12_288]
+    design = replace(load("rounding"), sizes=sizes, rounding=rounding_larger.Params(factor=factor))
+    for size, found in zip(sizes, rounding_larger.class_numbers(design), strict=True):
+        assert found["lend_end"] == sum(other <= factor * size for other in sizes)
+        assert found["lend_mask"] + 1 == min(size & -size, 4096)

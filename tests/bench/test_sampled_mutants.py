@@ -1,14 +1,22 @@
 """The sample of mutants: what is drawn, which tests look at it, and what becomes of it in the log and the table."""
 
 import json
+import os
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import cast
 
+import pytest
 from covering import covering_designs, kept_name, rows_of
 
-from heapsmith.bench.gates import mutants
-from heapsmith.bench.gates.mutants import AREAS, Copy, Listed, Outcome, drawn, key, population, summary, table
+from heapsmith.bench.gates import trying
+from heapsmith.bench.gates.focused import Focused, Found
+from heapsmith.bench.gates.mutants import AREAS, Outcome, drawn, key, population, summary
 from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.bench.gates.mutating_python import mutants as of_python
+from heapsmith.bench.gates.object_code import of_design, of_tools
+from heapsmith.bench.gates.trying import Copy, Judge, Listed, Trial, table
 
 PYTHON = '''"""A module, 1 + 1."""
 
@@ -51,7 +59,9 @@ def test_each_file_has_tests_that_look_at_it() -> None:
     files = {one.file for one in population()}
     assert not [file for file in files if not any(file.startswith(begin) for begin in focus)]
     assert not [begin for begin in focus if not any(file.startswith(begin) for file in files)]
-    assert not [test for tests in focus.values() for test in tests if not (mutants.ROOT / test).is_file()]
+    assert not [
+        test for tests in focus.values() for test in tests if not (trying.ROOT / test.partition("::")[0]).is_file()
+    ]
 
 
 def test_what_is_listed_is_a_mutant_of_today() -> None:
@@ -59,29 +69,134 @@ def test_what_is_listed_is_a_mutant_of_today() -> None:
     assert not [one for one in table().listed if key(one) not in known]
 
 
+@pytest.mark.thorough
 def test_a_file_of_a_row_is_judged_by_designs_that_have_it() -> None:
-    names = mutants.judges("runtime/heap/5_slab_policies/choice/two_active.c")
-    designs = {one.name: one for one in mutants._designs()}
-    assert len(names) == mutants.DESIGNS
-    assert all(designs[name].slab_choice == "two_active" for name in names)
-    assert mutants.judges("model/policy/choice/two_active.py") == names
+    names = trying.having("runtime/heap/5_slab_policies/choice/two_active.c")
+    assert len(trying.lives(names)) >= trying.DESIGNS
+    assert {trying.designs()[name].slab_choice for name in names} == {"two_active"}
+    assert trying.having("model/policy/choice/two_active.py") == names
+    assert trying.having("runtime/recorder/stream.c") == []
 
 
-def test_a_changed_line_is_noticed_and_the_file_is_as_before(tmp_path: Path) -> None:
-    """The planted test of a copy looks at one line; a line that it does not look at is not noticed."""
+CONFTEST = """
+from hypothesis import settings
+
+settings.register_profile("unshrunk")
+"""
+TESTS = """
+import os, m
+
+def test_f():
+    assert m.f(7) == 7
+
+def test_that_does_not_end():
+    while os.path.exists("endless"):
+        pass
+
+def test_that_dies():
+    assert not os.path.exists("deadly") or os.abort()
+"""
+
+
+@pytest.mark.thorough
+def test_runs_of_a_forking_process_see_the_moment(tmp_path: Path) -> None:
+    """A changed line is noticed, and so is a test that dies or does not end; the file is as before."""
     copy = Copy.__new__(Copy)
-    copy.folder, copy.environment = tmp_path, {"PATH": "/usr/bin:/bin", **mutants.NO_BYTECODE}
-    (tmp_path / "m.py").write_text(PYTHON)
-    (tmp_path / "test_m.py").write_text("import m\n\ndef test_f() -> None:\n    assert m.f(7) == 7\n")
-    (tmp_path / "conftest.py").write_text("from hypothesis import settings\n\nsettings.register_profile('unshrunk')\n")
-    ways = {
-        one.after.strip(): copy.changed(one, [["test_m.py"]])
-        for one in of_python("m.py", PYTHON)
-        if "+ 2" in one.after or "0" in one.after
-    }
-    assert ways["return 0"] == ("test_m.py::test_f", "assert 0 == 7")
+    copy.folder = tmp_path
+    for name, text in (("m.py", PYTHON), ("test_m.py", TESTS), ("conftest.py", CONFTEST)):
+        (tmp_path / name).write_text(text)
+    process = Focused(tmp_path, {"PATH": os.environ["PATH"], "PYTHONPATH": str(trying.ROOT / "src")})
+    ways = {}
+    for one in of_python("m.py", PYTHON):
+        if "+ 2" in one.after or "0" in one.after:
+            with copy.changed(one):
+                ways[one.after.strip()] = process.run(60, ["test_m.py"]).failed
+    assert ways["return 0"]
+    assert ways["return 0"][0] == "test_m.py::test_f"
+    assert "assert 0 == 7" in ways["return 0"][1]
     assert ways["g(a + 2)"] is None
     assert (tmp_path / "m.py").read_text() == PYTHON
+    for name, test in (("endless", "test_m.py::test_that_does_not_end"), ("deadly", "test_m.py::test_that_dies")):
+        (tmp_path / name).touch()
+        failed, cpu_s = process.run(2, ["test_m.py"])
+        assert failed
+        assert failed[0] == test
+        assert cpu_s > 0
+        (tmp_path / name).unlink()
+    assert process.run(60, ["test_m.py"]).failed is None
+    process.close()
+
+
+class _Judge:
+    """A judge under which all tests are sound."""
+
+    def is_sound(self, *_: object) -> bool:
+        return True
+
+    def code(self, *_: object) -> dict[str, str]:
+        return {"covering-1": "1", "covering-2": "2"}
+
+
+class _Copy:
+    """A copy whose object code has these digests, and in which nothing fails."""
+
+    def __init__(self, codes: dict[str, str]) -> None:
+        self.codes = codes
+        self.runs: list[Sequence[str]] = []
+
+    def changed(self, _: Mutant) -> AbstractContextManager[None]:
+        return nullcontext()
+
+    def run(self, file: str, limit_s: float, arguments: Sequence[str]) -> Found:
+        self.runs.append(arguments)
+        return Found(None, 1.0)
+
+    def object_code(self, file: str, names: Sequence[str]) -> tuple[dict[str, str], float]:
+        return self.codes, 1.0
+
+
+@pytest.mark.parametrize(
+    ("codes", "by"),
+    [
+        ({"covering-1": "1", "covering-2": "2"}, trying.EQUIVALENT),
+        ({}, trying.UNBUILT),
+        ({"covering-1": "1", "covering-2": "0"}, trying.SURVIVED),
+    ],
+)
+def test_object_code_tells_what_no_test_can_notice(codes: dict[str, str], by: str) -> None:
+    """Where it changes in one design, the lives of this one judge too."""
+    copy = _Copy(codes)
+    mutant = Mutant("runtime/heap/7_large/runs.c", 1, "f", "a;", ";")
+    trial = Trial(cast(Judge, _Judge()), cast(Copy, copy), mutant)
+    assert trial.noticed()[0] == by
+    assert (trying.lives(["covering-2"]) in copy.runs) == (by == trying.SURVIVED)
+    assert trial.cpu_s == len(copy.runs) + 1
+
+
+def test_a_test_that_fails_without_the_change_notices_nothing() -> None:
+    class Unsound(_Copy):
+        def run(self, file: str, limit_s: float, arguments: Sequence[str]) -> Found:
+            super().run(file, limit_s, arguments)
+            return Found(None if "--deselect" in arguments else ("t.py::t", "assert False"), 0.0)
+
+    judge = _Judge()
+    copy = Unsound({"covering-1": "0"})
+    trial = Trial(cast(Judge, judge), cast(Copy, copy), Mutant("runtime/recorder/stream.c", 1, "f", "a;", ";"))
+    assert trial.noticed()[0] == "t.py::t"
+    judge.is_sound = lambda *_: False  # type: ignore[method-assign]
+    assert trial.noticed()[0] == trying.SURVIVED
+    assert copy.runs[-1][-2:] == ["--deselect", "t.py::t"]
+
+
+@pytest.mark.thorough
+def test_an_equivalent_change_has_the_same_object_code(tmp_path: Path) -> None:
+    (tmp_path / "a.c").write_text("int f(int a)\n{\n    return a + 1;\n}\n")
+    before = of_tools(tmp_path)
+    (tmp_path / "a.c").write_text("int f(int a)\n{\n    return 1 + a;\n}\n")
+    assert of_tools(tmp_path) == before
+    (tmp_path / "a.c").write_text("int f(int a)\n{\n    return a + 2;\n}\n")
+    assert of_tools(tmp_path) != before
+    assert of_design(trying.designs()["default"]) == of_design(trying.designs()["default"])
 
 
 def test_a_changed_model_has_the_covering_designs_of_the_unchanged(tmp_path: Path) -> None:
@@ -98,11 +213,12 @@ def test_a_changed_model_has_the_covering_designs_of_the_unchanged(tmp_path: Pat
 
 
 def test_the_table_counts_what_is_listed_apart() -> None:
-    sample = [Mutant("model/heap/a.py", line, "f", str(line), "") for line in range(5)]
-    by = ["does not compile", f"{mutants.LIVES}[covering-1]", "tests/test_x.py::test_y", "not noticed", "not noticed"]
+    sample = [Mutant("model/heap/a.py", line, "f", str(line), "") for line in range(7)]
+    by = [trying.UNBUILT, f"{trying.LIVES}[covering-1]", "tests/test_x.py::test_y", *2 * [trying.SURVIVED]]
+    by.append(trying.EQUIVALENT)
     outcomes = {
-        key(one): Outcome(one.file, one.line, one.before, one.after, way, "", "1", 1)
-        for one, way in zip(sample, by, strict=True)
+        key(one): Outcome(one.file, one.line, one.before, one.after, way, "", 1, 1, "1")
+        for one, way in zip(sample, by, strict=False)
     }
     listed = {key(sample[4]): Listed(sample[4].file, "4", "", "equivalent")}
-    assert summary(sample, outcomes, listed).rows[-1] == ["all", "5", "1", "1", "1", "1", "1", "66.7 %"]
+    assert summary(sample, outcomes, listed).rows[-1] == ["all", "7", "6", "1", "1", "1", "1", "1", "1", "66.7 %"]

@@ -161,10 +161,14 @@ def holds_back(state: State, heap: int, block: int) -> int:
 @kernel
 def thread_exits(state: State, heap: int) -> None:
     """Free all blocks of the heap's quarantine, the oldest first."""
+    if state.quarantine == 0:
+        return
     base = quarantine_base(state, heap)
     head = int(state.heaps[heap]["quarantine_head"])
     held = int(state.heaps[heap]["quarantined"])
     state.heaps[heap]["quarantined"] = 0
+    state.heaps[heap]["quarantine_head"] = (head + held) % state.quarantine
+    touch(state.listener, heap_at(state, heap) + state.heap_quarantine, 0)
     for index in range(held):
         place = (head + index) % state.quarantine
         quarantine_lines(state, heap, place)
