@@ -36,8 +36,8 @@ MOST_FIRST_BLOCKS = 1 << 16
 MOST_PERCENT = 1000
 MOST_COMPACT = 64
 COSTS = {"opening.stack": 20.0, "opening.move": 85.0, "opening.compact": 5.0}
-"""By hand: callgrind. `opening_look` of replays of blocks of 8 to 32,768 and of 8 to 1,024 bytes: 20.7 and 16.9 a stack.
-Of a stack that moves, and of a refill where stacks are compact: what the first of these replays has more with them."""
+"""By hand: callgrind, `opening_look` of replays of blocks of 8 to 32,768 and of 8 to 1,024 bytes: 20.7 and 16.9. Of a
+move, and of a refill of a compact stack: what the first of these replays takes more with them."""
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):
