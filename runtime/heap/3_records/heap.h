@@ -31,10 +31,6 @@ struct class_slabs {
     struct slab *head;
 };
 
-struct store {
-    struct class_slabs of[CLASS_COUNT];
-};
-
 /* Empty slabs, LIFO: the room pool says how. All zero: empty. */
 union pool {
     struct slab *top;
