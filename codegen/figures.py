@@ -119,15 +119,15 @@ def _tables(plan: Plan) -> dict[str, Any]:
         "hs_no_heap": {
             "top": dict.fromkeys(range(1 + len(rows)), None if plan.has_guards else "nothing + 1"),
             "end": dict.fromkeys(range(1 + len(rows)), None if plan.has_guards else "nothing + 1"),
-            "front": {row.index: {"held": row.front.capacity + 1} for row in rows[: _recorded(plan)]},
+            **({"front": {row.index: {"held": row.front.capacity + 1} for row in rows}} if _has_records(plan) else {}),
         },
         **(_of_classes(plan) if plan.by_table else {}),
     }
 
 
-def _recorded(plan: Plan) -> int:
-    """The classes of whose fronts a heap has records."""
-    return plan.front_records if plan.front_records == plan.class_count else 0
+def _has_records(plan: Plan) -> bool:
+    """Whether a heap has a record of each front."""
+    return plan.front_records == plan.class_count
 
 
 def _of_classes(plan: Plan) -> dict[str, Any]:

@@ -63,6 +63,6 @@ def test_a_second_run_loads_no_module_of_the_model() -> None:
     for _ in range(2):
         words = [sys.executable, "-X", "importtime", *PROGRAM[1:], "run", "lean", "--", "cat", "/proc/self/maps"]
         done = subprocess.run(words, capture_output=True, text=True, check=True, env=os.environ)
-        assert "/liblean.so" in done.stdout
+        assert "liblean.so" in done.stdout
     assert "heapsmith.codegen.known" in done.stderr
     assert [line for line in done.stderr.splitlines() if line.endswith(("numpy", "heapsmith.model.policy"))] == []

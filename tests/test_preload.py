@@ -131,3 +131,34 @@ def test_a_forge_at_such_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     run("build", "./-o/design.toml", "--static", "-o", "./-o/libjob.a", "--header", "./-o/heapsmith.h", **odd)
     assert {"libjob.so", "libjob.a", "heapsmith.h", "report.json"} <= {path.name for path in Path("-o").iterdir()}
     assert run("run", folder / "-o" / "libjob.so", "--", "sh", "-c", "echo done", **odd).stdout == "done\n"
+
+
+def test_a_folder_of_links_serves_all_users_and_is_made_anew(library: Path, safe: Path) -> None:
+    """Whatever the umask is, and after links were removed, as by a cleaner of /tmp."""
+    before = os.umask(0o077)
+    try:
+        word, _ = links.for_all(library, folder=safe)
+        place = Path(word).parent.parent
+        folders = [Path(folder) for folder, _, _ in os.walk(place)]
+        assert len(folders) > 1
+        assert {folder.stat().st_mode & 0o777 for folder in folders} == {0o755}
+        for link in place.rglob(links.safe_name(library)):
+            link.unlink()
+        assert links.for_all(library, folder=safe)[0] == word
+        assert list(place.rglob(links.safe_name(library)))
+    finally:
+        os.umask(before)
+
+
+def test_a_copy_is_what_it_is_a_copy_of(library: Path, safe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_open_folder", lambda: safe)
+    monkeypatch.setattr(links, "_is_readable", lambda library: False)
+    safe.chmod(0o755)
+    copy = links._readable(library)
+    if copy == library:
+        pytest.skip("the folder of the test is mounted without the right to execute")
+    assert copy.read_bytes() == library.read_bytes()
+    copy.write_bytes(b"planted")
+    assert links._readable(library).read_bytes() == library.read_bytes()
+    copy.chmod(0o777)
+    assert links._readable(library).stat().st_mode & 0o022 == 0

@@ -195,8 +195,16 @@ def _arms(name: str, one: Experiment, rounds: int, progress: Progress) -> list[A
     if rounds:
         paths = in_parallel(f"build libraries of {name}", build, list(designs), progress)
         built = dict(zip(designs, paths, strict=True))
-        built |= {arm.name: [find_library(arm.peer).path] for arm in one.arms if arm.peer}
+        built |= {arm.name: [_plain(arm.peer).path] for arm in one.arms if arm.peer}
     return [Arm(arm.name, None if arm.gates else designs.get(arm.name), built.get(arm.name, [])) for arm in one.arms]
+
+
+def _plain(peer: str) -> Library:
+    """A malloc as it is. Raises BadInput for one with settings, which an arm does not pass on."""
+    found = find_library(peer)
+    if found.settings:
+        raise BadInput(f"{peer}: it is a malloc with settings; expected a peer without")
+    return found
 
 
 def _runs(

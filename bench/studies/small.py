@@ -81,11 +81,8 @@ class Report(msgspec.Struct, frozen=True):
 def resident(smaps: str, library: str) -> dict[str, int]:
     """The resident KiB of a process by kind."""
     found = Counter(dict.fromkeys(KINDS, 0))
-    end, of_library, named = (
-        "",
-        False,
-        False,
-    )  # the end of a library's variables, behind which are those without a value
+    end = ""  # of a library's variables, behind which are those without a value
+    of_library = named = False
     for line in smaps.splitlines():
         if first := _FIRST.fullmatch(line):
             start, stop, rights, name = first.groups()
@@ -109,9 +106,12 @@ def measured(command: list[str], preloads: list[Path], library: Path | None) -> 
     if not os.WIFSTOPPED(status):
         run.returncode = os.waitstatus_to_exitcode(status)
         raise CheckFailed(f"{command[0]}: it ended with status {run.returncode}, and did not stop at its end")
-    smaps = Path(f"/proc/{run.pid}/smaps").read_text()
-    run.send_signal(signal.SIGCONT)
-    if run.wait() != 0:
+    try:
+        smaps = Path(f"/proc/{run.pid}/smaps").read_text()
+    finally:
+        run.send_signal(signal.SIGCONT)
+        run.wait()
+    if run.returncode != 0:
         raise CheckFailed(f"{command[0]}: it ended with status {run.returncode}")
     return resident(smaps, str(library))
 

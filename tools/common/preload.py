@@ -3,6 +3,7 @@
 import hashlib
 import os
 import re
+import shutil
 import stat
 import subprocess
 import sys
@@ -73,22 +74,30 @@ def for_all(*libraries: Path, folder: Path | None = None) -> Preload:
         place = _folder_of_links(first, folder or (_open_folder() if _is_readable(libraries[0]) else None)) / _hash(
             "\0".join(f"{at}\0{to}" for at, to in links.items())
         )
-        if not place.is_dir():
+        if not _is_whole(place, links, name):
             _make(place, links, name)
     except Missing:
         return plain
     return Preload(f"{place}/{LIB}/{name}", libraries)
 
 
+def _is_whole(place: Path, links: dict[str, Path], name: str) -> bool:
+    """Whether a word's folder has all its links: whoever cleans /tmp may have removed some."""
+    return all((place / at / name).is_file() for at in links)
+
+
 def _make(place: Path, links: dict[str, Path], name: str) -> None:
     """Make the folder of a word, unless another process makes it at once."""
+    shutil.rmtree(place, ignore_errors=True)
     try:
         with staged(place, Missing) as made:
             for at, to in links.items():
                 (made / at).mkdir(parents=True, exist_ok=True)
                 (made / at / name).symlink_to(to)
+            for folder, _, _ in os.walk(made):
+                Path(folder).chmod(0o755)  # whatever the umask is: a program may change its user
     except Missing:
-        if not place.is_dir():
+        if not _is_whole(place, links, name):
             raise
 
 
@@ -175,7 +184,7 @@ def _readable(library: Path) -> Path:
             return library
         content = library.read_bytes()
         copy = folder / f"{hashlib.sha256(content).hexdigest()[:16]}-{safe_name(library)}"
-        if not copy.is_file():
+        if not _is_copy(copy, content):
             with staged(copy, Missing) as made:
                 made.write_bytes(content)
                 made.chmod(0o755)
@@ -184,11 +193,20 @@ def _readable(library: Path) -> Path:
     return copy
 
 
+def _is_copy(copy: Path, content: bytes) -> bool:
+    """Whether a file is such a copy, which nobody else can have written."""
+    if not os.path.lexists(copy):
+        return False
+    about = copy.lstat()
+    ours = stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o022
+    return ours and copy.read_bytes() == content
+
+
 def _open_folder() -> Path | None:
     """A folder whose links other users can follow: a server may change its user."""
     try:
         folder = Path("/tmp") / f"heapsmith-{os.geteuid()}-links"
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(mode=0o755, exist_ok=True)
         if folder.lstat().st_uid == os.geteuid():
             folder.chmod(0o755)
     except OSError:

@@ -61,7 +61,7 @@ class Blocks:
     def __init__(self, memory: Memory, view: View) -> None:
         self._memory, self._view = memory, view
         self._at = at = view.at
-        if not {"huge_table", "class_plan.transfer_at"} <= at.keys():
+        if not {"huge_table", "class_plan.transfer_at", "FRONT_RECORDS"} <= at.keys():
             raise Missing(f"{view.design}: its library is of an earlier heapsmith; expected one that is built anew")
         self._first, self._blocks, self._flush, self._transfer = view.plan_columns(
             memory, ("first", "blocks", "flush", "transfer_at")

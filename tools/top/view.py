@@ -194,7 +194,7 @@ class View:
     def _held(self, memory: Memory, heap: int) -> NDArray[np.int64]:
         """Blocks in a heap's fronts, by class: what hs_held of runtime/heap/3_records says, and the second level."""
         at, count = self.at, self.at["CLASS_COUNT"]
-        if at["FRONT_RECORDS"] < count:
+        if at.get("FRONT_RECORDS", count) < count:
             return self._tops(memory, heap)[1]
         rows = self.records(memory.read(heap + at["heap.front"], count * at["front"]), "front")
         listed = column(rows, at["front.held"], "<u4").astype(np.int64) + column(rows, at["front.listed"], "<u4")
