@@ -32,7 +32,7 @@ from heapsmith.bench.programs.micro_programs import TRAINING_SEED, program, took
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.layouts import layouts_of
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.files import cache_dir, json_text, scratch, write_text
 from heapsmith.model.memory.application import WRITES, Application
 from heapsmith.model.memory.hardware import Hardware
