@@ -132,7 +132,8 @@ def page(of: Data) -> str:
     ]
     means = ([[parts[one.row, name][side] for one in of.rows] for side in (0, 1)] for name in names)
     lines.append(["geometric mean", "", *(", ".join(f"{geometric(side):.3f}" for side in sides) for sides in means)])
-    said = f"Of {of.date}, commit {of.commit}, medians of {of.rounds} rounds: peak, average."
+    rounds = f"medians of {of.rounds} rounds" if of.rounds > 1 else "one round"
+    said = f"Of {of.date}, commit {of.commit}, {rounds}: peak, average."
     return with_part(PAGE.read_text(), MADE, said, untitled(Words("", ("<row", GLIBC, *names), lines)))
 
 
