@@ -31,13 +31,18 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     ("case", "outcomes"),
     [
         ("store_buffering", [0, 1, 4, 5]),
+        ("store_buffering_fenced", [1, 4, 5]),
+        ("store_buffering_one_fence", [0, 1, 4, 5]),
         ("load_buffering", [0, 1, 4, 5]),
+        ("load_buffering_fenced", [0, 1, 4]),
         ("load_buffering_release", [0, 1, 4]),
         ("load_buffering_branch", [0, 1, 4, 5]),  # whatever it reads, the thread stores 1
         ("thin_air", [0]),
         ("two_plus_two", [5, 6, 9, 10]),
+        ("two_plus_two_fenced", [6, 9, 10]),
         ("pass_relaxed", [0, 4, 8, 12]),
         ("pass_ordered", [0, 8, 12]),
+        ("pass_fenced", [0, 8, 12]),
         ("plain_ordered", [0, 8]),
         ("release_sequence", [0, 32]),
         ("read_twice", [0, 8, 12]),
