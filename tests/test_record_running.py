@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import msgspec
@@ -25,6 +26,7 @@ from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
 from heapsmith.tools.record.record import SPOOL_VARIABLE, build_recorder
 from heapsmith.tools.record.spool import Spool
+from heapsmith.tools.running import record
 from heapsmith.tools.top.view import serving
 
 Call = Callable[..., Answer]
@@ -197,6 +199,42 @@ def test_the_stacks_are_those_of_a_full_recording(tmp_path: Path) -> None:
     assert len(ends) == 1
     assert len({tuple(frames) for _, _, frames in after}) > 5
     assert all(frames for op, _, frames in after if op in (*BIRTHS, Op.REALLOC))
+
+
+@pytest.mark.thorough
+def test_stacks_newer_than_the_last_look_are_missing_where_the_process_ends(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All others are there, and all events. No look comes after the first step; the second one has other stacks too."""
+    looks, lock, look = [True], Lock(), record._Stacks.look
+
+    def at_first(stacks: record._Stacks, *, is_held: bool = False) -> None:
+        with lock:
+            if looks[-1]:
+                look(stacks, is_held=is_held)
+                looks.append(True)
+
+    monkeypatch.setattr(record._Stacks, "look", at_first)
+    monkeypatch.setattr(record, "_LOOK_S", 0.0)
+    with running(tmp_path, 1) as at:
+
+        def act() -> None:
+            at.say("step")
+            enough = len(looks) + 2
+            while len(looks) < enough:
+                time.sleep(0.01)
+            with lock:
+                looks.append(False)
+            at.say("threads")
+            at.process.stdin.close()  # type: ignore[union-attr]
+            at.process.wait()
+
+        found = recorded_while(at.process.pid, tmp_path / "t.hst", act, stacks=True, ends=True)
+    assert (found.ended, found.drops, found.lost_frees) == ("process", 0, 0)
+    after = stacked(tmp_path / "t.hst")[found.census_blocks :]
+    have = [bool(frames) for op, _, frames in after if op in BIRTHS]
+    assert have.index(False) > STEPS // 4
+    assert 0 < have.count(False) < have.count(True) // 100
 
 
 @pytest.mark.thorough
