@@ -62,7 +62,7 @@ def test_a_mistake_is_one_there_too(workshop: Workshop, case: str) -> None:
 
 SOON = {"lock_2x1", "lock_try_2x1", "list_1x1", "list_2x1", "list_told", "batch_2", "batch_3", "swap_2", "start_2"}
 SOON |= {"live_2", "fork_both", "handlers_exchanged", "child_of_handler", "run_freed_twice", "run_looked_behind"}
-SOON |= {"sampling_on"}
+SOON |= {"sampling_on", "sampling_other"}
 LONG = {"claim_walk", "claim_close", "peak_3x1", "list_2x2", "handler_large", "swap_all"}
 LONG |= {"helper_2", "record_3", "sampling_off"}
 LONG_ONES = {("queue", "list_2x1"), ("mutex", "list_2x1"), ("run", "run_handed_on")}

@@ -35,7 +35,7 @@ static uint32_t sampling_threads; /* that drew */
 uint64_t hs_sample_mean = SAMPLE_ON ? SAMPLE_MEAN : 0;
 uint32_t hs_sample_thread;
 
-/* The answer is kept: a child of fork is whom its parent's thread was. */
+/* The answer is kept: a child of fork is whom its parent's thread was, if that had asked. */
 bool sampling_is_mine(uint32_t thread)
 {
     if (sampler.asked != thread) {
