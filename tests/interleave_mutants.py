@@ -26,6 +26,7 @@ FOREIGN, RECORD = "9_api/foreign/elsewhere.c", "9_api/sampling/record.c"
 READY = "9_api/sampling/ready.c"
 SWAPS, CLAIMS = "5_slab_policies/pool/swaps.h", "5_slab_policies/pool/claims.h"
 LOST = "a slab is lost, or two have it"
+PAST = "samples are taken, and the row leads past them"
 MUTANTS = [
     Mutant(
         "lock",
@@ -229,8 +230,12 @@ MUTANTS = [
         "sampling",
         "sampling_off",
         READY,
-        "    look(heap);\n    unpark(heap, class);\n    void *block",
-        "    look(heap);\n    void *block",
-        "a block is lost",
+        "    look(heap);\n    unpark(heap, class);\n    bool led",
+        "    look(heap);\n    bool led",
+        "a request gets no block",
+    ),
+    Mutant(
+        *("sampling", "sampling_again", READY),
+        *("    if (sampling_counts())\n        set_rows(heap, true);\n}\n\n/* Brings", "}\n\n/* Brings", PAST),
     ),
 ]

@@ -9,6 +9,7 @@ from interleave_mutants import (
     HELPER,
     LIST,
     LOST,
+    PAST,
     PROCESSOR,
     QUEUE,
     RACE,
@@ -22,6 +23,8 @@ EARLY = "early"
 """The explorer's second model: stores that others see before their thread comes to them, as on 64-bit Arm."""
 
 LOCK = "2_system/lock.h"
+DRAWS = "9_api/sampling/draws.h"
+FENCE = "    __atomic_thread_fence(__ATOMIC_SEQ_CST);\n"
 
 
 class Order(NamedTuple):
@@ -164,6 +167,29 @@ ORDERS = [
         *("list of all heaps", "walk, for switches", "acquire", "sampling", "sampling_on", ()),
         *("3_records/heap.h", "&hs_newest_heap, __ATOMIC_ACQUIRE", "&hs_newest_heap, 0", RACE),
         *(READY, "hs_sampling_set", "ldar"),
+    ),
+    Order(
+        *("samples", "a mean, behind whose requests it is for", "release", "sampling", "sampling_other", ()),
+        *(DRAWS, "mean, __ATOMIC_RELEASE", "mean, 0", "a request counts that is of another thread"),
+        *(READY, "hs_sampling_set", "stlr"),
+    ),
+    Order(
+        *("samples", "use a mean", "acquire", "sampling", "sampling_other", ()),
+        *(DRAWS, "mean, __ATOMIC_ACQUIRE", "mean, 0", "a request counts that is of another thread"),
+        *(READY, "hs_malloc_watched", "ldar"),
+    ),
+    Order(
+        *("samples", "a mean, before the rows", "fence", "sampling", "sampling_again", ()),
+        *(READY, FENCE.rstrip() + " /*", "    /*", PAST, READY, "hs_sampling_set", "dmb"),
+    ),
+    Order(
+        *("samples", "rows turned back, before the mean is looked at", "fence", "sampling", "sampling_again", ()),
+        *(READY, f"    set_rows(heap, false);\n{FENCE}", "    set_rows(heap, false);\n", PAST),
+        *(READY, "turn_back", "dmb"),
+    ),
+    Order(
+        *("samples", "a new heap, before the mean is looked at", "fence", "sampling", "sampling_on", ()),
+        *(READY, f"{FENCE}    look(heap);", "    look(heap);", PAST, READY, "sampling_heap_started", "dmb"),
     ),
     Order(
         *("start", "say that all is made", "release", "life", "start_2", ()),

@@ -68,8 +68,10 @@ def is_under_way(pid: int) -> bool:
         return view is not None and memory.word(view.at["recording"]) & 0xFFFFFFFF != 0
 
 
-def recorded_while(pid: int, out: Path, act: Callable[[], object], *, stacks: bool = False) -> RunningResult:
-    """The recording of a process that does something meanwhile, from its beginning on."""
+def recorded_while(
+    pid: int, out: Path, act: Callable[[], object], *, stacks: bool = False, ends: bool = False
+) -> RunningResult:
+    """The recording of a process that does something meanwhile, from its beginning on; ends: then it ends by itself."""
     over = Event()
 
     def wait_and_act() -> None:
@@ -79,7 +81,7 @@ def recorded_while(pid: int, out: Path, act: Callable[[], object], *, stacks: bo
             if not over.is_set():
                 act()
         finally:
-            if not over.is_set():
+            if not over.is_set() and not ends:
                 os.kill(os.getpid(), signal.SIGTERM)  # ends the recording
 
     other = Thread(target=wait_and_act)

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import time
+from itertools import count
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from elftools.elf.elffile import ELFFile
 from led_elsewhere import DESIGN, running
 
 from heapsmith.model.errors import Missing
-from heapsmith.tools.common.process_memory import ProcessMemory
+from heapsmith.tools.common.process_memory import Memory, ProcessMemory
 from heapsmith.tools.running import hold
-from heapsmith.tools.running.hold import code_of, held
+from heapsmith.tools.running.hold import Code, code_of, held
 from heapsmith.tools.top.view import serving
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="only processes of x86-64 are held")
@@ -76,6 +77,9 @@ int main(void)
 }
 """
 
+ROUNDS = 50
+"""In which the thread is let go on, before patience is said to be over."""
+
 
 def waits(pid: int, program: Path) -> bool:
     """Whether a process is in futex(2), in the program, which it may not have begun yet."""
@@ -84,8 +88,14 @@ def waits(pid: int, program: Path) -> bool:
 
 def test_a_thread_that_waits_for_a_lock_is_in_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """However often it is let go on, which makes its wait another system call. The program stands for a library."""
-    monkeypatch.setattr(hold, "PATIENCE_S", 0.5)
+    let_out, rounds = hold._Threads.let_out, count()
+
+    def impatient(threads: hold._Threads, memory: Memory, code: Code, deadline: float) -> bool:
+        return let_out(threads, memory, code, deadline if next(rounds) < ROUNDS else 0.0)
+
+    monkeypatch.setattr(hold, "PATIENCE_S", 600.0)
     monkeypatch.setattr(hold, "_DOUBT_S", 0.0)
+    monkeypatch.setattr(hold._Threads, "let_out", impatient)
     source, built = tmp_path / "waits.c", tmp_path / "waits"
     source.write_text(WAITS)
     subprocess.run(["gcc", "-O1", str(source), "-o", str(built)], check=True)

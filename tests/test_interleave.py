@@ -186,6 +186,10 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     ("case", "outcomes"),
     [
         ("store_buffering", [0, 1, 4, 5]),
+        ("store_buffering_fenced", [1, 4, 5]),
+        ("store_buffering_one_fence", [0, 1, 4, 5]),
+        ("two_plus_two_fenced", [6, 9, 10]),
+        ("pass_fenced", [0, 8, 12]),
         ("load_buffering", [0, 1, 4]),  # C11 has 5 too: both read the other's later store
         ("load_buffering_release", [0, 1, 4]),
         ("thin_air", [0]),
@@ -293,8 +297,10 @@ CASES = [
     ("processor", "processor_2", [1, 2], 44_000),
     ("elsewhere", "elsewhere_2", [2], 2_000),
     ("record", "record_3", [0, 1, 2], 430_000),
-    ("sampling", "sampling_on", [0, 2, 3], 1_600),
-    ("sampling", "sampling_off", [0, 1, 2, 3], 21_000),
+    ("sampling", "sampling_on", [2, 3], 1_600),
+    ("sampling", "sampling_off", [0, 1, 2, 3], 19_000),
+    ("sampling", "sampling_again", [2, 3], 5_000),
+    ("sampling", "sampling_other", [0], 45),
 ]
 """Program, case, every outcome (the case's own number), and transitions: a search that has fewer has lost its way."""
 

@@ -19,7 +19,6 @@ from preloaded import library
 from heapsmith.model.design.design import load
 from heapsmith.model.policy.sampling import ready
 from heapsmith.model.trace.reader import Op, TraceReader, TraceWriter
-from heapsmith.model.trace.stacks import CallTree
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
@@ -155,48 +154,6 @@ def same_blocks(full: list[Row], cut: int, census: list[Row], after: list[Row]) 
     assert {(one[0], other[0]) for one, other in pairs} == {("full", "live")}
     assert len(pairs) > 100
     assert all(live[one[1]] <= given[other[1]] for one, other in pairs)
-
-
-def stacked(trace: Path) -> list[tuple[int, int, list[tuple[str, int]]]]:
-    """Operation, size and call stack of each event but the beginning of threads: files and offsets."""
-    with TraceReader(trace) as reader:
-        tree = reader.stacks()
-        return [
-            (op, size, [place(tree, frame) for frame in tree.path(site)] if tree and site else [])
-            for chunk, sites in reader.sited()
-            for op, size, site in zip(chunk.op.tolist(), chunk.size.tolist(), sites.tolist(), strict=True)
-            if op != Op.THREAD_START
-        ]
-
-
-def place(tree: CallTree, frame: int) -> tuple[str, int]:
-    module = int(tree.module[frame])
-    return (tree.modules[module].path if module >= 0 else "", int(tree.offset[frame]))
-
-
-def test_the_stacks_are_those_of_a_full_recording(tmp_path: Path) -> None:
-    """The program repeats itself: once the recorder has all of its steps, once those after the cut are recorded."""
-    spools = tmp_path / "spools"
-    spools.mkdir()
-    with running(tmp_path, 1, build_recorder(32), environment={SPOOL_VARIABLE: str(spools)}) as at:
-        for _ in range(3):
-            at.say("step")
-    (spool,) = spools.glob("*.spool")
-    write_trace(spool, tmp_path / "full.hst", sites=True)
-    with running(tmp_path, 1) as at:
-        at.say("step")
-        found = recorded_while(
-            at.process.pid, tmp_path / "live.hst", lambda: [at.say("step"), at.say("step")], stacks=True
-        )
-    live, full = stacked(tmp_path / "live.hst"), stacked(tmp_path / "full.hst")
-    assert not any(frames for _, _, frames in live[: found.census_blocks])
-    after = live[found.census_blocks :]
-    assert (found.drops, found.foreign_frees, found.lost_frees) == (0, 0, 0)
-    assert len(after) > STEPS
-    ends = [at for at in range(len(full)) if full[at : at + len(after)] == after]
-    assert len(ends) == 1
-    assert len({tuple(frames) for _, _, frames in after}) > 5
-    assert all(frames for op, _, frames in after if op in (*BIRTHS, Op.REALLOC))
 
 
 @pytest.mark.thorough

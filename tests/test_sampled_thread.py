@@ -6,12 +6,14 @@ import os
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import SimpleNamespace
 from typing import NamedTuple
 
 import pytest
 from conftest import Answer
 from preloaded import library, program
 
+from heapsmith.commands import sampled
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
 from heapsmith.tools.sampled.process import of_process, of_thread
@@ -139,6 +141,40 @@ def test_the_command_leaves_a_process_as_it_was(call: Call) -> None:
             assert json.loads(answer.out)["pid"] == at.process.pid
             assert (f"samples of thread {at.numbers[0]} alone" in answer.err) == (more[0] == "--thread")
             assert at.new_samples() == set()
+
+
+@pytest.mark.parametrize("reaped", [False, True])
+def test_a_process_that_ends_meanwhile_gets_one_line(reaped: bool, call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    with waiting("sampling-ready") as at:
+        pid = at.process.pid
+
+        def ends(_: float) -> None:
+            at.process.stdin.close()  # type: ignore[union-attr]
+            os.waitid(os.P_PID, pid, os.WEXITED | os.WNOWAIT)
+            if reaped:
+                at.process.wait()
+
+        monkeypatch.setattr(sampled, "time", SimpleNamespace(sleep=ends))
+        answer = call("profile", pid, "--seconds", "60s", "--thread", at.numbers[0])
+    said = f"heapsmith: {pid}: no such process, or it ended meanwhile\n"
+    assert (answer.status, answer.out, answer.err) == (2, "", said)
+
+
+@pytest.mark.parametrize("after", [1, 2, 3, 4])
+def test_an_interrupt_amid_the_switch_leaves_no_samples(after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    real, written = ProcessMemory.write, [0]
+
+    def write(memory: ProcessMemory, address: int, what: bytes) -> None:
+        real(memory, address, what)
+        written[0] += 1
+        if written[0] == after:
+            raise KeyboardInterrupt
+
+    with waiting("sampling-ready") as at:
+        monkeypatch.setattr(ProcessMemory, "write", write)
+        with pytest.raises(KeyboardInterrupt), switched(at.process.pid, MEAN, None):
+            pass
+        assert at.new_samples() == set()
 
 
 def test_what_it_refuses(call: Call) -> None:

@@ -31,13 +31,18 @@ def workshop(tmp_path_factory: pytest.TempPathFactory) -> Workshop:
     ("case", "outcomes"),
     [
         ("store_buffering", [0, 1, 4, 5]),
+        ("store_buffering_fenced", [1, 4, 5]),
+        ("store_buffering_one_fence", [0, 1, 4, 5]),
         ("load_buffering", [0, 1, 4, 5]),
+        ("load_buffering_fenced", [0, 1, 4]),
         ("load_buffering_release", [0, 1, 4]),
         ("load_buffering_branch", [0, 1, 4, 5]),  # whatever it reads, the thread stores 1
         ("thin_air", [0]),
         ("two_plus_two", [5, 6, 9, 10]),
+        ("two_plus_two_fenced", [6, 9, 10]),
         ("pass_relaxed", [0, 4, 8, 12]),
         ("pass_ordered", [0, 8, 12]),
+        ("pass_fenced", [0, 8, 12]),
         ("plain_ordered", [0, 8]),
         ("release_sequence", [0, 32]),
         ("read_twice", [0, 8, 12]),
@@ -57,7 +62,7 @@ def test_a_mistake_is_one_there_too(workshop: Workshop, case: str) -> None:
 
 SOON = {"lock_2x1", "lock_try_2x1", "list_1x1", "list_2x1", "list_told", "batch_2", "batch_3", "swap_2", "start_2"}
 SOON |= {"live_2", "fork_both", "handlers_exchanged", "child_of_handler", "run_freed_twice", "run_looked_behind"}
-SOON |= {"sampling_on"}
+SOON |= {"sampling_on", "sampling_other"}
 LONG = {"claim_walk", "claim_close", "peak_3x1", "list_2x2", "handler_large", "swap_all"}
 LONG |= {"helper_2", "record_3", "sampling_off"}
 LONG_ONES = {("queue", "list_2x1"), ("mutex", "list_2x1"), ("run", "run_handed_on")}

@@ -98,14 +98,19 @@ def test_that_dies():
 """
 
 
+def forking(folder: Path) -> Focused:
+    """The process that forks for runs of the tests above."""
+    for name, text in (("m.py", PYTHON), ("test_m.py", TESTS), ("conftest.py", CONFTEST)):
+        (folder / name).write_text(text)
+    return Focused(folder, {"PATH": os.environ["PATH"], "PYTHONPATH": str(trying.ROOT / "src")})
+
+
 @pytest.mark.thorough
 def test_runs_of_a_forking_process_see_the_moment(tmp_path: Path) -> None:
-    """A changed line is noticed, and so is a test that dies or does not end; the file is as before."""
+    """A changed line is noticed, and so is a test that dies; the file is as before."""
     copy = Copy.__new__(Copy)
     copy.folder = tmp_path
-    for name, text in (("m.py", PYTHON), ("test_m.py", TESTS), ("conftest.py", CONFTEST)):
-        (tmp_path / name).write_text(text)
-    process = Focused(tmp_path, {"PATH": os.environ["PATH"], "PYTHONPATH": str(trying.ROOT / "src")})
+    process = forking(tmp_path)
     ways = {}
     for one in of_python("m.py", PYTHON):
         if "+ 2" in one.after or "0" in one.after:
@@ -116,15 +121,27 @@ def test_runs_of_a_forking_process_see_the_moment(tmp_path: Path) -> None:
     assert "assert 0 == 7" in ways["return 0"][1]
     assert ways["g(a + 2)"] is None
     assert (tmp_path / "m.py").read_text() == PYTHON
-    for name, test in (("endless", "test_m.py::test_that_does_not_end"), ("deadly", "test_m.py::test_that_dies")):
-        (tmp_path / name).touch()
-        failed, cpu_s = process.run(2, ["test_m.py"])
-        assert failed
-        assert failed[0] == test
-        assert cpu_s > 0
-        (tmp_path / name).unlink()
+    fails_at(process, tmp_path / "deadly", "test_that_dies", 60)
     assert process.run(60, ["test_m.py"]).failed is None
     process.close()
+
+
+@pytest.mark.thorough
+def test_a_run_of_a_forking_process_that_does_not_end_is_ended(tmp_path: Path) -> None:
+    """After 15 s of its own processor, or a minute, in which it comes to that test on a busy machine too."""
+    process = forking(tmp_path)
+    fails_at(process, tmp_path / "endless", "test_that_does_not_end", 15)
+    process.close()
+
+
+def fails_at(process: Focused, flag: Path, test: str, limit_s: float) -> None:
+    """While there is that file, a run fails at that test."""
+    flag.touch()
+    failed, cpu_s = process.run(limit_s, ["test_m.py"])
+    assert failed
+    assert failed[0] == f"test_m.py::{test}"
+    assert cpu_s > 0
+    flag.unlink()
 
 
 class _Judge:

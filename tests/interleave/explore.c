@@ -39,7 +39,7 @@ static int outcome_count;
 
 static void print_step(int number, const struct step *step)
 {
-    static const char *const kinds[] = { "load", "store", "exchange", "add", "compare-and-swap", "weak compare-and-swap",
+    static const char *const kinds[] = { "load", "store", "exchange", "add", "compare-and-swap", "weak compare-and-swap", "fence",
                                          "futex wait", "wakes up by itself", "wakes up", "futex wake",
                                          "goes on alone", "yields", "stores early" };
     const struct request *request = &step->request;
@@ -121,6 +121,7 @@ static void hash_world(uint64_t hash[2])
     const struct memory *memory = &world.memory;
     mix(hash, memory->knows, sizeof memory->knows);
     mix(hash, memory->stores, sizeof memory->stores);
+    mix(hash, memory->fenced, sizeof memory->fenced);
     for (int number = 0; number < ATOMICS; number++)
         mix(hash, memory->history[number], memory->stores[number] * sizeof(struct store));
     for (int number = 0; number < explored->threads; number++) {

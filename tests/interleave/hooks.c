@@ -103,6 +103,12 @@ int __tsan_atomic64_compare_exchange_weak(volatile word *address, word *expected
     return compare_exchange(CAS_WEAK, address, 8, expected, value, order, failure);
 }
 
+void __tsan_atomic_thread_fence(int order)
+{
+    expect(order == __ATOMIC_SEQ_CST, "this fence is not modelled");
+    ask((struct request){ .kind = FENCE, .order = (uint64_t)order });
+}
+
 void __tsan_init(void) {}
 void __tsan_atomic_signal_fence(int order) { (void)order; } /* of the compiler alone */
 void __tsan_func_entry(void *caller) { (void)caller; }

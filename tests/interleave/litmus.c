@@ -44,6 +44,30 @@ static void store_buffering(int thread)
     result[thread] = get(thread ? &x : &y, RELAXED);
 }
 
+static void fence(bool really)
+{
+    if (really)
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+}
+
+/* With a fence in both at least one reads 1; one alone changes nothing. */
+static void store_buffering_fences(int thread, bool both)
+{
+    set(thread ? &y : &x, 1, RELAXED);
+    fence(both || thread == 0);
+    result[thread] = get(thread ? &x : &y, RELAXED);
+}
+
+static void store_buffering_fenced(int thread) { store_buffering_fences(thread, true); }
+static void store_buffering_one_fence(int thread) { store_buffering_fences(thread, false); }
+
+static void load_buffering_fenced(int thread)
+{
+    result[thread] = get(thread ? &x : &y, RELAXED);
+    fence(true);
+    set(thread ? &y : &x, 1, RELAXED);
+}
+
 /* Load buffering: one of them reads 0, and with `early` both may read 1. */
 static void load_buffering(int thread)
 {
@@ -82,6 +106,13 @@ static void two_plus_two(int thread)
     set(thread ? &x : &y, 2, RELAXED);
 }
 
+static void two_plus_two_fenced(int thread)
+{
+    set(thread ? &y : &x, 1, RELAXED);
+    fence(true);
+    set(thread ? &x : &y, 2, RELAXED);
+}
+
 static uint64_t final_words(void)
 {
     return x | y << 2;
@@ -103,6 +134,19 @@ static void pass_relaxed(int thread) { pass(thread, RELAXED, RELAXED); }
 static void pass_release_only(int thread) { pass(thread, RELEASE, RELAXED); }
 static void pass_acquire_only(int thread) { pass(thread, RELAXED, ACQUIRE); }
 static void pass_ordered(int thread) { pass(thread, RELEASE, ACQUIRE); }
+
+static void pass_fenced(int thread)
+{
+    if (thread == 0) {
+        set(&x, 1, RELAXED);
+        fence(true);
+        set(&y, 1, RELAXED);
+    } else {
+        uint64_t flag = get(&y, RELAXED);
+        fence(true);
+        result[1] = flag | get(&x, RELAXED) << 1;
+    }
+}
 
 static void pass_plain(int thread, int release, int acquire)
 {
@@ -219,6 +263,11 @@ static void strays(int thread)
 
 static const struct explored all[] = {
     { "store_buffering", 2, 0, share_all, store_buffering, 0, results },
+    { "store_buffering_fenced", 2, 0, share_all, store_buffering_fenced, 0, results },
+    { "store_buffering_one_fence", 2, 0, share_all, store_buffering_one_fence, 0, results },
+    { "load_buffering_fenced", 2, 0, share_all, load_buffering_fenced, 0, results },
+    { "two_plus_two_fenced", 2, 0, share_all, two_plus_two_fenced, 0, final_words },
+    { "pass_fenced", 2, 0, share_all, pass_fenced, 0, results },
     { "load_buffering", 2, 0, share_all, load_buffering, 0, results },
     { "load_buffering_release", 2, 0, share_all, load_buffering_release, 0, results },
     { "load_buffering_branch", 2, 0, share_all, load_buffering_branch, 0, results },

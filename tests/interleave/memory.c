@@ -1,5 +1,5 @@
 /* The memory model: C11 atomics, plain accesses checked for races. Without `early` it is RC11's (Lahav et al., PLDI 2017):
- * no load buffering. There is no seq_cst.
+ * no load buffering. Of seq_cst there are fences alone, and for atomic words alone: a fence sees what each earlier fence had seen.
  *
  * Each atomic word has a history of stores. A thread may read any store not older than what it has seen: itself, or through
  * what it acquired (views, as in Kang et al., POPL 2017). A read-modify-write reads the newest. Stores join at the history's
@@ -118,6 +118,7 @@ static void make_place(int number, uint64_t index)
         memory->knows[thread].seen[number] += memory->knows[thread].seen[number] >= index;
         early->index += early->made && early->number == (uint64_t)number && early->index >= index;
     }
+    memory->fenced[number] += memory->fenced[number] >= index;
     for (int other = 0; other < ATOMICS; other++)
         for (uint64_t store = 0; store < memory->stores[other]; store++)
             memory->history[other][store].brings.seen[number] += memory->history[other][store].brings.seen[number] >= index;
@@ -174,9 +175,9 @@ static bool is_early_store(int thread, int number, const struct request *request
            stored(request, store[-1].value, &value) && value == store->value;
 }
 
-static void forget_oldest(struct knowledge *knows, int number, uint8_t count)
+static void forget_oldest(uint8_t seen[ATOMICS], int number, uint8_t count)
 {
-    knows->seen[number] -= knows->seen[number] < count ? knows->seen[number] : count;
+    seen[number] -= seen[number] < count ? seen[number] : count;
 }
 
 /* Drops what no thread can read any more, so that equal states are equal bytes. */
@@ -192,14 +193,15 @@ static void trim(int number)
     memory->stores[number] -= least;
     memmove(memory->history[number], memory->history[number] + least, memory->stores[number] * sizeof(struct store));
     for (int thread = 0; thread < THREADS; thread++) {
-        forget_oldest(&memory->knows[thread], number, least);
+        forget_oldest(memory->knows[thread].seen, number, least);
         struct early *early = &world.thread[thread].early;
         if (early->made && early->number == (uint64_t)number)
             early->index -= early->index < least ? early->index : least;
     }
+    forget_oldest(memory->fenced, number, least);
     for (int other = 0; other < ATOMICS; other++)
         for (uint64_t index = 0; index < memory->stores[other]; index++)
-            forget_oldest(&memory->history[other][index].brings, number, least);
+            forget_oldest(memory->history[other][index].brings.seen, number, least);
 }
 
 /* The `choice`-th way an operation can go: the store that it reads; where its own stands, 0: nowhere, or it is early. A load
@@ -299,6 +301,25 @@ bool memory_store_early(int thread, const struct store_ahead *store, uint64_t pl
     return comes(thread);
 }
 
+static void trim_all(void)
+{
+    for (int number = 0; number < atomics; number++)
+        if (world.memory.stores[number] > 0)
+            trim(number);
+}
+
+/* Plain accesses are not ordered by it here, as they are in C11 by a word that is stored behind one fence and read before another. */
+void memory_fence(int thread)
+{
+    uint8_t *seen = world.memory.knows[thread].seen, *fenced = world.memory.fenced;
+    for (int number = 0; number < atomics; number++)
+        if (seen[number] < fenced[number])
+            seen[number] = fenced[number];
+        else
+            fenced[number] = seen[number];
+    trim_all();
+}
+
 void memory_plain(int thread, const struct request *request)
 {
     const struct knowledge *knows = &world.memory.knows[thread];
@@ -323,13 +344,6 @@ void memory_init(void)
         for (int other = 0; other < THREADS; other++)
             world.memory.knows[thread].read[other] = UINT64_MAX;
     }
-}
-
-static void trim_all(void)
-{
-    for (int number = 0; number < atomics; number++)
-        if (world.memory.stores[number] > 0)
-            trim(number);
 }
 
 void memory_leave(int thread)

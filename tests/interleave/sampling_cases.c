@@ -2,6 +2,9 @@
  * switches it walks the heaps and changes their rows, and the thread parks its stack and takes it out again. */
 #include "explore.h"
 
+#include <sys/syscall.h>
+#include <unistd.h>
+
 /* The stack is its thread's alone here, who needs no atomics for its top; the explorer wants one kind of access to a word. */
 #define __atomic_store_n(at, value, order) \
     _Generic((at), void ***: *(at) = (value), default: __atomic_store_n(at, value, order))
@@ -12,7 +15,11 @@
 #undef constructor
 #include "8_threads/rows.c"
 #include "9_api/sampling/ready.c"
+#define syscall(...) 0 /* there is such a thread */
+#include "9_api/sampling/switch.c"
+#undef syscall
 
+enum { ME = 1, OTHER = 2 }; /* who may be sampled alone: the thread that allocates, or none of the case */
 enum { CLASS = 0, BLOCKS = 4, NOTHING = 0 }; /* a request of no bytes is of the first class, which has the one row by size */
 
 static struct {
@@ -26,6 +33,7 @@ struct heap hs_no_heap;
 __thread struct heap *hs_self = &hs_no_heap;
 __thread uint64_t hs_until_sample;
 uint64_t hs_sample_mean;
+_Alignas(8) uint32_t hs_sample_thread;
 struct heap_count hs_count;
 size_t hs_span_bytes;
 uintptr_t hs_span;
@@ -33,6 +41,11 @@ const uint8_t hs_size_class[SIZE_CLASS_COUNT];
 const struct class_plan hs_class[CLASS_COUNT] = {
     [CLASS] = { .usable = GRAIN, .capacity = 2, .slot = 1, .stack = 2 },
 };
+
+bool sampling_is_mine(uint32_t thread)
+{
+    return thread == ME;
+}
 
 void *os_map(size_t bytes, size_t alignment)
 {
@@ -84,6 +97,7 @@ static void flush(struct heap *heap, unsigned class, void *block)
 static void setup(void)
 {
     share("mean", &hs_sample_mean, sizeof hs_sample_mean);
+    share("thread", &hs_sample_thread, sizeof hs_sample_thread);
     share("newest", &hs_newest_heap, sizeof hs_newest_heap);
     share("heaps", &hs_count.heaps, sizeof hs_count.heaps);
     share("no heap", &hs_no_heap.earlier, sizeof hs_no_heap.earlier);
@@ -112,6 +126,7 @@ static void *allocate(void)
         block = hs_malloc_watched(heap, CLASS, NOTHING, refill);
     else
         __atomic_store_n(&heap->top[row], heap->top[row] - 1, __ATOMIC_RELAXED);
+    expect(block != NULL, "a request gets no block");
     with_program++;
     return block;
 }
@@ -137,11 +152,16 @@ static void each_once(void)
     expect(given == taken_back + with_program + stack_held(&own.heap, CLASS), "a block is lost, or there twice");
 }
 
-static void work(void)
+static void *begin(void)
 {
     hs_self = hs_heap_create();
     sampling_heap_started(hs_self);
-    void *first = allocate();
+    return allocate();
+}
+
+static void work(void)
+{
+    void *first = begin();
     release(first);
     void *second = allocate();
     release(second);
@@ -166,16 +186,49 @@ static void switch_on_and_off(int thread)
     }
 }
 
+static void setup_on(void)
+{
+    setup();
+    hs_sample_mean = 1;
+}
+
+static void switch_off_and_on(int thread)
+{
+    if (thread == 0) {
+        hs_sampling_set(0);
+        hs_sampling_set(1);
+    } else {
+        begin();
+    }
+}
+
+static void setup_mine(void)
+{
+    setup();
+    hs_sample_thread = ME;
+}
+
+static void switch_to_other(int thread)
+{
+    if (thread == 0)
+        hs_sample(1, OTHER);
+    else
+        expect(!sampling_counts(), "a request counts that is of another thread");
+}
+
 /* Outcome: does the row lead to the slow path, and is the heap watched? */
 static uint64_t ways(void)
 {
     each_once();
+    expect(hs_sample_mean == 0 || own.heap.row_of[NOTHING] == 0, "samples are taken, and the row leads past them");
     return (uint64_t)(own.heap.row_of[NOTHING] == 0) << 1 | own.heap.caches.watched;
 }
 
 static const struct explored all[] = {
     { "sampling_on", 2, 0, setup, switch_on, 0, ways },
     { "sampling_off", 2, 0, setup, switch_on_and_off, 0, ways },
+    { "sampling_again", 2, 0, setup_on, switch_off_and_on, 0, ways },
+    { "sampling_other", 2, 0, setup_mine, switch_to_other, 0, 0 },
     { 0 },
 };
 const struct explored *const cases = all;

@@ -166,6 +166,8 @@ bool perform(int number, int choice)
         yield(number);
     else if (request->kind == ALONE)
         end_others(number);
+    else if (request->kind == FENCE)
+        memory_fence(number);
     else if (request->kind <= CAS_WEAK)
         memory_perform(number, request, choice);
     return true;

@@ -29,10 +29,11 @@ struct early {
 struct memory {
     struct knowledge knows[THREADS];
     uint64_t stores[ATOMICS]; /* how many the history holds; 0: never used */
+    uint8_t fenced[ATOMICS]; /* the newest stores that threads had seen at their fences */
     struct store history[ATOMICS][STORES]; /* in modification order; those that no thread can read any more are dropped */
 };
 
-enum kind { LOAD, STORE, EXCHANGE, ADD, CAS_STRONG, CAS_WEAK, WAIT, ASLEEP, WOKEN, WAKE, ALONE, YIELD, EARLY, READ, WRITE, DONE, FAILED };
+enum kind { LOAD, STORE, EXCHANGE, ADD, CAS_STRONG, CAS_WEAK, FENCE, WAIT, ASLEEP, WOKEN, WAKE, ALONE, YIELD, EARLY, READ, WRITE, DONE, FAILED };
 
 /* What a thread is about to do. */
 struct request {
@@ -102,6 +103,7 @@ int memory_choices(int thread, const struct request *request);
 void memory_perform(int thread, struct request *request, int choice);
 int memory_places(int thread, int number, uint64_t places[STORES]); /* where a store of the thread may stand; their number */
 bool memory_store_early(int thread, const struct store_ahead *store, uint64_t place);
+void memory_fence(int thread); /* of seq_cst */
 void memory_plain(int thread, const struct request *request);
 void memory_leave(int thread); /* it has ended */
 void memory_catch_up(int thread); /* it sees every newest store */

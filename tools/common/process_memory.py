@@ -26,6 +26,8 @@ MOST_ENTRIES = 256
 MOST_HEAPS = 1 << 16
 
 REFUSED = (errno.EPERM, errno.EACCES)
+GONE = (errno.EIO, errno.ESRCH)
+"""Of a write: nothing is mapped there, or the process has ended."""
 
 
 class Gone(Exception):
@@ -63,12 +65,15 @@ class Memory(ABC):
 
 
 class ProcessMemory(Memory):
-    """The memory of a process, open for reading. Gone if the process has ended; Missing if it may not be read."""
+    """The memory of a process as it is when this opens it: not of a program that the process begins later.
 
-    def __init__(self, pid: int) -> None:
+    Gone if the process has ended; Missing if its memory may not be read, or with `writes` not be written.
+    """
+
+    def __init__(self, pid: int, *, writes: bool = False) -> None:
         self._pid = pid
         try:
-            self._file = os.open(f"/proc/{pid}/mem", os.O_RDONLY | os.O_CLOEXEC)
+            self._file = os.open(f"/proc/{pid}/mem", (os.O_RDWR if writes else os.O_RDONLY) | os.O_CLOEXEC)
         except OSError as error:
             if error.errno in REFUSED:
                 raise Missing(
@@ -111,15 +116,18 @@ class ProcessMemory(Memory):
         return filled
 
     def write(self, address: int, what: bytes) -> None:
-        """Write to the memory, where the process may not write too. Gone if it is not mapped; Missing if refused."""
-        file = os.open(f"/proc/{self._pid}/mem", os.O_RDWR | os.O_CLOEXEC)
+        """Write to the memory, where the process may not write too.
+
+        Gone if it is not mapped, or if the process has ended or begun another program; Missing if it is refused.
+        """
         try:
-            if os.pwrite(file, what, address) != len(what):
-                raise Gone(f"{len(what)} bytes at {address:#x}")
+            written = os.pwrite(self._file, what, address)
         except OSError as error:
-            raise Missing(f"process {self._pid}: its memory cannot be written: {error.strerror}") from None
-        finally:
-            os.close(file)
+            if error.errno not in GONE:
+                raise Missing(f"process {self._pid}: its memory cannot be written: {error.strerror}") from None
+            written = 0
+        if written != len(what):
+            raise Gone(f"{len(what)} bytes at {address:#x}")
 
     def objects(self) -> Iterator[int]:
         """Where each file is mapped whose beginning is (proc(5)); nothing if the process has ended."""

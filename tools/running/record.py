@@ -199,7 +199,7 @@ def record_running(
         raise Missing(f"{platform.machine()}: only processes of x86-64 can be recorded while they run")
     recorder = ctypes.CDLL(preloadable(build_recorder()))
     try:
-        with ProcessMemory(pid) as memory:
+        with ProcessMemory(pid, writes=True) as memory:
             library = _Library(pid, memory)
             folder = make_spool(out)
             try:

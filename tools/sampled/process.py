@@ -17,6 +17,7 @@ HEAD = np.dtype(
     + [("live_bytes", "<f8")]
 )
 """struct samples."""
+ENDED = "no such process, or it ended meanwhile"
 UNSAMPLED = "takes no samples; expected a design with [sampling], such as by: heapsmith profile -- CMD"
 
 
@@ -39,6 +40,14 @@ def place_of(pid: int, memory: Memory) -> Place | None:
     if (at["sample_bytes"], at["site_bytes"], at["samples_bytes"]) != (SAMPLE.itemsize, SITE.itemsize, HEAD.itemsize):
         raise BadInput(f"process {pid}: its library is of another version of heapsmith; expected this one's")
     return Place(at, memory.text(at["design"]))
+
+
+def required_place(pid: int, memory: Memory) -> Place:
+    """As place_of. BadInput if the process takes no samples; Gone if it has ended."""
+    place = place_of(pid, memory)
+    if place is None:
+        raise BadInput(f"process {pid} {UNSAMPLED}") if any(memory.objects()) else Gone(f"process {pid}")
+    return place
 
 
 def live_bytes(memory: Memory, place: Place) -> float:
@@ -70,12 +79,9 @@ def of_process(pid: int) -> Snapshot:
     """The samples of a process. BadInput if it does not exist or takes none, Missing if it may not be read."""
     try:
         with ProcessMemory(pid) as memory:
-            place = place_of(pid, memory)
-            if place is None:
-                raise BadInput(f"process {pid} {UNSAMPLED}")
-            return snapshot(pid, memory, place)
+            return snapshot(pid, memory, required_place(pid, memory))
     except Gone:
-        raise BadInput(f"{pid}: no such process") from None
+        raise BadInput(f"{pid}: {ENDED}") from None
 
 
 def of_thread(of: Snapshot, thread: int) -> Snapshot:

@@ -1,6 +1,6 @@
 """Switches the samples of a running process on, of all its threads or of one, and as they were before.
 
-This writes what hs_sample (runtime/heap/9_api/sampling/samples.h) writes, while the process runs.
+This writes what hs_sample (runtime/heap/9_api/sampling/switch.h) writes, while the process runs.
 """
 
 import struct
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, ProcessMemory, chain
-from heapsmith.tools.sampled.process import UNSAMPLED, place_of
+from heapsmith.tools.sampled.process import ENDED, required_place
 
 USUAL_MEAN = 524_288
 """As of the design sampled."""
@@ -23,30 +23,28 @@ def switched(pid: int, mean: int | None, thread: int | None) -> Iterator[None]:
     thread: whose requests alone they are of. BadInput if the process, or its thread, does not exist, or takes none.
     """
     try:
-        with ProcessMemory(pid) as memory:
+        with ProcessMemory(pid, writes=True) as memory:
             at = _place(pid, memory)
             if thread is not None and not Path(f"/proc/{pid}/task/{thread}").exists():
                 raise BadInput(f"--thread {thread}: no thread of process {pid}; expected one of /proc/{pid}/task")
             if mean is not None and mean > at["SAMPLE_MOST_BYTES"]:
                 raise BadInput(f"--mean {mean}: expected at most {at['SAMPLE_MOST_BYTES']}")
             before = memory.word(at["sample_mean"]), _thread(memory, at)
-            _switch(memory, at, mean or before[0] or USUAL_MEAN, thread or 0)
             try:
+                _switch(memory, at, mean or before[0] or USUAL_MEAN, thread or 0)
                 yield
             finally:
                 with suppress(Gone):
                     _switch(memory, at, *before)
     except Gone:
-        raise BadInput(f"{pid}: no such process, or it ended meanwhile") from None
+        raise BadInput(f"{pid}: {ENDED}") from None
 
 
 def _place(pid: int, memory: ProcessMemory) -> dict[str, int]:
-    place = place_of(pid, memory)
-    if place is None:
-        raise BadInput(f"process {pid} {UNSAMPLED}")
-    if "sample_mean" not in place.at:
+    at = required_place(pid, memory).at
+    if "sample_mean" not in at:
         raise BadInput(f"process {pid}: its library is of an earlier heapsmith; expected one that is built anew")
-    return place.at
+    return at
 
 
 def _thread(memory: ProcessMemory, at: dict[str, int]) -> int:

@@ -3,5 +3,5 @@
 
 void hs_sampling_set(uint64_t mean)
 {
-    __atomic_store_n(&hs_sample_mean, mean, __ATOMIC_RELAXED);
+    sampling_set_mean(mean);
 }

@@ -35,7 +35,7 @@ static uint32_t sampling_threads; /* that drew */
 uint64_t hs_sample_mean = SAMPLE_ON ? SAMPLE_MEAN : 0;
 uint32_t hs_sample_thread;
 
-/* The answer is kept: a child of fork is whom its parent's thread was. */
+/* The answer is kept: a child of fork is whom its parent's thread was, if that had asked. */
 bool sampling_is_mine(uint32_t thread)
 {
     if (sampler.asked != thread) {
@@ -47,7 +47,7 @@ bool sampling_is_mine(uint32_t thread)
 
 uint64_t hs_sampling_mean(void)
 {
-    return __atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED);
+    return sampling_mean();
 }
 
 /* The last steps of A. Appleby's MurmurHash3: each bit of x changes about half of the result's. */
@@ -106,8 +106,8 @@ static uint64_t sample_interval(uint64_t mean)
  * nobody took its bytes yet. */
 static uint64_t sample_judged(size_t bytes)
 {
-    uint64_t mean = sampling_here() ? hs_sampling_mean() : 0;
-    if (mean == 0) {
+    const uint64_t mean = sampling_mean();
+    if (mean == 0 || !sampling_here()) {
         sampler.draws = false;
         hs_until_sample = SAMPLE_LOOK_BYTES + bytes;
         return 0;

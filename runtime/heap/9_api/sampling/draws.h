@@ -16,6 +16,17 @@ extern uint32_t hs_sample_thread; /* whose requests alone are, by gettid(2); 0: 
 
 COLD bool sampling_is_mine(uint32_t thread); /* is it the calling thread? */
 
+/* Whose requests are samples is stored before the mean, and read behind it: with a new mean nobody reads an old thread. */
+static inline void sampling_set_mean(uint64_t mean)
+{
+    __atomic_store_n(&hs_sample_mean, mean, __ATOMIC_RELEASE);
+}
+
+static inline uint64_t sampling_mean(void)
+{
+    return __atomic_load_n(&hs_sample_mean, __ATOMIC_ACQUIRE);
+}
+
 /* May the calling thread's requests be samples? */
 static inline bool sampling_here(void)
 {
@@ -26,7 +37,7 @@ static inline bool sampling_here(void)
 /* Are the calling thread's requests counted now? */
 static inline bool sampling_counts(void)
 {
-    return !SAMPLE_WATCHED || (__atomic_load_n(&hs_sample_mean, __ATOMIC_RELAXED) > 0 && sampling_here());
+    return !SAMPLE_WATCHED || (sampling_mean() > 0 && sampling_here());
 }
 
 /* A request is counted. When it is due, the countdown means nothing until it is set anew. */

@@ -78,7 +78,8 @@ void sampling_watches(void)
 
 void hs_sampling_set(uint64_t mean)
 {
-    __atomic_store_n(&hs_sample_mean, mean, __ATOMIC_SEQ_CST);
+    sampling_set_mean(mean);
+    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in turn_back and sampling_heap_started */
     for (struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
         set_rows(heap, mean > 0);
 }
@@ -89,8 +90,10 @@ void sampling_heap_made(struct heap *heap)
         set_rows(heap, true);
 }
 
+/* Somebody who switches samples on either finds the heap in the list of all, or the heap finds the mean. */
 void sampling_heap_started(struct heap *heap)
 {
+    __atomic_thread_fence(__ATOMIC_SEQ_CST);
     look(heap);
 }
 
@@ -119,7 +122,7 @@ static APART void *watched_slow(struct heap *heap, unsigned class, front_refill 
     void *block = led ? stack_pop(heap, class) : refill(heap, class);
     if (heap->caches.watched != 0)
         park(heap, class);
-    else if (led && heap->row_of[0] == 0)
+    else if (led && __atomic_load_n(&heap->row_of[0], __ATOMIC_RELAXED) == 0)
         turn_back(heap);
     return block;
 }
