@@ -229,7 +229,7 @@ bool remote_drain(struct heap *heap)
 /* Where the class needs a new slab, blocks of other classes may empty one. */
 void remote_before_take(struct heap *heap, unsigned class)
 {
-    if (choice_gives(&heap->store.of[class]) != NULL)
+    if (choice_gives(&heap->store[class]) != NULL)
         return;
     for (unsigned other = 0; other < CLASS_COUNT; other++)
         if (other != class)
