@@ -118,6 +118,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         return [row for row in self.classes if not row.group]
 
     @property
+    def has_drains(self) -> bool:
+        """Whether some front keeps blocks that go to the store at its thread's end."""
+        return any(policy.row("front", row.front.kind).CODE.drain != "NULL" for row in self.classes)
+
+    @property
     def has_levels(self) -> bool:
         """Whether some front has levels below level 0."""
         return any(row.front.levels for row in self.classes)

@@ -39,6 +39,7 @@ def scalars_of(plan: Plan, application: Application) -> Records:
     scalars["slab_words"] = plan.design.row("freed_blocks").words(max(row.blocks for row in plan.classes))
     for field, table in records.CODES.items():
         scalars[field] = policy.code(table, plan.design.row(table).NAME)
+    scalars["has_drains"] = plan.has_drains
     scalars["levels_table"] = plan.has_levels_table
     scalars["rare_rows"] = policy.has_rare_choices(rows_of(plan), plan.numbers)
     scalars["owned"] = owned = plan.design.row("remote").OWNED

@@ -75,7 +75,7 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
         return taken
     if cls < 0:
         return large_block(state, int(state.threads[thread]), size, align)
-    size = asked
+    wanted, size = size, asked
     if SINK != NONE:
         state.above += size > state.direct_limit
     cls = class_of_call(state, cls)
@@ -87,10 +87,11 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
         block = allocate_first(state, heap, cls, size)
     if block < 0:
         return large_block(state, heap, int(state.classes[cls]["usable"]), 1)
-    born_lines(state, block)
+    born_lines(state, block, size)
     if align > state.grain and state.stops == 1:
         live_lines(state, block, 0)
         class_lines(state, block)
+        resealed_lines(state, block, size, wanted)
     return block
 
 
@@ -247,8 +248,8 @@ def death(state: State, thread: int, name: int) -> None:
     if handle >= 0:
         death_lines(state, place_of(state, handle), asked)
         were_the_programs(state)
-    discount(state, name)
     block_goes(state, name)
+    discount(state, name)
     free(state, thread, handle, asked)
 
 
@@ -258,8 +259,8 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     old = int(state.blocks[name]["handle"])
     asked = int(state.blocks[name]["asked"])
     takes(state.listener, RESIZE)
-    discount(state, name)
     block_goes(state, name)
+    discount(state, name)
     state.asked_lines += (max(0, size - asked) + LINE - 1) // LINE
     kept = resized_block(state, int(state.threads[thread]), old, asked, size, align) if old >= 0 else NO_BLOCK
     if kept >= 0:

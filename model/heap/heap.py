@@ -75,7 +75,8 @@ def exit_thread(state: State, thread: int) -> None:
     drain_remote(state, heap, -1)
     for cls in range(state.class_count):
         front = heap * state.class_count + cls
-        touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
+        if state.has_drains > 0:
+            touch(state.listener, class_at(cls) + layout.CLASS_DRAIN, 0)
         give_front(state, heap, front, cls)
     spilled = state.run_spill
     while spills_run(state, heap):

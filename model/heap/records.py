@@ -54,6 +54,7 @@ SCALARS = record_type(
     *policy.state("scalars"),
     "rare_rows",  # 1: the design has a row with RARE (model/compile/dispatch.py)
     "looks_again",  # 1: a miss looks into level 0 again, which a row may have filled since
+    "has_drains",  # 1: the end of a thread asks the row of each class how its front is emptied
     "levels_table",  # 1: the library has a table of levels; 0: a list lies below level 0, or nothing
     "owned",  # 1: blocks go back to the heap that acquired their slab; each heap has a store
     "aging",  # 1: the library keeps the age queues
@@ -194,7 +195,7 @@ NODE = record_type(
     "block",
     "next",
     "parcel",  # the block that names this one, or itself, and the place of the name in it
-    "name",
+    "name",  # of a queue, 1: it begins a chain
 )
 PAGE_RECORD = record_type(
     *_words("run free back next previous older newer dirty extent holds"),

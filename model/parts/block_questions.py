@@ -22,8 +22,8 @@ def live_lines(state: State, block: int, write: int) -> None:
 
 
 @question("hardening", "born_lines", hit=True)
-def born_lines(state: State, block: int) -> None:
-    """Touch what the checks touch when a small block goes to the program."""
+def born_lines(state: State, block: int, asked: int) -> None:
+    """Touch what the checks touch when a small block goes to the program, which asked for so many bytes."""
 
 
 @question("hardening", "dies_lines", hit=True)

@@ -254,6 +254,8 @@ def drain_remote(state: State, heap: int, which: int) -> bool:
         cls, by_class = block & layout.CLASS_MASK, goes_by_class(state)
         if by_class:
             touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+            touch(state.listener, int(state.fronts[heap * state.class_count + cls]["top_at"]), 0)
+            touch(state.listener, int(state.fronts[heap * state.class_count + cls]["end_at"]), 0)
             if state.classes[cls]["stack"] > 0:
                 open_lines(state, heap * state.class_count + cls, cls)
         if by_class and has_room(state, heap, cls):

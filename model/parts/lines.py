@@ -25,7 +25,7 @@ from heapsmith.model.parts.front_questions import (
     room_of,
     size_lines,
 )
-from heapsmith.model.parts.stacks import open_lines, row_pop_lines, stack_push_lines
+from heapsmith.model.parts.stacks import open_lines, own_slots_lines, row_pop_lines, stack_push_lines
 
 LINE = 64
 """Bytes of a cache line."""
@@ -83,7 +83,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
         touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
     if capacity > 0 and not serves:
         parked_lines(state, heap, cls)
-        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+        own_slots_lines(state, front, cls)
         if closed:
             if state.by_row == 0:
                 stack_push_lines(state, front, held, held)

@@ -350,6 +350,7 @@ def extend_run(state: State, first: int, pages: int) -> bool:
         split_run(state, end, first + pages - end)
     elif end + free < top or not grow_run(state, end, first + pages):
         return False
+    touch(state.listener, page_at(end), 1)
     state.pages[first]["run"] = pages
     state.run_extend += 1
     touch(state.listener, layout.TOTAL_EXTEND, 1)

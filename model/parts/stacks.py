@@ -2,6 +2,7 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.front_questions import capacity_lines
@@ -14,6 +15,13 @@ def open_lines(state: State, front: int, cls: int) -> None:
         state.fronts[front]["closed_at"] = 0
         capacity_lines(state, front, cls)
         touch(state.listener, int(state.fronts[front]["end_at"]), 1)
+
+
+@hit_path
+def own_slots_lines(state: State, front: int, cls: int) -> None:
+    """Touch where the class's row says that a stack's slots are; those of a compact one are where its number says."""
+    if state.fronts[front]["moves_to"] == 0:
+        touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
 
 
 @hit_path

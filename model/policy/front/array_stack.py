@@ -2,15 +2,15 @@
 
 from heapsmith.model.compile.kernel import hit_path, kernel
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.block_questions import overflow
 from heapsmith.model.parts.front_questions import capacity_lines, capacity_of
 from heapsmith.model.parts.slab_questions import transfer_lines
-from heapsmith.model.parts.stacks import stack_push_lines
+from heapsmith.model.parts.stacks import own_slots_lines, stack_push_lines
 from heapsmith.model.policy.front.common import (
     OneLevel,
+    blocks_lines,
     one_level,
     slots_lines,
     stack_code,
@@ -77,9 +77,9 @@ def resize_lines(state: State, front: int, cls: int, count: int) -> None:
     touch(state.listener, int(state.fronts[front]["top_at"]), int(count > 0))
     if state.fronts[front]["closed_at"] == 0:
         touch(state.listener, int(state.fronts[front]["end_at"]), 1)
-    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    own_slots_lines(state, front, cls)
     if count > 0:
-        slots_lines(state, front, cls, int(state.fronts[front]["held"]), layout.CLASS_SLOT)
+        blocks_lines(state, front, cls, int(state.fronts[front]["held"]))
 
 
 @kernel

@@ -105,10 +105,13 @@ def pop_lines(state: State, front: int, cls: int) -> None:
 
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
-    """Touch what another look touches: its code reads the stride from the class's row."""
+    """Touch what another look, or a drain, touches: its code reads the stride from the class's row."""
     pop_lines(state, front, cls)
     if state.fronts[front]["held"] > 0:
         touch(state.listener, class_at(cls) + layout.CLASS_STRIDE, 0)
+
+
+drain_lines = look_lines
 
 
 @kernel
@@ -117,10 +120,3 @@ def fill_lines(state: State, front: int, cls: int, count: int) -> None:
     touch(state.listener, class_at(cls) + layout.CLASS_CAPACITY, 0)
     if state.stretched > 0:
         list_lines(state, front, layout.FRONT_HELD)
-
-
-@kernel
-def drain_lines(state: State, front: int, cls: int) -> None:
-    """Touch what the drain of a stretch touches."""
-    pop_lines(state, front, cls)
-    touch(state.listener, class_at(cls) + layout.CLASS_STRIDE, 0)

@@ -11,7 +11,7 @@ from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch, touch_bytes
 from heapsmith.model.parts.levels import BUMP
 from heapsmith.model.parts.slab_questions import transfer_lines
-from heapsmith.model.parts.stacks import open_lines, row_pop_lines
+from heapsmith.model.parts.stacks import open_lines, own_slots_lines, row_pop_lines
 from heapsmith.model.policy.emitted import SELF, FrontCode, Function, Hit, total
 
 REFILL_BYTES = 4096
@@ -253,7 +253,8 @@ def stack_pop_lines(state: State, front: int, cls: int) -> None:
 @kernel
 def look_lines(state: State, front: int, cls: int) -> None:
     """Touch what another look into a stack touches."""
-    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    touch(state.listener, int(state.fronts[front]["top_at"]), 0)
+    own_slots_lines(state, front, cls)
     if state.fronts[front]["held"] > 0:
         stack_pop_lines(state, front, cls)
 
@@ -270,7 +271,7 @@ def overflow_lines(state: State, heap: int, front: int, cls: int) -> None:
 def stack_drain_lines(state: State, front: int, cls: int) -> None:
     """Touch what the drain of a stack touches."""
     touch(state.listener, int(state.fronts[front]["top_at"]), 1)
-    slots_lines(state, front, cls, int(state.fronts[front]["held"]), layout.CLASS_SLOT)
+    blocks_lines(state, front, cls, int(state.fronts[front]["held"]))
 
 
 @kernel
@@ -286,7 +287,13 @@ def stack_fill_lines(state: State, front: int, cls: int, count: int) -> None:
 def slots_lines(state: State, front: int, cls: int, count: int, number: int) -> None:
     """Touch `count` slots of level 0, and `number` and the slots' place in the class's row."""
     touch(state.listener, class_at(cls) + number, 0)
-    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    blocks_lines(state, front, cls, count)
+
+
+@kernel
+def blocks_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch `count` slots of level 0, and the slots' place."""
+    own_slots_lines(state, front, cls)
     touch_bytes(state.listener, int(state.fronts[front]["slots_at"]), layout.WORD * count, 1)
 
 
@@ -299,6 +306,6 @@ def list_lines(state: State, front: int, number: int) -> None:
 
 @kernel
 def links_lines(state: State, blocks: Ints, first: int, count: int, write: int) -> None:
-    """Touch the links of `count` blocks from blocks[first] on: their first words."""
+    """Touch the links of `count` blocks from blocks[first] on, their first words; hardening clears one that is read."""
     for index in range(first, first + count):
-        touch(state.listener, block_at(state, int(blocks[index])), write)
+        touch(state.listener, block_at(state, int(blocks[index])), int(write > 0 or state.tail_bytes > 0))

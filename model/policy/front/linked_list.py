@@ -119,9 +119,12 @@ def newest_lines(state: State, front: int, count: int) -> None:
 
 @kernel
 def drain_lines(state: State, front: int, cls: int) -> None:
-    """Touch what a drain touches: the list's record, and all links."""
-    list_lines(state, front, layout.FRONT_HELD)
-    links_lines(state, state.slots, int(state.fronts[front]["base"]), int(state.fronts[front]["held"]), 0)
+    """Touch what a drain touches: the count of an empty list, else the list's record and all links."""
+    held = int(state.fronts[front]["held"])
+    touch(state.listener, int(state.fronts[front]["front_at"]) + layout.FRONT_HELD, int(held > 0))
+    if held > 0:
+        list_lines(state, front, layout.FRONT_HELD)
+        links_lines(state, state.slots, int(state.fronts[front]["base"]), held, 0)
 
 
 @kernel

@@ -2,8 +2,11 @@
 
 import msgspec
 
+from heapsmith.model.compile.kernel import hit_path
+from heapsmith.model.memory.state import State
 from heapsmith.model.policy.emitted import Guard
 from heapsmith.model.policy.hardening import live
+from heapsmith.model.policy.hardening.live import live_lines
 
 NAME = "checks"
 RARE = True
@@ -27,5 +30,10 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     """Compare each free with the heap's records; encode the links through free blocks."""
 
 
-live_lines, map_is_released = live.live_lines, live.map_is_released
-born_lines = dies_lines = live.marks_live
+dies_lines, map_is_released = live.marks_live, live.map_is_released
+
+
+@hit_path
+def born_lines(state: State, block: int, asked: int) -> None:
+    """Touch what says that a small block is live."""
+    live_lines(state, block, 1)

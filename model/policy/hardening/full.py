@@ -41,6 +41,9 @@ COSTS = {
 SHORT_BYTES = 128
 """Usable bytes of blocks that malloc and free check and clear without a loop, at most (hardening/full.h)."""
 
+PAIR = 16
+"""Bytes that are filled at the end of such a block, however few are not asked for, where these are not more."""
+
 SLACK_CHECKED = 64
 """Bytes that are filled and checked behind those that the program asked for, at most."""
 
@@ -62,9 +65,10 @@ def why_not_valid(params: Params) -> str | None:
 
 
 @hit_path
-def born_lines(state: State, block: int) -> None:
-    """Touch what the checks touch when a small block goes to the program."""
+def born_lines(state: State, block: int, asked: int) -> None:
+    """Touch what the checks touch when a small block of `asked` bytes goes to the program."""
     sealed_lines(state, block, 1)
+    filled_lines(state, block, asked)
     live_lines(state, block, 1)
 
 
@@ -91,6 +95,16 @@ def sealed_lines(state: State, block: int, is_born: int) -> None:
     touch_bytes(state.listener, at, usable + state.tail_bytes, 1 - is_born)
     if is_born:
         touch_bytes(state.listener, at + usable, state.tail_bytes, 1)
+
+
+@kernel
+def filled_lines(state: State, block: int, asked: int) -> None:
+    """Touch what malloc fills of a small block: the end of a short one, else what lies behind the bytes asked for."""
+    at, usable = block_at(state, block), int(state.classes[block & layout.CLASS_MASK]["usable"])
+    if usable <= SHORT_BYTES and usable - asked <= PAIR:
+        touch_bytes(state.listener, at + max(0, usable - PAIR), min(usable, PAIR), 1)
+    else:
+        slack_lines(state, at + asked, usable - asked, 1)
 
 
 @hit_path

@@ -19,6 +19,7 @@ from heapsmith.model.parts.block_questions import parked_lines
 from heapsmith.model.parts.charge import any_class
 from heapsmith.model.parts.front_questions import capacity_lines, capacity_of, front_drain, front_drain_lines
 from heapsmith.model.parts.slab_questions import lock_whole
+from heapsmith.model.parts.stacks import own_slots_lines
 from heapsmith.model.parts.store import give_batch
 from heapsmith.model.policy import front
 from heapsmith.model.policy.emitted import Field
@@ -160,7 +161,8 @@ def stays_closed(state: State, front: int, cls: int) -> bool:
     heap = (front - cls) // state.class_count
     if state.idle_percent > 0:
         missed(state, heap)
-    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    touch(state.listener, int(state.fronts[front]["top_at"]), 0)
+    own_slots_lines(state, front, cls)
     if not is_closed(state, front, cls):
         return False
     opened_line(state, heap, cls, 1)
@@ -227,7 +229,7 @@ def look(state: State, heap: int, cls: int) -> None:
     """Give what an idle stack holds to the store, and note what it holds then."""
     front = heap * state.class_count + cls
     state.stacks_looked_at += 1
-    touch(state.listener, class_at(cls) + layout.CLASS_SLOT, 0)
+    own_slots_lines(state, front, cls)
     touch(state.listener, int(state.fronts[front]["top_at"]), 0)
     parked_lines(state, heap, cls)
     if state.fronts[front]["closed_at"] > 0:

@@ -169,7 +169,7 @@ def prepared_block(state: State, heap: int, cls: int) -> int:
     block = allocate_small(state, heap, cls, size)
     if block < 0:
         return large_block(state, heap, size, 1)
-    born_lines(state, block)
+    born_lines(state, block, size)
     return block
 
 

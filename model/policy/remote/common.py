@@ -97,7 +97,7 @@ def push(state: State, heap: int, owner: int, node: int) -> None:
 @kernel
 def pop_lines(state: State, heap: int, node: int, is_linked: bool) -> None:
     """Touch the link, which says whether another block follows, the block's class, and the counter."""
-    touch(state.listener, block_at(state, int(state.nodes[node]["block"])), 0)
+    touch(state.listener, block_at(state, int(state.nodes[node]["block"])), int(state.tail_bytes > 0))
     drained_lines(state, heap, int(state.nodes[node]["block"]))
 
 

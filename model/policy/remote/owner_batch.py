@@ -5,7 +5,16 @@ from typing import Any
 import msgspec
 
 from heapsmith.model.compile.kernel import kernel
-from heapsmith.model.memory.layout import CLASS_MASK, COUNT_DRAINED, COUNT_REMOTE, WORD, block_at, count_at
+from heapsmith.model.memory.layout import (
+    CLASS_MASK,
+    CLASS_REFILL,
+    COUNT_DRAINED,
+    COUNT_REMOTE,
+    WORD,
+    block_at,
+    class_at,
+    count_at,
+)
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import touch
 from heapsmith.model.parts.front_questions import choice_gives
@@ -182,12 +191,7 @@ def hand_over(state: State, heap: int, cls: int, number: int) -> None:
     owner = int(state.slots[place + OWNER]) - 1
     newest, oldest = int(state.slots[place + NEWEST]) - 1, int(state.slots[place + OLDEST]) - 1
     inbox = boxes_in(state, owner, cls) + INBOX
-    if state.nodes[newest]["name"] + 1 < state.classes[cls]["parcel"]:
-        touch(
-            state.listener,
-            block_at(state, int(state.nodes[newest]["parcel"])) + WORD * (int(state.nodes[newest]["name"]) + 1),
-            1,
-        )
+    end_lines(state, cls, newest, 1)
     touch(state.listener, block_at(state, int(state.nodes[oldest]["block"])), 1)
     touch(state.listener, part_at(state, owner) + WORD * cls, 1)
     touch(state.listener, place_at(state, heap, cls, number), 1)
@@ -196,6 +200,15 @@ def hand_over(state: State, heap: int, cls: int, number: int) -> None:
     state.slots[inbox] = newest + 1
     for word in range(PLACE_SLOTS):
         state.slots[place + word] = 0
+
+
+@kernel
+def end_lines(state: State, cls: int, newest: int, write: int) -> None:
+    """Touch what ends the names of a parcel that has room for more: the word behind the newest, and the last word."""
+    if state.nodes[newest]["name"] + 1 < state.classes[cls]["parcel"]:
+        parcel = block_at(state, int(state.nodes[newest]["parcel"]))
+        touch(state.listener, parcel + WORD * (int(state.nodes[newest]["name"]) + 1), write)
+        touch(state.listener, parcel + WORD * (int(state.classes[cls]["parcel"]) - 1), write)
 
 
 @kernel
@@ -237,6 +250,7 @@ def opens(state: State, heap: int, which: int) -> int:
     if which >= 0:
         if not has_parcels(state, heap, which):
             return -1
+        touch(state.listener, class_at(which) + CLASS_REFILL, 0)
         return opened(state, heap, which, int(state.classes[which]["refill_batch"]))
     for cls in range(state.class_count):
         if cls != -2 - which:
@@ -252,9 +266,14 @@ def opened(state: State, heap: int, cls: int, least: int) -> int:
     waiting = boxes_in(state, heap, cls) + WAITING
     first = int(state.slots[waiting]) - 1
     node, blocks = first, 1
+    clears = int(state.tail_bytes > 0)
+    end_lines(state, cls, node, clears)
     while state.nodes[node]["next"] >= 0 and (blocks < least or state.nodes[node]["name"] > 0):
+        is_last = state.nodes[node]["name"] == 0
         node = int(state.nodes[node]["next"])
         blocks += 1
+        if is_last:
+            end_lines(state, cls, node, clears)
     state.slots[waiting] = state.nodes[node]["next"] + 1
     state.nodes[node]["next"] = -1
     return first
@@ -269,7 +288,7 @@ def lacks(state: State, heap: int, cls: int) -> bool:
 @kernel
 def leave_lines(state: State, heap: int, node: int, is_linked: bool) -> None:
     """Touch the counter, and the word of the parcel that names the block, or its link."""
-    name_lines(state, node, 0)
+    name_lines(state, node, int(state.tail_bytes > 0))
     touch(state.listener, count_at(state, heap, int(state.nodes[node]["block"]) & CLASS_MASK) + COUNT_DRAINED, 1)
 
 

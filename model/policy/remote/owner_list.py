@@ -72,8 +72,8 @@ goes_by_class = goes_by_slab
 
 @kernel
 def look_lines(state: State, heap: int, which: int) -> None:
-    """Touch the head."""
-    touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
+    """Touch the head; a list that is not empty is taken."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote, int(state.heaps[heap]["remote"] >= 0))
 
 
 def heap_fields(design: Any) -> list[Field]:

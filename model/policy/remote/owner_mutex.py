@@ -103,8 +103,8 @@ def opens(state: State, heap: int, which: int) -> int:
 
 @kernel
 def look_lines(state: State, heap: int, which: int) -> None:
-    """Touch the head, and the lock if there are blocks."""
-    touch(state.listener, heap_at(state, heap) + state.heap_remote, 0)
+    """Touch the head, and the lock if there are blocks: they are taken."""
+    touch(state.listener, heap_at(state, heap) + state.heap_remote, int(state.heaps[heap]["remote"] >= 0))
     if state.heaps[heap]["remote"] >= 0:
         lock_lines(state, heap)
 

@@ -104,6 +104,7 @@ def joins(state: State, heap: int, owner: int, node: int) -> None:
     """Put the node at the end (FIFO)."""
     queue = slots_in(state, owner, queue_of(state, int(state.nodes[node]["block"]) & CLASS_MASK), SLOTS)
     state.nodes[node]["next"] = -1
+    state.nodes[node]["name"] = int(state.slots[queue + HELD] == state.slots[queue + KEPT])
     if state.slots[queue + HELD] == 0:
         state.slots[queue + OLDEST] = node + 1
     else:
@@ -158,6 +159,7 @@ def part_of(state: State, heap: int, cls: int, most: int) -> int:
     state.nodes[last]["next"] = -1
     state.slots[queue + OLDEST] = rest + 1
     if chain > taken:
+        state.nodes[rest]["name"] = 1
         kept_lines(state, heap, cls, int(state.nodes[rest]["block"]), chain > taken + 1)
     return first
 
@@ -170,6 +172,7 @@ def all_of(state: State, heap: int) -> int:
     for cls in range(state.class_count):
         queue = slots_in(state, heap, cls, SLOTS)
         look_lines(state, heap, cls)
+        whole_lines(state, heap, cls)
         if state.slots[queue + HELD] > 0:
             oldest = int(state.slots[queue + OLDEST]) - 1
             if last >= 0:
@@ -181,6 +184,20 @@ def all_of(state: State, heap: int) -> int:
             state.slots[queue + HELD] = 0
             state.slots[queue + KEPT] = 0
     return first
+
+
+@kernel
+def whole_lines(state: State, heap: int, cls: int) -> None:
+    """Touch what the drain of a whole queue touches besides: it takes what came behind a chain, in parts."""
+    queue, at = slots_in(state, heap, cls, SLOTS), part_at(state, heap) + QUEUE_BYTES * cls
+    kept = int(state.slots[queue + KEPT])
+    came = int(state.slots[queue + HELD]) - kept
+    touch(state.listener, at + FRONT, int(came > 0))
+    if came > 0:
+        touch(state.listener, at + LAST, 1)
+    if max(kept, came) > state.drain_most:
+        touch(state.listener, at + TAKEN, 1)
+        touch(state.listener, at + TAKEN + WORD, 1)
 
 
 @kernel
@@ -216,12 +233,13 @@ def join_lines(state: State, heap: int, owner: int, block: int) -> None:
 
 @kernel
 def leave_lines(state: State, heap: int, node: int, is_linked: bool) -> None:
-    """Touch what a drain touches, and the link: nobody reads that of the newest block. Hardening clears each."""
+    """Touch what a drain touches, and the link: nobody reads that of a chain's newest block. Hardening clears each."""
     block = int(state.nodes[node]["block"])
     queue = slots_in(state, heap, queue_of(state, block & CLASS_MASK), SLOTS)
     drained_lines(state, heap, block)
+    is_linked = is_linked and state.nodes[int(state.nodes[node]["next"])]["name"] == 0
     if is_linked or state.tail_bytes > 0 or state.slots[queue + KEPT] > 0:
-        touch(state.listener, block_at(state, block), 0)
+        touch(state.listener, block_at(state, block), int(state.tail_bytes > 0))
 
 
 @kernel

@@ -9,7 +9,7 @@ from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import GUARDED_CODE, NO_BLOCK, RUN_CODE
+from heapsmith.model.memory.layout import GUARDED_CODE, HUGE_CODE, NO_BLOCK, RUN_CODE, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
 from heapsmith.model.parts.committed import uncommit
@@ -326,6 +326,7 @@ def block_made(state: State, name: int) -> None:
 def block_goes(state: State, name: int) -> None:
     """The block of this name is freed, or realloc begins: it is a sample no more."""
     if state.samples_of[name] > 0:
+        mark_lines(state, int(state.blocks[name]["handle"]))
         touch(state.listener, layout.TOTAL_SAMPLED_FREED, 1)
         state.samples_of[name] = 0
         state.sampled_freed += 1
@@ -341,4 +342,12 @@ def must_move(state: State, size: int) -> bool:
 def stayed(state: State, block: int, size: int) -> None:
     """Count a realloc whose block did not move; that of a small block is no sample."""
     if takes(state, size) and block >= RUN_CODE:
+        mark_lines(state, block)
         count(state, size)
+
+
+@hit_path
+def mark_lines(state: State, block: int) -> None:
+    """Touch what says that a run is a sample: the record of its first page."""
+    if RUN_CODE <= block < HUGE_CODE:
+        touch(state.listener, page_at(block - RUN_CODE), 1)

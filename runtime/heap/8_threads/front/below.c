@@ -238,7 +238,7 @@ void *below_fill(struct heap *heap, unsigned class)
 {
     const bool listed = level_kind(class, 1) == LEVEL_LIST;
     /* A list leaves its slots to the refill. */
-    void **taken = level_is_apart(class, 1) ? level_slots(heap, class, 1) : stack_slots(heap, class);
+    void **taken = level_is_apart(class, 1) ? level_slots(heap, class, 1) : heap->slot + hs_class[class].slot;
     uint32_t blocks;
     if (!below_bumps(class))
         blocks = hs_take(heap, class, taken, hs_class[class].refill);

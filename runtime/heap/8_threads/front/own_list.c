@@ -9,7 +9,7 @@
 
 void *linked_fill(struct heap *heap, unsigned class)
 {
-    void **taken = stack_slots(heap, class); /* a list needs no slots: they serve the refill */
+    void **taken = heap->slot + hs_class[class].slot; /* a list needs no slots: they serve the refill */
     return linked_filled(heap, class, taken, hs_take(heap, class, taken, hs_class[class].refill));
 }
 

@@ -4,8 +4,10 @@
 void opening_look(struct heap *heap)
 {
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
+        if (hs_opens_after[class] == 0)
+            continue;
         void **top = hs_stack_top(heap, class), **slots = stack_slots_at(heap, class, top);
-        if (hs_opens_after[class] == 0 || top < slots)
+        if (top < slots)
             continue;
         struct opened *opened = &heap->rooms.opened[class];
         uint32_t held = (uint32_t)(top - slots);
