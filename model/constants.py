@@ -32,7 +32,7 @@ SHARE_MISS_SLABS, SHARE_DRAWN_SLABS = 2, 32
 """For how many slabs freed a miss counts while much waits, and one since the last of which some of that was taken."""
 SHRUNK = 2
 """A heap has shrunk where this many times what it has committed is less than the most that it had."""
-SHARE_LESSONS = 8
+SHARE_LESSONS = 16
 """Each time that a heap rises again after it gave its share back, its patience grows by its least over this."""
 SHARE_WAIT_PARTS = 8
 """The patience of a small heap goes by its size, but is at least that of a large one over this."""

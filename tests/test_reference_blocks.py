@@ -27,6 +27,8 @@ PID = "4711"
 """The number of a process on the pages, in whose place a test puts a real one."""
 
 ELSEWHERE = {
+    "live heapsmith run sampling-ready -- ./service": "test_sampled_thread.py",
+    "live if (hs_sample != NULL": "test_sampled_thread.py",
     "live heapsmith top 4711 --interval 15s": "test_top_metrics.py",
     "live                                                  keep_large": "test_sampled.py",
     "live Whose blocks keep slabs": "test_pinned.py",

@@ -155,7 +155,7 @@ def test_a_program_that_goes_on_with_little_gives_back(compiled: bool) -> None:
 
 @plain_and_compiled
 def test_a_heap_that_rises_and_falls_learns_patience(compiled: bool) -> None:
-    """A fall frees 12 pages with less than half of 22 in use: no more than 8 and a page of patience 4 times."""
+    """A fall frees 12 pages with less than half of 22 in use: no more than 8 and half a page of patience 8 times."""
     program = patient(compiled, wait=8)
     went = []
     for _ in range(20):
@@ -164,8 +164,8 @@ def test_a_heap_that_rises_and_falls_learns_patience(compiled: bool) -> None:
         program.free("a b c d e f g h i j k l")
         went.append(program.totals("releases")[0] > before)
     state = program.simulator.state
-    assert went == [True] * 5 + [False] * 15
-    assert state.share_learned == 5 * program.simulator.plan.share_lesson_bytes
+    assert went == [True] * 9 + [False] * 11
+    assert state.share_learned == 9 * program.simulator.plan.share_lesson_bytes
 
 
 def test_patience_needs_a_bound() -> None:

@@ -51,7 +51,7 @@ enum {
     SHARE_WAIT_PARTS = 8, /* of them a heap waits for one at least */
     SHARE_MISS_BYTES = 131072, /* for which a miss counts */
     SHARE_DRAWN_BYTES = 2097152, /* that a miss takes away if some of what waited was taken */
-    SHARE_LESSON_BYTES = 4194304, /* more patience each time that a heap rises after it gave back */
+    SHARE_LESSON_BYTES = 2097152, /* more patience each time that a heap rises after it gave back */
     PEAK_PERCENT = 100, /* of the heap's peak, beyond which nothing waits; 0: never */
     BUDGET_GROWTH = 4, /* bytes for each byte needed again */
     RELEASE_LAZILY = 0,
