@@ -53,14 +53,14 @@ class Watched:
                 is_here = not code.startswith("#else")
                 lines.append(line)
                 continue
-            is_statement = begins and is_here and code not in ("", "}") and not code.startswith("}")
+            is_statement = begins and is_here and code not in ("", "}") and not code.startswith(("}", "case "))
             if is_statement and not (guarded and line in guarded["guarded"]):
                 mark = self._mark(name, code)
                 lines.append(f"{{ {mark} {code} }}\n" if is_branch else f"{mark} {line}")
             else:
                 lines.append(line)
             is_branch = code.startswith("if (") and code.endswith(")")
-            begins = is_branch or code.endswith((";", "{", "}")) or (begins and not code)
+            begins = is_branch or code.endswith((";", "{", "}", ":")) or (begins and not code)
         return head + "".join(lines)
 
     def _mark(self, function: str, code: str) -> str:
@@ -96,6 +96,8 @@ def test_every_emitted_statement_runs(design: Design, tmp_path: Path) -> None:
     excused += tuple(  # a stretch of a single block is used up by the miss that brought it
         f"alloc_{row.name}: " for row in plan.classes if row.front.kind == "bump" and row.front.capacity == 1
     )
+    if design.heaps is not None:  # the front of a processor has no end, as a thread's has: malloc_trim alone drains it
+        excused += ("hs_drain_front: ",)
     assert [name for name in left if not name.startswith(excused)] == []
 
 
