@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from heapsmith.codegen.claims import Row, judged
-from heapsmith.codegen.flow import Function, Image, Loop, function_at, longest, plain, read_image
+from heapsmith.codegen.flow import HOOKS, Function, Image, Loop, function_at, longest, plain, read_image
 from heapsmith.codegen.instruction import Unreadable
 from heapsmith.model.errors import CheckFailed
 
@@ -23,6 +23,7 @@ BOUNDED = (
 GATES = {
     "hs_heap_start": "the thread's first request: it gets a heap (heaps, adoptions)",
     "hs_free_without_heap": "a thread that gets no heap frees (direct)",
+    "hs_slow_listener": "a slow path, where metrics are asked for (HEAPSMITH=metrics)",
     "hs_watch_fork": "once, as the process gets its second thread",
     "new_slab": "the heap's prepared slabs are used up (superslabs_late)",
     "open_slab": "the slab gave up its memory when the system refused some (releases)",
@@ -81,6 +82,9 @@ class _Walk:
 
     def _callee(self, function: Function, callee: str) -> int:
         """Return the most instructions of what a function calls."""
+        if callee in HOOKS:
+            self.gates.setdefault(callee, set()).add(plain(function.name))
+            return 0
         if not callee.startswith("0x"):
             if callee not in HARMLESS:
                 self.faults.append(f"{plain(function.name)} calls {callee}")

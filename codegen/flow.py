@@ -18,6 +18,7 @@ from heapsmith.model.files import scratch
 
 ENDS = frozenset({"ret", "ud2", "hlt"})
 SYSTEM = frozenset({"syscall", "sysenter", "int"})
+HOOKS = frozenset({"hs_slow_listener"})
 
 Edges = Mapping[int, Iterable[int]]
 
@@ -47,12 +48,16 @@ class Loop(NamedTuple):
 
 
 class Image(NamedTuple):
-    """A library: its code, marks by address, tables of functions by address and end, names by address."""
+    """A library: its code, marks by address, tables of functions by address and end, names by address.
+
+    hooks: variables, by address, that lead to a function once somebody sets them: HOOKS.
+    """
 
     listing: Listing
     marks: dict[int, Mark]
     tables: list[tuple[int, int, frozenset[int]]]
     names: dict[int, list[str]]
+    hooks: dict[int, str]
 
 
 class Function(NamedTuple):
@@ -82,7 +87,9 @@ def read_image(library: Path) -> Image:
     names: dict[int, list[str]] = {}
     for name, address in listing.symbols.items():
         names.setdefault(address, []).append(name)
-    return Image(listing, _read_marks(library), tables, names)
+    variables = re.findall(r"^([0-9a-f]{16}) .{6}O \.bss\t[0-9a-f]+ +(?:\.hidden )?(\w+)$", shown, re.MULTILINE)
+    hooks = {int(at, 16): name for at, name in variables if name in HOOKS}
+    return Image(listing, _read_marks(library), tables, names, hooks)
 
 
 def _read_marks(library: Path) -> dict[int, Mark]:
@@ -173,9 +180,10 @@ def _references(instruction: Instruction) -> set[int]:
 
 
 def _targets(image: Image, referenced: Set[int]) -> list[str]:
-    """Return the functions of all tables that a function names."""
+    """Return the functions of all tables that a function names, and the hooks that it reads."""
     tables = [row for row in image.tables if any(row[0] <= address < row[1] for address in referenced)]
-    return sorted({f"{target:#x}" for row in tables for target in row[2]})
+    hooks = {name for at, name in image.hooks.items() if at in referenced}
+    return sorted({f"{target:#x}" for row in tables for target in row[2]} | hooks)
 
 
 def components(nodes: Set[int], edges: Edges) -> list[list[int]]:
