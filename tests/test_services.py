@@ -85,10 +85,10 @@ def test_a_line_names_the_worker_that_runs_without_the_library(
 
 
 @pytest.mark.thorough
-def test_a_service_of_another_user_needs_a_library_that_it_can_read(
+def test_a_service_of_another_user_gets_a_library_that_it_can_read(
     tmp_path: Path, variables: dict[str, str], library: Path
 ) -> None:
-    """PostgreSQL, whose loader says nothing in a log that anyone reads."""
+    """PostgreSQL, which root starts as another user: root's commands preload a copy of what that user cannot read."""
     if os.geteuid() != 0:
         pytest.skip("expected root, who may start programs of another user")
     if absent := lacking("postgresql", variables["PATH"]):
@@ -97,9 +97,7 @@ def test_a_service_of_another_user_needs_a_library_that_it_can_read(
     tmp_path.chmod(0o700)
     own = Path(shutil.copy(library, tmp_path / "libown.so"))
     _, said = run_under(own, tmp_path / "served", variables, "keep")
-    (line,) = (line for line in said.splitlines() if "does not serve" in line)
-    assert "libown.so does not serve postgres (" in line
-    assert "its loader could not read the library, as user 65534; --everywhere" in line
+    assert [line for line in said.splitlines() if "does not serve" in line] == []
 
 
 DAEMON = """
