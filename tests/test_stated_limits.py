@@ -54,6 +54,7 @@ ELSEWHERE = {
     "tools/common/rounds.py": "test_measure.py",
     "bench/soak/soak.py": "bench/test_soak.py",
     "tools/knobs/tcmalloc_classes.py": "test_knobs.py",
+    "tools/sampled/switch.py": "test_sampled_thread.py",
     "src/heapsmith/api/typed.py": "test_python_types.py",
     "src/heapsmith/commands/trace_tools.py": "test_trace_tool_commands.py",
 }
