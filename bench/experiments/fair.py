@@ -16,7 +16,7 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.predict.simulate import Simulation
 
 OUTSIDE = ("design", "hash", "layout", "front_records", "store_records")
-"""Fields of a Plan that follow from the design's name, from sizes that the plan states too, or from its fronts' kinds."""
+"""Fields of a Plan that follow from the name, from sizes that the plan states too, or from the kinds of fronts."""
 PLACES = ("index", "slot_base", "list_base", "transfer_base", "numbers")
 """Fields of a class that follow from the other classes, or from a row that states its own difference."""
 LENGTHS = ("class", "slots_per_heap", "numbers.transfer_slots")
