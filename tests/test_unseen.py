@@ -45,9 +45,9 @@ def rounds(path: Path, *parts: tuple[int, int, int]) -> Path:
     return path
 
 
-def tuned(path: Path, *held: Path, limits: Limits | None = None) -> Tuned:
+def tuned(path: Path, *held: Path, limits: Limits | None = None, base: Design = DEFAULT) -> Tuned:
     asked = ASKED._replace(limits=limits or Limits())
-    return tune(path, base=DEFAULT, name="made", asked=asked, hold_out=held)
+    return tune(path, base=base, name="made", asked=asked, hold_out=held)
 
 
 @pytest.mark.thorough
@@ -55,7 +55,8 @@ def test_the_second_half_of_a_run_is_served_as_the_first(tmp_path: Path) -> None
     """The first half needs six blocks in a front, the second fifty: a design for the first keeps room for more."""
     first = rounds(tmp_path / "first.hst", (6, 200, 900))
     second = rounds(tmp_path / "second.hst", (50, 200, 110))
-    found = tuned(first)
+    apart = changed(DEFAULT, "apart", {"opening": {**msgspec.to_builtins(DEFAULT)["opening"], "compact_blocks": 0}})
+    found = tuned(first, base=apart)
     assert not found.kept_base
     bench = Bench([Source(second)], priced(load_hardware()))
     before, after = (measured(bench, Task(one, 0, "outcome")) for one in (DEFAULT, found.design))
