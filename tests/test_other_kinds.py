@@ -187,7 +187,18 @@ def test_programs_of_another_user_get_a_library_that_they_can_read(tmp_path: Pat
     folder = tmp_path / "own"
     folder.mkdir(mode=0o700)
     library = Path(shutil.copy(library_of(load("lean")), folder / "libown.so"))
-    words = ["run", library, "--", "runuser", "-u", "nobody", "--", "sh", "-c", "grep -c libown /proc/self/maps"]
+    words = [
+        "run",
+        library,
+        "--",
+        shutil.which("runuser", path="/usr/sbin:/sbin:/usr/bin:/bin") or "runuser",
+        "-u",
+        "nobody",
+        "--",
+        "sh",
+        "-c",
+        "grep -c libown /proc/self/maps",
+    ]
     done = process(*words)
     assert (done.returncode, done.stderr) == (0, "")
     assert int(done.stdout) > 0

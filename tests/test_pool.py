@@ -14,6 +14,15 @@ import pytest
 from heapsmith.model.errors import Missing
 from heapsmith.model.predict.process_pool import Pool
 
+EARLIER: set[int | None] = set()
+"""Processes that this worker had before a test: other tests' pools end with their objects."""
+
+
+@pytest.fixture(autouse=True)
+def _earlier() -> None:
+    EARLIER.clear()
+    EARLIER.update(one.pid for one in multiprocessing.active_children())
+
 
 def work(seconds: float) -> int:
     """Sleep; return the process."""
@@ -27,7 +36,7 @@ def test_results_are_in_order_and_by_other_processes() -> None:
     assert os.getpid() not in found
     assert len(found) == 4
     pool.close()
-    assert not multiprocessing.active_children()
+    assert not [one for one in multiprocessing.active_children() if one.pid not in EARLIER]
 
 
 def test_a_killed_process_is_one_line() -> None:
@@ -36,7 +45,7 @@ def test_a_killed_process_is_one_line() -> None:
     with pytest.raises(Missing, match="worker process was killed"):
         list(results)
     pool.close()
-    assert not multiprocessing.active_children()
+    assert not [one for one in multiprocessing.active_children() if one.pid not in EARLIER]
 
 
 def test_the_end_of_a_pool_leaves_the_processes_of_a_later_pool() -> None:
@@ -47,7 +56,7 @@ def test_the_end_of_a_pool_leaves_the_processes_of_a_later_pool() -> None:
     first.close()
     assert len(list(later.run(work, [(0.1,)] * 4))) == 4
     later.close()
-    assert not multiprocessing.active_children()
+    assert not [one for one in multiprocessing.active_children() if one.pid not in EARLIER]
 
 
 def many_bytes(count: int) -> bytes:
@@ -60,7 +69,7 @@ def test_a_process_that_ends_while_it_writes_a_result_ends_the_pool() -> None:
     next(results)
     assert wait(pool._processes)  # it writes
     pool.close()
-    assert not multiprocessing.active_children()
+    assert not [one for one in multiprocessing.active_children() if one.pid not in EARLIER]
 
 
 def raises(failure: type[Exception]) -> None:
@@ -93,7 +102,7 @@ def test_what_a_function_raises_is_raised_here(failure: type[Exception]) -> None
     pool = Pool(2, "fork")
     with pytest.raises(failure, match="as asked"):
         list(pool.run(raises, [(failure,)]))
-    assert not multiprocessing.active_children()
+    assert not [one for one in multiprocessing.active_children() if one.pid not in EARLIER]
 
 
 def test_a_result_that_cannot_be_sent_is_what_pickle_says() -> None:
@@ -105,11 +114,11 @@ def test_an_interrupt_of_all_processes_ends_the_pool_in_silence(capfd: pytest.Ca
     pool = Pool(2, "fork")
     results = pool.run(work, [(0.0,), *[(60.0,)] * 8])
     next(results)
-    for process in multiprocessing.active_children():
+    for process in [one for one in multiprocessing.active_children() if one.pid not in EARLIER]:
         os.kill(process.pid or 0, signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
         results.throw(KeyboardInterrupt())  # type: ignore[attr-defined]
-    assert not multiprocessing.active_children()
+    assert not [one for one in multiprocessing.active_children() if one.pid not in EARLIER]
     assert capfd.readouterr().err == ""
 
 

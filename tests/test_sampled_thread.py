@@ -178,7 +178,7 @@ def test_an_interrupt_amid_the_switch_leaves_no_samples(after: int, monkeypatch:
 
 
 def test_what_it_refuses(call: Call) -> None:
-    with waiting("sampled") as at:
+    with waiting("sampled") as at, subprocess.Popen(["sleep", "600"]) as plain:
         pid, seconds = at.process.pid, ("--seconds", "0.1s")
         for words, said in (
             ((pid, *seconds, "--thread", 1 << 23), f"--thread {1 << 23}: no thread of process {pid}"),
@@ -187,8 +187,9 @@ def test_what_it_refuses(call: Call) -> None:
             ((pid, "--thread", pid), "--thread: is of a process for a time"),
             (("--thread", 1, "--", "true"), "--thread: is of a process for a time"),
             ((pid, "--mean", 5), "--mean: is of a command, or of a process for a time"),
-            ((os.getpid(), *seconds, "--thread", os.getpid()), "takes no samples"),
+            ((plain.pid, *seconds, "--thread", plain.pid), "takes no samples"),
         ):
             answer = call("profile", *words)
             assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1), answer.err
             assert said in answer.err
+        plain.kill()
