@@ -284,7 +284,7 @@ def test_times_and_cost(program: Program, tmp_path: Path) -> None:
 
 
 def test_quick_events_share_times_and_pauses_are_seen(program: Program, tmp_path: Path) -> None:
-    """A pause hardly moves more events than came fast before it, and never the birth or end of a large block."""
+    """A pause moves at most three times the events that came fast before it, and never a large block's birth or end."""
     (trace,) = sound(record(program("pauses"), tmp_path / "t.hst")).traces
     with TraceReader(trace.path) as reader:
         columns = [np.concatenate(parts) for parts in zip(*reader, strict=True)]
@@ -297,7 +297,7 @@ def test_quick_events_share_times_and_pauses_are_seen(program: Program, tmp_path
     assert (op[large + 1] == F).all()
     assert (time_ns[large + 1] - time_ns[large] >= pause_ns).all()
     few = time_ns[(op == M) & (size == 48)].reshape(20, 10)
-    assert (few[2:, -1] - few[:-2, -1] >= pause_ns).all()
+    assert (few[3:, -1] - few[:-3, -1] >= pause_ns).all()
 
 
 def test_only_the_heaviest_image(program: Program, tmp_path: Path) -> None:

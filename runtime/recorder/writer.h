@@ -47,9 +47,10 @@ static inline bool is_alone(void)
 #endif
 enum { MOST_PACE = 6, PAUSE_TICKS = 4 * SHARED_TICKS };
 
-/* After a stamp: for how many events it is to do. After a pause a stamp does for one event, then for two, four and so on,
- * so that the next pause moves no more events than came fast before it. The count varies by the stamp's own bits, or
- * stamps might always meet the same call of a loop. */
+/* After a stamp: for how many events it is to do. After a pause a stamp does for one event, then for two, four and so on.
+ * The count varies by the stamp's own bits, or stamps might always meet the same call of a loop: from half of 2^pace to
+ * three times that. A stamp of a pace comes after at least 2^(pace - 1) fast events, so the next pause moves less than
+ * three times the events that came fast before it. */
 static inline void set_pace(struct writer *w, uint64_t stamp)
 {
     uint64_t took = stamp - w->stamp;
