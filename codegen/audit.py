@@ -44,12 +44,15 @@ COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 STEPS = {"#ifdef __x86_64__", "#else", "#endif"}
 """Around the one instruction by which a stack's top moves: heapsmith.h includes no file for the processor."""
 
+NOT_ARCHIVED = "#ifndef HEAPSMITH_ARCHIVE"
+"""Around C++'s operators: of a program that is linked with the archive, they are its C++ library's."""
+
 DIRECTIVES = {
     "plan.h": {"#pragma once", "#define BOUNDED BOUNDED"},
     "rooms.h": {"#pragma once"},
     "moments.h": {"#pragma once"},
-    "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop", *STEPS},
-    UNIT: {"#define _GNU_SOURCE", "#ifndef HEAPSMITH_ARCHIVE", "#endif"},
+    "fast.c": {"#pragma GCC visibility push(hidden)", "#pragma GCC visibility pop", NOT_ARCHIVED, *STEPS},
+    UNIT: {"#define _GNU_SOURCE", NOT_ARCHIVED, "#endif"},
     HEADER: {
         *("#ifndef HEAPSMITH_H", "#define HEAPSMITH_H", "#ifdef __cplusplus", "#ifdef __cpp_exceptions", "#endif"),
         *("#elif defined(HS_REPLACE_MALLOC)", "#define malloc(bytes) hs_malloc(bytes)", *STEPS),

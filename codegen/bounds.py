@@ -38,7 +38,7 @@ GATES = {
     "elsewhere_realloc": "realloc of a block of another allocator (foreign)",
     "elsewhere_usable": "the size of a block of another allocator (foreign)",
     "commit_up_to": "pages of a slab that was not prepared (superslabs_late, committed)",
-    "plain_elsewhere": "operator new without memory",
+    "new_elsewhere": "operator new without memory",
     "aligned_elsewhere": "operator new without memory",
 }
 """Where the bounded part ends: functions that the compiler keeps whole (GATE), and when they are called."""

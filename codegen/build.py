@@ -23,6 +23,7 @@ COMPILE = [
     "-pthread",
     "-ffunction-sections",  # the linker drops functions whose every call was inlined
     "-fvisibility=hidden",
+    "-fno-semantic-interposition",  # what is exported may be put into other functions, as operator new has malloc
     "-ftls-model=initial-exec",  # one load reaches the heap; costs static TLS
     "-fno-builtin-malloc",  # malloc + memset must not become calloc inside calloc
     "-fno-builtin-calloc",

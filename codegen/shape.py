@@ -14,8 +14,10 @@ from heapsmith.model.design.plan import Plan
 from heapsmith.model.policy.emitted import Function, code_of
 
 LAST_WORDS = frozenset({"hs_misuse", "hs_not_live", "hs_freed_last"})
-NO_CALL = frozenset({"__atomic_store_n", "__atomic_load_n", "__atomic_fetch_add", "__builtin_clzl"})
-"""Calls that compile to one instruction."""
+NO_CALL = frozenset(
+    {"__atomic_store_n", "__atomic_load_n", "__atomic_fetch_add", "__builtin_clzl", "__builtin_unreachable"}
+)
+"""Calls that compile to one instruction at most."""
 
 
 class Expected(NamedTuple):
@@ -74,6 +76,7 @@ def _of_all(plan: Plan, leaves: dict[str, tuple[str, ...]]) -> dict[str, Expecte
     table = {
         "free": _plain(leaves["free"], in_span, {"free_small", *foreign.calls, *guard.dies}),
         "hs_free_small": _plain(("free_small",), ()),
+        "new_plain": _plain(("new_elsewhere",), ("== NULL",), {"malloc", *guard.made}),
     }
     for name, asks in (("free_small", classifier), *classifier.goes_on):
         slow, tests = (*asks.leaves, *remote.leaves), asks.tests + remote.tests

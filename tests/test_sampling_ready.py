@@ -3,6 +3,8 @@
 import json
 import re
 import subprocess
+from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,10 +32,10 @@ def ready(base: str = "sampling-ready", **fields: Any) -> Design:
     return msgspec.structs.replace(load(base), name=name, sampling=Params(**fields))
 
 
-def machine_code(design: Design) -> dict[str, list[str]]:
+def machine_code(design: Design, functions: Sequence[str] = HOT) -> dict[str, list[str]]:
     """The instructions of the hit paths, without the places of what they lead to."""
     found: dict[str, list[str]] = {}
-    for function in HOT:
+    for function in functions:
         command = ["objdump", "-d", "--no-show-raw-insn", f"--disassemble={function}", str(library_of(design))]
         said = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         lines = re.findall(r"^ +[0-9a-f]+:\t(.*\S)", said, re.MULTILINE)
@@ -50,6 +52,20 @@ def test_the_hit_paths_are_those_of_a_library_without_samples(base: str) -> None
     without = machine_code(msgspec.structs.replace(load(base), name="without", sampling=None))
     assert machine_code(ready(base)) == without
     assert all(len(lines) > 10 for lines in without.values())
+
+
+def test_operator_new_is_malloc_without_a_call() -> None:
+    """All that malloc does before it leaves for a slow path, and at most five instructions around it."""
+    code = machine_code(load("default"), ("_Znwm", "malloc"))
+    hits = {name: [line.split()[0] for line in lines[: at_return(lines) + 1]] for name, lines in code.items()}
+    assert "call" not in hits["_Znwm"]
+    assert not Counter(hits["malloc"]) - Counter(hits["_Znwm"])
+    assert len(hits["_Znwm"]) <= len(hits["malloc"]) + 5
+
+
+def at_return(lines: Sequence[str]) -> int:
+    """Where the first return is, with which the hit path ends."""
+    return next(number for number, line in enumerate(lines) if line.startswith("ret"))
 
 
 @pytest.mark.thorough

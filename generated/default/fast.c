@@ -6,6 +6,7 @@
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
 #include "9_api/api.h"
+#include "9_api/operators.h"
 #include "8_threads/front/array_stack.h"
 #include "8_threads/front/own_stack.h"
 #include "4_blocks/classifier/classifier.h"
@@ -31,6 +32,8 @@ static inline void *hs_stack_popped(void ***top, void *block)
 {
 #ifdef __x86_64__
     __asm__("subq $8, %0" : "+m"(*top), "+a"(block) : : "cc");
+    if (block == NULL)
+        __builtin_unreachable(); /* as before the instruction, which the compiler does not read */
 #else
     __atomic_store_n(top, *top - 1, __ATOMIC_RELAXED);
 #endif
@@ -128,3 +131,14 @@ void free(void *block)
     }
     free_small(block);
 }
+
+#ifndef HEAPSMITH_ARCHIVE
+/* C++'s operator new: the compiler puts malloc into it. */
+__attribute__((flatten)) void *new_plain(size_t bytes)
+{
+    void *block = malloc(bytes);
+    if (block == NULL)
+        return new_elsewhere(bytes);
+    return block;
+}
+#endif

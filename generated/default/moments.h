@@ -12,6 +12,7 @@
 #include "2_system/populate/growing.h"
 #include "5_slab_policies/unmapping/superslabs.h"
 #include "8_threads/heaps/thread.h"
+#include "7_large/run_cache/newest.h"
 
 /* Before the spans exist; again, if they could not. Under the pool lock. */
 static inline void on_begin(void)
@@ -204,4 +205,5 @@ static inline void on_reset(void)
 {
     populate_reset();
     unmapping_reset();
+    run_cache_reset();
 }

@@ -579,7 +579,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_663c50749bd1_34a2b1 __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_663c50749bd1_434d51 __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -6,6 +6,7 @@
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
 #include "9_api/api.h"
+#include "9_api/operators.h"
 #include "8_threads/front/linked_list.h"
 #include "8_threads/front/own_list.h"
 #include "4_blocks/classifier/classifier.h"
@@ -992,3 +993,14 @@ void free(void *block)
     }
     free_small(block);
 }
+
+#ifndef HEAPSMITH_ARCHIVE
+/* C++'s operator new: the compiler puts malloc into it. */
+__attribute__((flatten)) void *new_plain(size_t bytes)
+{
+    void *block = malloc(bytes);
+    if (block == NULL)
+        return new_elsewhere(bytes);
+    return block;
+}
+#endif

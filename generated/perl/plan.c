@@ -459,7 +459,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_05c1618c1136_eac168 __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_05c1618c1136_1585fd __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -7,7 +7,7 @@ from heapsmith.model.heap.heap import exit_thread, started_heap
 from heapsmith.model.memory import layout
 from heapsmith.model.memory.application import birth_lines, death_lines, event_lines
 from heapsmith.model.memory.cold_paths import RESIZE
-from heapsmith.model.memory.layout import NO_BLOCK, RUN_CODE, class_at
+from heapsmith.model.memory.layout import HUGE_CODE, NO_BLOCK, RUN_CODE, class_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import (
     CACHES,
@@ -25,6 +25,7 @@ from heapsmith.model.parts.block_questions import (
     block_goes,
     block_made,
     born_lines,
+    claims_heap,
     class_of_call,
     class_of_size,
     dies_lines,
@@ -103,6 +104,8 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
         looks_at(state, block)
         first_look(state, block)
     if block >= RUN_CODE:
+        if heap < 0 and block < HUGE_CODE and claims_heap(state):
+            heap = started_heap(state, thread)
         free_large(state, heap, block, asked)
     elif block >= 0:
         dies_lines(state, block)

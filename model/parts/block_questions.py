@@ -155,6 +155,12 @@ def heap_ends(state: State) -> bool:
     return True
 
 
+@question("run_cache_bytes", "claims_heap")
+def claims_heap(state: State) -> bool:
+    """Return whether a thread without a heap, which frees a run, gets one; it counts the run otherwise."""
+    return False
+
+
 @question("heaps", "overflow")
 def overflow(state: State, front: int, count: int) -> int:
     """Move `count` blocks of a stack that is full to `moved`; return their number."""

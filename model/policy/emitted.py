@@ -137,7 +137,7 @@ class Guard(NamedTuple):
 
     born: for one of a stack. born_any: for any block, or none. dies: for one that is freed. straight:
     they have no loop, and call inline functions alone. pushed: for one
-    that goes to a stack; `looks` is what that costs.
+    that goes to a stack; `looks` is what that costs. made: for one of C++'s operator new.
     """
 
     born: frozenset[str]
@@ -146,3 +146,4 @@ class Guard(NamedTuple):
     straight: bool = True
     pushed: frozenset[str] = NO_CALLS
     looks: Hit = NOTHING
+    made: frozenset[str] = NO_CALLS

@@ -17,7 +17,9 @@ GUARDED = False
 LIVE_MAP = True
 ENCODES_LINKS = True
 WITH = ("deletes/judged", "copies/judged", "hardening/bare", "hardening/misuse")
-CODE = Guard(frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}))
+CODE = Guard(
+    frozenset({"hs_born"}), frozenset({"hs_born_any"}), frozenset({"hs_dies"}), made=frozenset({"deletes_made"})
+)
 COSTS = {
     f"alloc.hardening.{NAME}": 7.97,
     f"alloc.hardening.{NAME}.large": 93.33,

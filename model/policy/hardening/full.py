@@ -30,6 +30,7 @@ CODE = Guard(
     frozenset({"hs_hand_out_any"}),
     frozenset({"hs_take_back", "hs_heap_of", "hs_exchanged"}),
     straight=False,
+    made=frozenset({"deletes_made"}),
 )
 COSTS = {
     f"alloc.hardening.{NAME}": 44.94,

@@ -21,9 +21,13 @@ FIELD_STEPS = {
     "run_cache_slack_percent": (1, 100),
     "run_cache_after": (1, 1 << 20),
 }
-STATE = {"heaps": {"oldest": -1, "newest": -1, "cached_runs": 0, "cached_bytes": 0, "cached_most": 0, "share_looks": 0}}
-"""Ends of the run cache, its runs and their bytes, the most bytes that it may have by its last look, and how often
-it looked.
+MOMENTS = ("reset",)
+STATE = {
+    "scalars": {"freed_alone": 0},
+    "heaps": {"oldest": -1, "newest": -1, "cached_runs": 0, "cached_bytes": 0, "cached_most": 0, "share_looks": 0},
+}
+"""Runs that threads without a heap freed. Of a heap: the ends of the run cache, its runs and their bytes, the most bytes
+that it may have by its last look, and how often it looked.
 """
 NUMBERS = (
     "run_cache_bytes",
@@ -145,6 +149,15 @@ def lacks_room(state: State, heap: int, size: int) -> bool:
     """Return whether the heap's cache has no room for a run of `size` bytes."""
     record = state.heaps[heap]
     return bool(record["cached_runs"] == RUN_CACHE_SLOTS or record["cached_bytes"] + size > record["cached_most"])
+
+
+@kernel
+def claims_heap(state: State) -> bool:
+    """Return whether a thread without a heap, which frees a run, gets one; it counts the run otherwise."""
+    if state.freed_alone >= state.run_cache_after:
+        return True
+    state.freed_alone += 1
+    return False
 
 
 @kernel

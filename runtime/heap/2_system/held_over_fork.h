@@ -22,7 +22,7 @@ static inline void take_lock(struct lock *lock)
 {
     if (hs_forking)
         return;
-    watch_fork(hs_lock_handlers);
+    watch_fork(&hs_lock_handlers);
     lock_acquire(lock);
 }
 

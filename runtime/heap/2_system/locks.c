@@ -16,12 +16,12 @@ const struct fork_handlers hs_lock_handlers = { before_fork, after_fork, after_f
 
 void hs_locks_over_fork(void)
 {
-    hs_watch_fork(hs_lock_handlers);
+    hs_watch_fork(&hs_lock_handlers);
 }
 
 void hs_expect_thread(void)
 {
-    watch_fork(hs_lock_handlers);
+    watch_fork(&hs_lock_handlers);
 }
 
 struct numbered_lock hs_numbered[NUMBERED_LOCKS];

@@ -19,23 +19,23 @@
 
 bool hs_fork_watched;
 
-int hs_register(struct fork_handlers handlers, void *object)
+int hs_register(const struct fork_handlers *handlers, void *object)
 {
 #ifdef HEAPSMITH_ARCHIVE /* a program has no second definition of a function */
-    return pthread_atfork(handlers.before, handlers.in_parent, handlers.in_child);
+    return pthread_atfork(handlers->before, handlers->in_parent, handlers->in_child);
 #else
     static const char by_object[] = "__register_atfork", plainly[] = "pthread_atfork"; /* texts lie with what few read */
     int (*registers)(void (*)(void), void (*)(void), void (*)(void), void *) = definition_next(by_object).function;
     if (registers != NULL)
-        return registers(handlers.before, handlers.in_parent, handlers.in_child, object);
+        return registers(handlers->before, handlers->in_parent, handlers->in_child, object);
     __typeof(pthread_atfork) *plain = definition_next(plainly).function;
-    return plain != NULL ? plain(handlers.before, handlers.in_parent, handlers.in_child) : ENOMEM;
+    return plain != NULL ? plain(handlers->before, handlers->in_parent, handlers->in_child) : ENOMEM;
 #endif
 }
 
 /* Two threads may do so at once: the handlers allow for that. Signals wait, for a handler that forks would wait for a lock of
  * the C library that its own thread holds. */
-GATE void hs_watch_fork(struct fork_handlers handlers)
+GATE void hs_watch_fork(const struct fork_handlers *handlers)
 {
     static __thread volatile bool registering; /* to the headers the call is a leaf, but it may allocate */
     if (registering || __atomic_load_n(&hs_fork_watched, __ATOMIC_RELAXED))

@@ -195,6 +195,8 @@ GATE void *hs_malloc_large(size_t bytes)
 /* The thread's cache has no room as it is. */
 static APART bool run_give(void *block, size_t pages)
 {
+    if (hs_self == &hs_no_heap && run_cache_claims_heap())
+        hs_heap_start();
     if (run_cache_make_room(hs_self, pages)) {
         run_cache_put(hs_self, block, pages);
         return true;

@@ -94,17 +94,21 @@ static void copy_to(void *moved, const void *block, size_t bytes)
         memcpy(moved, block, bytes);
 }
 
+static APART void *zeroed_large(size_t bytes)
+{
+    bool zero;
+    void *block = sampling_large(bytes, GRAIN, &zero);
+    return block == NULL || zero ? block : clear(block, bytes);
+}
+
 static INLINED void *zeroed(size_t count, size_t bytes, const void *caller)
 {
-    hs_expect_thread();
     size_t total;
-    if (__builtin_mul_overflow(count, bytes, &total))
-        return hs_malloc_large(SIZE_MAX); /* no block is so large: ENOMEM */
-    if (total > SMALL_LIMIT) {
-        bool zero;
-        void *block = sampling_large(total, GRAIN, &zero);
-        return block == NULL || zero ? block : clear(block, total);
-    }
+    if (__builtin_expect(__builtin_mul_overflow(count, bytes, &total), 0))
+        return zeroed_large(SIZE_MAX); /* no block is so large: ENOMEM */
+    hs_expect_thread();
+    if (__builtin_expect(total > SMALL_LIMIT, 0))
+        return zeroed_large(total);
     void *block = hs_malloc_from(total, caller);
     return block == NULL ? NULL : clear(block, total);
 }
@@ -347,7 +351,7 @@ __attribute__((constructor(101))) static void FIRST_OF_ARCHIVE(void)
 int __register_atfork(void (*before)(void), void (*in_parent)(void), void (*in_child)(void), void *object)
 {
     hs_locks_over_fork();
-    return hs_register((struct fork_handlers){ before, in_parent, in_child }, object);
+    return hs_register(&(struct fork_handlers){ before, in_parent, in_child }, object);
 }
 #endif
 

@@ -4,7 +4,8 @@
  * the program put in their place, as the standard has it. Were a sized delete here too, it would free what a program's own
  * operator new made; those of hardened libraries look first (deletes/judged.c). A request that malloc serves never leaves
  * this file. One that it does not goes to the next definition of the same operator, the C++ library's, which runs the
- * new-handler over our malloc and throws. */
+ * new-handler over our malloc and throws. The plain operator new is emitted beside malloc, which it begins as. */
+#include "9_api/operators.h"
 #include "9_api/api.h"
 #include "1_base/bound.h"
 #include "1_base/definitions.h"
@@ -16,7 +17,6 @@
 
 #pragma GCC visibility push(default)
 
-void *new_plain(size_t bytes) __asm__("_Znwm");
 void *new_aligned(size_t bytes, size_t alignment) __asm__("_ZnwmSt11align_val_t");
 void delete_plain(void *block) __asm__("_ZdlPv");
 void delete_aligned(void *block, size_t alignment) __asm__("_ZdlPvSt11align_val_t");
@@ -46,7 +46,7 @@ static size_t multiple_of(size_t alignment, size_t bytes)
     return bytes > -alignment ? -alignment : (bytes + alignment - 1) & -alignment;
 }
 
-GATE static void *plain_elsewhere(size_t bytes)
+GATE void *new_elsewhere(size_t bytes)
 {
     return ((plain_new)next_operator("_Znwm"))(bytes);
 }
@@ -54,13 +54,6 @@ GATE static void *plain_elsewhere(size_t bytes)
 GATE static void *aligned_elsewhere(size_t bytes, size_t alignment)
 {
     return ((aligned_new)next_operator("_ZnwmSt11align_val_t"))(bytes, alignment);
-}
-
-void *new_plain(size_t bytes)
-{
-    void *block = malloc(bytes);
-    deletes_made(block);
-    return __builtin_expect(block != NULL, 1) ? block : plain_elsewhere(bytes);
 }
 
 void *new_aligned(size_t bytes, size_t alignment)

@@ -6,6 +6,21 @@
 #include "7_large/run_span.h"
 #include "7_large/runs.h"
 
+static uint32_t freed_alone; /* runs, by threads without a heap */
+
+bool run_cache_claims_heap(void)
+{
+    if (__atomic_load_n(&freed_alone, __ATOMIC_RELAXED) >= RUN_CACHE_AFTER)
+        return true;
+    __atomic_fetch_add(&freed_alone, 1, __ATOMIC_RELAXED);
+    return false;
+}
+
+void run_cache_reset(void)
+{
+    freed_alone = 0;
+}
+
 static void spill_oldest(struct heap_caches *cache)
 {
     void *block = cached_block(cache->cached_run[0]);

@@ -7,6 +7,8 @@
 
 enum { CACHED_LENGTH = 32 }; /* where the pages of a cached run stand in its word, above its first page */
 
+bool run_cache_claims_heap(void);
+COLD void run_cache_reset(void);
 bool run_cache_make_room(struct heap *heap, size_t pages);
 
 static inline void *cached_block(uint64_t run)

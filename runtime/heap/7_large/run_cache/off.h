@@ -6,6 +6,11 @@ static inline void *run_cache_take(struct heap *heap, size_t *pages)
     return NULL;
 }
 
+static inline bool run_cache_claims_heap(void)
+{
+    return false;
+}
+
 static inline bool run_cache_fits(const struct heap *heap, size_t pages)
 {
     return false;

@@ -2,6 +2,7 @@
  * large lock, which is taken here where runs are given up, but for the two that are called under it.
  *
  * run_cache_take: the newest run of *pages pages, or a few more, to the program; then *pages is its length. NULL: there is none.
+ * run_cache_claims_heap: a thread without a heap frees a run: is it to get one first?
  * run_cache_fits: has it room for a run so long, by its last look at its share? Never without a heap.
  * run_cache_make_room: the oldest leave, by its share of now; false: it has no room for a run so long.
  * run_cache_put: a claimed run goes where there is room.

@@ -22,7 +22,7 @@ void guarded_enter(void)
 {
     if (hs_forking)
         return;
-    watch_fork(hs_lock_handlers);
+    watch_fork(&hs_lock_handlers);
     if (!lock_try(guarded_lock))
         hs_lock_wait(guarded_lock);
 }

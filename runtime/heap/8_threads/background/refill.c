@@ -133,7 +133,7 @@ static void make_helper(void)
     pthread_attr_t attributes;
     pthread_t thread;
     if (!__atomic_exchange_n(&forgets, true, __ATOMIC_RELAXED))
-        hs_register((struct fork_handlers){ .in_child = forget_helper }, NULL);
+        hs_register(&(struct fork_handlers){ .in_child = forget_helper }, NULL);
     sigfillset(&all);
     pthread_attr_init(&attributes);
     pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);

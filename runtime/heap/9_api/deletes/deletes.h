@@ -3,5 +3,5 @@
 
 #include "3_records/heap.h"
 
-void deletes_made(const void *block);  /* operator new made it, unless it is NULL */
+void deletes_made(const void *block);  /* operator new made it; judged alone */
 void deletes_plain(const void *block); /* operator delete is to free it */

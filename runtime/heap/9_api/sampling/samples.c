@@ -23,7 +23,7 @@ static struct lock *const samples_lock = &hs_numbered[SAMPLING_FIRST_LOCK].lock;
 static void enter_samples(void)
 {
     if (!hs_forking) {
-        watch_fork(hs_lock_handlers);
+        watch_fork(&hs_lock_handlers);
         if (!lock_try(samples_lock))
             hs_lock_wait(samples_lock);
     }
