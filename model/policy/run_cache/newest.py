@@ -26,8 +26,8 @@ STATE = {
     "scalars": {"freed_alone": 0},
     "heaps": {"oldest": -1, "newest": -1, "cached_runs": 0, "cached_bytes": 0, "cached_most": 0, "share_looks": 0},
 }
-"""Runs that threads without a heap freed. Of a heap: the ends of the run cache, its runs and their bytes, the most bytes
-that it may have by its last look, and how often it looked.
+"""Runs that threads without a heap freed. Of a heap: the ends of the run cache, its runs and their bytes,
+the most bytes that it may have by its last look, and how often it looked.
 """
 NUMBERS = (
     "run_cache_bytes",
