@@ -39,7 +39,7 @@ ELSEWHERE = {
     "recipes FROM debian:12": "test_recipes.py",
     "recipes [program:job]": "test_starters.py",
     "recipes LD_PRELOAD=/usr/local/lib": "test_starters.py",
-    "recipes echo \"LD_PRELOAD = ": "test_other_users.py",
+    'recipes echo "LD_PRELOAD = ': "test_other_users.py",
     "recipes sed -i '/^LD_PRELOAD/d'": "test_other_users.py",
     "recipes heapsmith record --everywhere -o /var/tmp": "test_other_users.py",
 }
