@@ -45,8 +45,8 @@ ELSEWHERE = {
 }
 """By page and begin of a block: the test of its commands or of its forms."""
 WHY_NOT = {
-    "recipes systemd-run": "no test has a running systemd",
-    "recipes [Service]": "no test has a running systemd; the drop-in's syntax is that of the shell blocks",
+    "recipes systemd-run": "no test has a system's manager of systemd; that of a user is in test_systemd.py",
+    "recipes [Service]": "no unit of a test records; the drop-in's form is that of the shell blocks",
     "recipes FROM alpine": "no test fetches images; its commands run in the shell block below it",
     "recipes heapsmith record --everywhere -o job": "it preloads to all programs of the machine: test_served.py does",
 }
