@@ -1,4 +1,4 @@
-"""A prometheus that scrapes the file `metrics` of a folder, and answers queries."""
+"""A prometheus that scrapes the file `metrics` of a folder, and answers queries; a node_exporter over a folder."""
 
 import json
 import shutil
@@ -8,7 +8,7 @@ import sys
 import time
 import urllib.parse
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -46,9 +46,18 @@ def free_port() -> int:
         return port
 
 
+OPENMETRICS = "application/openmetrics-text; version=1.0.0; charset=utf-8"
+SERVES = """
+import functools, http.server, sys
+of = functools.partial(http.server.SimpleHTTPRequestHandler, directory=sys.argv[1])
+of.func.extensions_map[""] = sys.argv[3]
+http.server.ThreadingHTTPServer(("127.0.0.1", int(sys.argv[2])), of).serve_forever()
+"""
+
+
 @contextmanager
-def scraped(folder: Path, rules: Path | None = None) -> Iterator[Prometheus]:
-    """A prometheus over a folder with a file `metrics`, five times a second."""
+def scraped(folder: Path, rules: Path | None = None, kind: str = "text/plain; version=0.0.4") -> Iterator[Prometheus]:
+    """A prometheus over a folder with a file `metrics`, which is of this kind, five times a second."""
     if not shutil.which("prometheus"):
         pytest.skip("no prometheus (package prometheus)")
     served, port = free_port(), free_port()
@@ -57,17 +66,41 @@ def scraped(folder: Path, rules: Path | None = None) -> Iterator[Prometheus]:
         f"rule_files: {json.dumps([str(rules)] if rules else [])}\n"
         f"scrape_configs: [{{job_name: heap, static_configs: [{{targets: ['127.0.0.1:{served}']}}]}}]\n"
     )
-    server = [sys.executable, "-m", "http.server", "-d", str(folder), "-b", "127.0.0.1", str(served)]
+    server = [sys.executable, "-c", SERVES, str(folder), str(served), kind]
     scraper = [
         *("prometheus", f"--config.file={folder / 'prometheus.yml'}", f"--storage.tsdb.path={folder / 'data'}"),
         *(f"--web.listen-address=127.0.0.1:{port}",),
     ]
-    null = subprocess.DEVNULL
-    started = [subprocess.Popen(words, stdout=null, stderr=null) for words in (server, scraper)]
-    try:
+    with running(server), running(scraper):
         yield Prometheus(port)
+
+
+@contextmanager
+def running(command: list[str]) -> Iterator[None]:
+    """A program that says nothing, until the body has ended."""
+    null = subprocess.DEVNULL
+    process = subprocess.Popen(command, stdout=null, stderr=null)
+    try:
+        yield
     finally:
-        for one in started:
-            one.terminate()
-        for one in started:
-            one.wait()
+        process.terminate()
+        process.wait()
+
+
+@contextmanager
+def collected(folder: Path) -> Iterator[Callable[[], str]]:
+    """What node_exporter shows of the files of a folder, asked as a scrape does; empty while it does not answer."""
+    if not (exporter := shutil.which("prometheus-node-exporter")):
+        pytest.skip("no node_exporter (package prometheus-node-exporter)")
+    port = free_port()
+    own = ("--collector.disable-defaults", "--collector.textfile", f"--collector.textfile.directory={folder}")
+
+    def shown() -> str:
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+                return str(answer.read().decode())
+        except OSError:
+            return ""
+
+    with running([exporter, *own, f"--web.listen-address=127.0.0.1:{port}"]):
+        yield shown

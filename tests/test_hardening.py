@@ -270,6 +270,12 @@ def test_the_instructions_of_each_level(level: str) -> None:
     assert on - off == pytest.approx(hardening.figures().levels[level].instructions, abs=0.06)
 
 
+def test_the_built_in_basic_is_default_with_this_level() -> None:
+    """So what is measured of the level is true of `--base basic`, and its memory is that of `default`."""
+    expected = msgspec.structs.replace(at_level("basic"), name="basic", about=load("basic").about)
+    assert load("basic") == expected
+
+
 def test_what_is_said_of_a_level() -> None:
     found = hardening.figures()
     said = [hardening.sentence(at_level(level)) for level in LEVELS]

@@ -78,6 +78,15 @@ WRONG = [
     ("bisect default lean ./server", "heapsmith bisect default lean -- ./server"),
     ("pins t.hst", "heapsmith mesh t.hst"),
     ("top", "heapsmith top PID"),
+    ("inspect t.hst", "heapsmith sites t.hst"),
+    ("inspect -- t.hst", "heapsmith sites t.hst"),
+    ("forge t.hst -o out", "heapsmith tune t.hst -o design.toml"),
+    ("run t.hst", "heapsmith replay t.hst --lib default"),
+    ("run default t.hst", "heapsmith replay t.hst --lib default"),
+    ("compare --lib glibc --lib default t.hst", "heapsmith replay t.hst --lib glibc --lib default"),
+    ("check t.hst", "heapsmith guard default t.hst"),
+    ("top t.hst", "heapsmith trace info t.hst"),
+    ("stats", "heapsmith run --stats report.json default -- CMD"),
 ]
 
 

@@ -1,6 +1,7 @@
 """HEAPSMITH=metrics: the library writes what `heapsmith top` would, whole or not at all, and Prometheus reads it."""
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -10,6 +11,7 @@ from typing import Any
 import pytest
 from covering import soon
 from preloaded import BUILT_IN
+from scraped import collected
 from test_options import run
 from test_top import SIZE, THREADS, Stepped, only, stepped
 
@@ -137,3 +139,25 @@ def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
 def test_without_an_exit_the_file_of_the_start_stays(tmp_path: Path) -> None:
     assert run(f"metrics={tmp_path}/heap.prom", "_exit") == ("", "")
     assert "heapsmith_resident_bytes{" in (tmp_path / "heap.prom").read_text()
+
+
+@pytest.mark.thorough
+def test_node_exporter_collects_the_files_of_two_programs(tmp_path: Path) -> None:
+    """Their metrics have one name and one help, as its collector of text files demands."""
+    files, first, second = (tmp_path / name for name in ("files", "first", "second"))
+    for folder in (files, first, second):
+        folder.mkdir()
+    with (
+        stepped("default", first, f",metrics={files}/%p.prom,metrics-classes") as one,
+        stepped("counting", second, f",metrics={files}/%p.prom,metrics-classes") as two,
+        collected(files) as shown,
+    ):
+        committed = {str(run.pid): run.reported()["counters"]["committed"] for run in (one, two)}
+        end = time.monotonic() + 60
+        while not (text := shown()) and time.monotonic() < end:
+            time.sleep(0.05)
+    assert "node_textfile_scrape_error 0" in text
+    rows = re.findall(r'^heapsmith_committed_bytes\{.*?pid="(\d+)".*?\} (\S+)$', text, re.MULTILINE)
+    assert {pid: float(value) for pid, value in rows} == committed
+    designs = set(re.findall(r'^heapsmith_class_live_blocks\{design="(\w+)"', text, re.MULTILINE))
+    assert designs == {"default", "counting"}

@@ -37,15 +37,18 @@ ELSEWHERE = {
     "recipes # the folder is subprojects": "test_projects.py",
     "recipes # BUILD.bazel": "test_projects.py",
     "recipes FROM debian:12": "test_recipes.py",
+    "recipes [program:job]": "test_starters.py",
+    "recipes LD_PRELOAD=/usr/local/lib": "test_starters.py",
+    'recipes echo "LD_PRELOAD = ': "test_other_users.py",
+    "recipes sed -i '/^LD_PRELOAD/d'": "test_other_users.py",
+    "recipes heapsmith record --everywhere -o /var/tmp": "test_other_users.py",
 }
 """By page and begin of a block: the test of its commands or of its forms."""
 WHY_NOT = {
-    "recipes [program:job]": "no test starts supervisor (docs/lab/testing.md has how it was tried)",
-    "recipes systemd-run": "no test has a running systemd",
-    "recipes [Service]": "no test has a running systemd; the drop-in's syntax is that of the shell blocks",
+    "recipes systemd-run": "no test has a system's manager of systemd; that of a user is in test_systemd.py",
+    "recipes [Service]": "no unit of a test records; the drop-in's form is that of the shell blocks",
     "recipes FROM alpine": "no test fetches images; its commands run in the shell block below it",
-    "recipes heapsmith record --everywhere": "it preloads to all programs of the machine: test_served.py does",
-    "recipes LD_PRELOAD=/usr/local/lib": "a crontab: no test starts cron (docs/lab/testing.md has how it was tried)",
+    "recipes heapsmith record --everywhere -o job": "it preloads to all programs of the machine: test_served.py does",
 }
 """By page and begin of a block: why no test runs it."""
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from conftest import PROGRAM, Answer
-from scraped import scraped
+from scraped import OPENMETRICS, scraped
 from test_top import SIZE, Stepped, stepped
 
 from heapsmith.tools.top.openmetrics import openmetrics, prometheus
@@ -103,11 +103,20 @@ def test_a_file_is_written_at_each_look(call: Call, tmp_path: Path) -> None:
 
 
 @pytest.mark.thorough
-def test_prometheus_scrapes_the_file(call: Call, tmp_path: Path) -> None:
+@pytest.mark.parametrize("form", ["openmetrics", "prometheus"])
+def test_prometheus_scrapes_the_file(call: Call, tmp_path: Path, form: str) -> None:
+    """In either form, served as what it is; counters have the same names in both."""
     with stepped("default", tmp_path) as run:
         run.step("k")
-        call("top", run.pid, "--once", "--prometheus", tmp_path / "metrics", "--interval", "0.05s")
-        committed = run.reported()["counters"]["committed"]
-    with scraped(tmp_path) as prometheus_at:
+        call("top", run.pid, "--once", f"--{form}", tmp_path / "metrics", "--interval", "0.05s")
+        counters = run.reported()["counters"]
+    kind = {"kind": OPENMETRICS} if form == "openmetrics" else {}
+    with scraped(tmp_path, **kind) as prometheus_at:
         found = prometheus_at.query("heapsmith_committed_bytes")
-    assert [(one["metric"]["design"], float(one["value"][1])) for one in found] == [("default", committed)]
+        (slabs,) = prometheus_at.query('heapsmith_events_total{kind="slabs"}')
+        (target,) = prometheus_at.asked("targets")["activeTargets"]
+        (told,) = prometheus_at.asked("targets/metadata", metric="heapsmith_committed_bytes")
+    assert (target["health"], target["lastError"]) == ("up", "")
+    assert [(one["metric"]["design"], float(one["value"][1])) for one in found] == [("default", counters["committed"])]
+    assert float(slabs["value"][1]) == counters["slabs"]
+    assert told["type"] == "gauge"

@@ -93,6 +93,8 @@ static int create_spool(uint32_t pid, uint32_t *sequence)
         *dot = '.';
         strcpy(write_number(dot + 1, *sequence), ".spool");
         int file = hs_spool_open(path, O_RDWR | O_CREAT | O_EXCL);
+        if (file >= 0 && syscall(SYS_geteuid) == 0) /* it may become another user, who opens the file by its path */
+            syscall(SYS_fchmod, file, 0666);
         if (file >= 0 || errno != EEXIST)
             return file;
     }

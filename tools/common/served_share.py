@@ -12,7 +12,10 @@ CHANGED = "it was started"
 NOT_LOADED = "its loader could not read the library"
 OTHER_RIGHTS = "it runs with other rights than its user's, so the loader ignores LD_PRELOAD"
 OVERWRITTEN = "it has overwritten its environment, so it is not known why it started without the library"
-NO_EVENT = "no event of it was written: it allocated nothing, or may not write beside the trace"
+NO_EVENT = (
+    "no event of it was written: it allocated nothing, or is of a user who may not write beside the trace "
+    "(root's --everywhere lets all users)"
+)
 OWN_MALLOC = "its executable has a malloc of its own, which no preloaded library replaces"
 MATTERS = 0.1
 """The share of a command's processor time, or of memory beyond other processes, that is worth a line."""

@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 
 from heapsmith.model.trace.frames import MAGIC
@@ -53,6 +54,15 @@ MEANT = {
 MALLOCS = ("glibc", "default", "jemalloc", "mimalloc2", "mimalloc3", "tcmalloc", "snmalloc", "rpmalloc")
 OF_A_TRACE = ("simulate", "sites", "leaks", "mesh", "reuse", "knobs", "replay", "tune", "report", "guard")
 RECORD_FIRST = "record -o t.hst -- CMD"
+WITH_A_TRACE = {
+    "inspect": "sites TRACE",
+    "forge": "tune TRACE -o design.toml",
+    "run": "replay TRACE --lib default",
+    "compare": "replay TRACE --lib glibc --lib default",
+    "check": "guard default TRACE",
+    "top": "trace info TRACE",
+}
+"""By a command that wants a program: what does the like with a trace."""
 
 
 def right(arguments: Sequence[str], commands: Sequence[str]) -> str | None:
@@ -76,6 +86,8 @@ def right(arguments: Sequence[str], commands: Sequence[str]) -> str | None:
         return " ".join(["heapsmith", *(rest[:1] if rest[:1] and rest[0] in commands else []), "--help"])
     if first not in commands:
         return _meant(first, rest)
+    if first in WITH_A_TRACE and (trace := _lone_trace(rest)):
+        return f"heapsmith {WITH_A_TRACE[first].replace('TRACE', shlex.quote(trace))}"
     rule = RULES.get(first) or (_of_a_trace if first in OF_A_TRACE else None)
     if first in ("inspect", "forge") and "--" in rest[:-1] and not is_program(_program(rest)[0]):
         return None  # to run it would fail again
@@ -119,6 +131,13 @@ def is_program(word: str) -> bool:
 def _is_trace(file: Path) -> bool:
     with file.open("rb") as content:
         return content.read(len(MAGIC)) == MAGIC
+
+
+def _lone_trace(rest: Words) -> str | None:
+    """The trace that stands where a program ought to, besides options, mallocs and where to write to."""
+    given = [word for before, word in pairwise(["", *rest]) if before not in ("-o", "--out") and word[:1] != "-"]
+    programs = [word for word in given if word not in MALLOCS]
+    return programs[0] if len(programs) == 1 and Path(programs[0]).is_file() and _is_trace(Path(programs[0])) else None
 
 
 def _program(rest: Words) -> Words:
@@ -314,4 +333,5 @@ RULES: dict[str, Callable[[str, Words], str | None]] = {
     "bisect": _tried,
     "pins": _pinned,
     "top": _top,
+    "stats": lambda _, rest: None if rest else "run --stats report.json default -- CMD",
 }
