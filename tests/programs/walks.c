@@ -2,18 +2,13 @@
  * threads and in a signal's handler. Prints how many walks were compared, how many of those libgcc had to end, and frames of all;
  * ends with 1 if a frame differs. */
 #define _GNU_SOURCE
-#include <unwind.h>
-
-static unsigned by_libgcc;
-#define _Unwind_Backtrace(...) (by_libgcc++, _Unwind_Backtrace(__VA_ARGS__))
-#include "1_base/frames.c"
-#include "1_base/unwind.c"
+#include "1_base/unwind.h"
 
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
+#include <unwind.h>
 
 enum { MOST = 400 };
 
@@ -22,13 +17,31 @@ struct walked {
     struct frame frame[MOST];
 };
 
-static unsigned compared, ended_by_libgcc, frames, differ;
+static unsigned by_libgcc, compared, ended_by_libgcc, frames, differ;
+
+/* The library's calls of it (ld's --wrap). */
+_Unwind_Reason_Code __real__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *to);
+_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *to);
+
+_Unwind_Reason_Code __wrap__Unwind_Backtrace(_Unwind_Trace_Fn visit, void *to)
+{
+    by_libgcc++;
+    return __real__Unwind_Backtrace(visit, to);
+}
 
 static bool add(void *to, const struct frame *frame)
 {
     struct walked *walked = to;
     walked->frame[walked->count++] = *frame;
     return walked->count < MOST;
+}
+
+static _Unwind_Reason_Code add_context(struct _Unwind_Context *context, void *to)
+{
+    int is_interrupted = 0;
+    const uintptr_t place = _Unwind_GetIPInfo(context, &is_interrupted);
+    const struct frame frame = { place, (const uintptr_t *)_Unwind_GetCFA(context), is_interrupted != 0 };
+    return place != 0 && add(to, &frame) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 /* Behind the frame of `compare`, which has other arguments on the stack in both calls. */
@@ -53,7 +66,7 @@ __attribute__((noinline)) static void compare(void)
     one.count = other.count = by_libgcc = 0;
     hs_walk_stack(add, &one);
     ended_by_libgcc += by_libgcc;
-    walk_by_libgcc((struct walk_of_stack){ add, &other, 0, 0 });
+    __real__Unwind_Backtrace(add_context, &other);
     compared++;
     frames += one.count;
     differ += !same(&one, &other);
