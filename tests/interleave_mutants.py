@@ -238,4 +238,5 @@ MUTANTS = [
         *("sampling", "sampling_again", READY),
         *("    if (sampling_counts())\n        set_rows(heap, true);\n}\n\n/* Brings", "}\n\n/* Brings", PAST),
     ),
+    Mutant("sampling", "sampling_signals", READY, "while (watched != (sampling_mean() > 0));", "while (false);", PAST),
 ]

@@ -166,7 +166,7 @@ ORDERS = [
     Order(
         *("list of all heaps", "walk, for switches", "acquire", "sampling", "sampling_on", ()),
         *("3_records/heap.h", "&hs_newest_heap, __ATOMIC_ACQUIRE", "&hs_newest_heap, 0", RACE),
-        *(READY, "hs_sampling_set", "ldar"),
+        *(READY, "sampling_leads", "ldar"),
     ),
     Order(
         *("samples", "a mean, behind whose requests it is for", "release", "sampling", "sampling_other", ()),
@@ -180,7 +180,11 @@ ORDERS = [
     ),
     Order(
         *("samples", "a mean, before the rows", "fence", "sampling", "sampling_again", ()),
-        *(READY, FENCE.rstrip() + " /*", "    /*", PAST, READY, "hs_sampling_set", "dmb"),
+        *(READY, FENCE.rstrip() + " /*", "    /*", PAST, READY, "sampling_leads", "dmb"),
+    ),
+    Order(
+        *("samples", "rows led, before the mean is looked at again", "fence", "sampling", "sampling_signals", ()),
+        *(READY, f"{FENCE}    }} while", "    } while", PAST, READY, "sampling_leads", "dmb"),
     ),
     Order(
         *("samples", "rows turned back, before the mean is looked at", "fence", "sampling", "sampling_again", ()),

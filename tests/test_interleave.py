@@ -300,6 +300,7 @@ CASES = [
     ("sampling", "sampling_on", [2, 3], 1_600),
     ("sampling", "sampling_off", [0, 1, 2, 3], 19_000),
     ("sampling", "sampling_again", [2, 3], 5_000),
+    ("sampling", "sampling_signals", [2], 25_000),
     ("sampling", "sampling_other", [0], 45),
 ]
 """Program, case, every outcome (the case's own number), and transitions: a search that has fewer has lost its way."""

@@ -206,12 +206,19 @@ def test_a_program_may_overwrite_its_environment(tmp_path: Path) -> None:
         ("metrics-every=1s", 'bad value in "metrics-every=1s"'),
         ("metrics-every=4294967296", 'bad value in "metrics-every=4294967296"'),
         ("sample=1000", 'bad value in "sample=1000"'),  # the design takes none
+        ("sample-on=USR2", 'bad value in "sample-on=USR2"'),
         ("check", 'this library was not built with --checked: "check"'),
     ],
 )
 def test_a_word_that_is_none_is_one_line(options: str, complaint: str | None) -> None:
     expected = "" if complaint is None else f"heapsmith: HEAPSMITH: {complaint}\n"
     assert run(options) == ("", expected)
+
+
+@pytest.mark.parametrize("value", ["", "HUP", "USR", "USR22", "USR2:", "USR2:0", "USR2:x", "USR2:68719476737"])
+def test_a_signal_for_samples_that_is_none_is_one_line(value: str) -> None:
+    complaint = f'heapsmith: HEAPSMITH: bad value in "sample-on={value}"\n'
+    assert run(f"sample-on={value}", library=library_of(load("sampled"))) == ("", complaint)
 
 
 def test_words_beside_a_wrong_one_count() -> None:

@@ -3,9 +3,11 @@
 import errno
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -16,7 +18,7 @@ from preloaded import library, program
 from heapsmith.commands import sampled
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
-from heapsmith.tools.sampled.process import of_process, of_thread
+from heapsmith.tools.sampled.process import of_process, of_thread, required_place
 from heapsmith.tools.sampled.profile import compared, profile
 from heapsmith.tools.sampled.switch import switched
 from heapsmith.tools.top.view import serving
@@ -49,9 +51,10 @@ class Threads(NamedTuple):
 
 
 @contextmanager
-def waiting(design: str | None) -> Iterator[Threads]:
-    """Without samples, until somebody asks for them."""
-    added = {"LD_PRELOAD": preloadable(library(design, checked=False)), "HEAPSMITH": "sample=0"} if design else {}
+def waiting(design: str | None, more: str = "") -> Iterator[Threads]:
+    """Without samples, until somebody asks for them; more: words of HEAPSMITH."""
+    options = f"sample=0{more}"
+    added = {"LD_PRELOAD": preloadable(library(design, checked=False)), "HEAPSMITH": options} if design else {}
     words, pipes = [str(program("sampled_threads", "-g"))], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(words, text=True, env=os.environ | added, **pipes) as process:  # type: ignore[call-overload]
         yield Threads(process, [int(word) for word in process.stdout.readline().split()])
@@ -125,6 +128,82 @@ def test_a_program_switches_its_own_samples(design: str) -> None:
             *((0, {at.numbers[1]}), (0, set())),
         ]
         assert at.say("x") == errno.ESRCH
+
+
+def mean_of(pid: int) -> int:
+    with ProcessMemory(pid) as memory:
+        return memory.word(required_place(pid, memory).at["sample_mean"])
+
+
+@pytest.mark.parametrize("design", DESIGNS)
+def test_a_signal_switches_samples(design: str) -> None:
+    """On and off by turns, with the mean that they had, and of the thread whose alone they were."""
+    with waiting(design, f",sample-on=USR2:{MEAN}") as at:
+        both, found = set(at.numbers), []
+        for _ in range(3):
+            at.process.send_signal(signal.SIGUSR2)
+            found.append((at.new_samples(), mean_of(at.process.pid)))
+        assert found == [(both, MEAN), (set(), 0), (both, MEAN)]
+        assert at.say("1") == 0
+        for expected in (set(), {at.numbers[0]}):
+            at.process.send_signal(signal.SIGUSR2)
+            assert at.new_samples() == expected
+
+
+@pytest.mark.parametrize(("word", "caught"), [("", False), (",sample-on=USR2", True)])
+def test_no_signal_is_caught_that_nobody_named(word: str, caught: bool) -> None:
+    """With no BYTES the mean is the design's."""
+    with waiting("sampling-ready", word) as at:
+        status = Path(f"/proc/{at.process.pid}/status").read_text()
+        mask = int(status.partition("SigCgt:")[2].split()[0], 16)
+        assert bool(mask & 1 << (signal.SIGUSR2 - 1)) == caught
+        assert not mask & 1 << (signal.SIGUSR1 - 1)
+        if caught:
+            at.process.send_signal(signal.SIGUSR2)
+            at.say("a")
+            assert mean_of(at.process.pid) == 524_288
+
+
+@pytest.mark.parametrize("words", [f"stats-on=USR2,sample-on=USR2:{MEAN}", f"sample-on=USR2:{MEAN},stats-on=USR2"])
+def test_a_signal_that_two_words_name_does_both(words: str, tmp_path: Path) -> None:
+    with waiting("sampled", f",stats={tmp_path}/stats,{words}") as at:
+        at.process.send_signal(signal.SIGUSR2)
+        assert at.new_samples() == set(at.numbers)
+        assert json.loads((tmp_path / "stats").read_text())["pid"] == at.process.pid
+
+
+@pytest.mark.parametrize("handler", ["plain", "info", "once", "none"])
+@pytest.mark.parametrize("design", [DESIGNS[0], pytest.param(DESIGNS[1], marks=pytest.mark.thorough)])
+def test_a_signal_amid_requests_goes_on_to_the_programs_handler(design: str, handler: str) -> None:
+    """Of threads that allocate without end; each run of the handler is one switch, also where several come at once."""
+    preload, words = preloadable(library(design, checked=False)), [str(program("sample_signal")), handler]
+    added = {"LD_PRELOAD": preload, "HEAPSMITH": "sample=0,sample-on=USR2:500"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, env=os.environ | added, **pipes) as process:  # type: ignore[call-overload]
+        ran = int(process.stdout.readline())
+        mean, taken = mean_of(process.pid), of_process(process.pid).taken
+        process.stdin.close()
+        assert process.wait(60) == 0
+    assert taken > 100
+    if handler in ("plain", "info"):
+        assert ran > 100
+        assert mean == 500 * (ran % 2)
+    else:
+        assert ran == (handler == "once")
+
+
+def test_of_two_commands_that_switch_the_second_is_refused(call: Call) -> None:
+    """One that only looks goes on, and so does the first."""
+    with waiting("sampling-ready") as at:
+        pid, words = at.process.pid, ("profile", at.process.pid, "--seconds", "0.1s")
+        with switched(pid, MEAN, None):
+            answer = call(*words, "--mean", MEAN)
+            said = f"heapsmith: process {pid}: another command takes samples of it; expected one at a time\n"
+            assert (answer.status, answer.out, answer.err) == (2, "", said)
+            assert at.new_samples() == set(at.numbers)
+            assert call(*words).status == 0
+        assert at.new_samples() == set()
+        assert call(*words, "--mean", MEAN).status == 0
 
 
 def test_a_program_under_another_malloc_is_told() -> None:

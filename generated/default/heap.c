@@ -57,6 +57,7 @@
 #include "9_api/deletes/trusted.c"
 #include "9_api/foreign/elsewhere.c"
 #include "9_api/foreign/next.c"
+#include "9_api/signals.c"
 #include "9_api/tally.c"
 #include "9_api/glibc.c"
 #include "9_api/metrics.c"

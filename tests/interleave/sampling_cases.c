@@ -98,6 +98,7 @@ static void setup(void)
 {
     share("mean", &hs_sample_mean, sizeof hs_sample_mean);
     share("thread", &hs_sample_thread, sizeof hs_sample_thread);
+    share("mean before", &mean_before, sizeof mean_before);
     share("newest", &hs_newest_heap, sizeof hs_newest_heap);
     share("heaps", &hs_count.heaps, sizeof hs_count.heaps);
     share("no heap", &hs_no_heap.earlier, sizeof hs_no_heap.earlier);
@@ -216,6 +217,14 @@ static void switch_to_other(int thread)
         expect(!sampling_counts(), "a request counts that is of another thread");
 }
 
+/* Two signals. */
+static void switch_twice(int thread)
+{
+    if (thread == 0)
+        hs_self = hs_heap_create();
+    sampling_switch();
+}
+
 /* Outcome: does the row lead to the slow path, and is the heap watched? */
 static uint64_t ways(void)
 {
@@ -228,6 +237,7 @@ static const struct explored all[] = {
     { "sampling_on", 2, 0, setup, switch_on, 0, ways },
     { "sampling_off", 2, 0, setup, switch_on_and_off, 0, ways },
     { "sampling_again", 2, 0, setup_on, switch_off_and_on, 0, ways },
+    { "sampling_signals", 2, 0, setup_on, switch_twice, 0, ways },
     { "sampling_other", 2, 0, setup_mine, switch_to_other, 0, 0 },
     { 0 },
 };

@@ -1,6 +1,7 @@
 """The memory of another process, read without stopping it, and where the view of a generated library lies in memory."""
 
 import errno
+import fcntl
 import os
 import struct
 from abc import ABC, abstractmethod
@@ -87,6 +88,14 @@ class ProcessMemory(Memory):
 
     def __exit__(self, *_: type[BaseException] | BaseException | TracebackType | None) -> None:
         os.close(self._file)
+
+    def taken(self) -> bool:
+        """Whether it is now this one's alone among all that ask so, until it closes."""
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        return True
 
     def some(self, address: int, count: int) -> bytes:
         """The bytes from an address on, fewer where the memory ends."""

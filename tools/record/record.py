@@ -126,7 +126,7 @@ def _preloaded(command: list[str], stacks: int) -> list[Path]:
 
 def recorder_tool(stacks: int) -> Tool:
     """What the recorder is made of."""
-    shared = ("definitions", "spool/windows", *(("unwind",) if stacks else ()))
+    shared = ("definitions", "spool/windows", *(("frames", "unwind") if stacks else ()))
     sources = [*sorted((RUNTIME / "recorder").glob("*.c")), *(HEAP / f"1_base/{name}.c" for name in shared)]
     flags = (*OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
     return Tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), ABOUT_PROCESSORS)

@@ -20,7 +20,8 @@ USUAL_MEAN = 524_288
 def switched(pid: int, mean: int | None, thread: int | None) -> Iterator[None]:
     """Take samples for the time of the block: one in `mean` bytes on average (None: as before, or the usual mean).
 
-    thread: whose requests alone they are of. BadInput if the process, or its thread, does not exist, or takes none.
+    thread: whose requests alone they are of. BadInput if the process, or its thread, does not exist, or takes none, and
+    while another command does this to it.
     """
     try:
         with ProcessMemory(pid, writes=True) as memory:
@@ -29,6 +30,8 @@ def switched(pid: int, mean: int | None, thread: int | None) -> Iterator[None]:
                 raise BadInput(f"--thread {thread}: no thread of process {pid}; expected one of /proc/{pid}/task")
             if mean is not None and mean > at["SAMPLE_MOST_BYTES"]:
                 raise BadInput(f"--mean {mean}: expected at most {at['SAMPLE_MOST_BYTES']}")
+            if not memory.taken():
+                raise BadInput(f"process {pid}: another command takes samples of it; expected one at a time")
             before = memory.word(at["sample_mean"]), _thread(memory, at)
             try:
                 _switch(memory, at, mean or before[0] or USUAL_MEAN, thread or 0)

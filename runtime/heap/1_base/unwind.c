@@ -1,7 +1,11 @@
-/* The calling thread's stack (unwind.h), by libgcc, which keeps all of its state on the stack. A library has a libgcc of its own:
- * the shared one takes a lock where programs register frames, and its holder may ask for memory. An archive has the program's. */
+/* The calling thread's stack (unwind.h): by frames.h, and from the first frame on that it does not know by libgcc, which keeps all of
+ * its state on the stack. A library has a libgcc of its own: the shared one takes a lock where programs register frames, and its
+ * holder may ask for memory. An archive has the program's, and nothing else. */
 #define _GNU_SOURCE
 #include "1_base/unwind.h"
+
+#include "1_base/arch/arch.h"
+#include "1_base/frames.h"
 
 #include <stddef.h>
 #include <unwind.h>
@@ -9,22 +13,33 @@
 struct walk_of_stack {
     bool (*visit)(void *to, const struct frame *frame);
     void *to;
+    uintptr_t behind, top; /* of the last frame that was visited already; 0: of none */
 };
 
 /* Libgcc shows each frame with the stack pointer after the return to it. */
 static _Unwind_Reason_Code visit_context(struct _Unwind_Context *context, void *of)
 {
-    const struct walk_of_stack *walk = of;
+    struct walk_of_stack *walk = of;
     int is_interrupted = 0;
-    const uintptr_t place = _Unwind_GetIPInfo(context, &is_interrupted);
-    const struct frame frame = { place, (const uintptr_t *)_Unwind_GetCFA(context), is_interrupted != 0 };
-    return place != 0 && walk->visit(walk->to, &frame) ? _URC_NO_REASON : _URC_END_OF_STACK;
+    const uintptr_t place = _Unwind_GetIPInfo(context, &is_interrupted), top = _Unwind_GetCFA(context);
+    const struct frame frame = { place, (const uintptr_t *)top, is_interrupted != 0 };
+    if (place == 0)
+        return _URC_END_OF_STACK;
+    if (walk->behind == 0)
+        return walk->visit(walk->to, &frame) ? _URC_NO_REASON : _URC_END_OF_STACK;
+    if (walk->behind == place && walk->top == top)
+        walk->behind = 0;
+    return _URC_NO_REASON;
 }
 
-static void walk_by_libgcc(bool (*visit)(void *to, const struct frame *frame), void *to)
+static void walk_by_libgcc(struct walk_of_stack walk)
 {
-    struct walk_of_stack walk = { visit, to };
     _Unwind_Backtrace(visit_context, &walk);
+}
+
+static bool visit_none(void *to, const struct frame *frame)
+{
+    return false;
 }
 
 #ifdef __GLIBC__
@@ -98,43 +113,50 @@ static bool begun;
 /* The first walk in a static program asks for memory, and holds a lock that each walk takes. */
 static __thread bool is_walking;
 
-static void walking_begins(void)
-{
-    begun = has_frames();
-}
-
 void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
 {
     if (is_walking || !begun)
         return;
     is_walking = true;
-    walk_by_libgcc(visit, to);
+    walk_by_libgcc((struct walk_of_stack){ visit, to, 0, 0 });
     is_walking = false;
+}
+
+static void walking_begins(void)
+{
+    begun = has_frames();
+    hs_walk_stack(visit_none, NULL);
 }
 
 #else
 
-static void walking_begins(void)
-{
-}
-
 void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
 {
+    struct frames_of_file file = { 0 };
+    struct called call = { .top = (uintptr_t)__builtin_dwarf_cfa(), .base = ARCH_CALLER_BASE, .has_base = true };
+    call.place = (uintptr_t)__builtin_return_address(0);
+    enum outwards outwards = CALLED_FROM;
+    while (outwards == CALLED_FROM) {
+        const struct frame frame = { call.place, (const uintptr_t *)call.top, false };
+        if (call.place == 0 || !visit(to, &frame))
+            return;
+        outwards = hs_call_outwards(&call, &file);
+    }
+    if (outwards == NOT_KNOWN && has_frames())
+        walk_by_libgcc((struct walk_of_stack){ visit, to, call.place, call.top });
+}
+
+static void walking_begins(void)
+{
     if (has_frames())
-        walk_by_libgcc(visit, to);
+        walk_by_libgcc((struct walk_of_stack){ visit_none, NULL, 0, 0 });
 }
 
 #endif
-
-static bool visit_none(void *to, const struct frame *frame)
-{
-    return false;
-}
 
 /* Libgcc's first walk prepares it: by futex(2), which a sandbox that the program enters later may forbid, and in a static program
  * by malloc, under a lock. If the program threw first, a sample of what that asks for would wait for itself. */
 static __attribute__((constructor)) void walk_first(void)
 {
     walking_begins();
-    hs_walk_stack(visit_none, NULL);
 }

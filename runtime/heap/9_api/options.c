@@ -8,6 +8,7 @@
 #include "5_slab_policies/shards/shards.h"
 #include "8_threads/thread.h"
 #include "9_api/metrics.h"
+#include "9_api/signals.h"
 #include "9_api/stats.h"
 #include "9_api/whole_file.h"
 
@@ -19,7 +20,6 @@
 #include <limits.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,11 +157,9 @@ static COLD bool write_report(unsigned what)
     return true;
 }
 
-static COLD void on_signal(int number)
+static COLD void report_now(void)
 {
-    int saved = errno;
     write_report(STATS | (asked_at_exit & (METRICS | PROFILE)));
-    errno = saved;
 }
 
 /* At slow paths: the thread that finds the time come, and moves it on, writes. No system call, for the vDSO has this clock. */
@@ -181,10 +179,7 @@ static COLD void metrics_look(void)
 static COLD bool report_on(const char *name)
 {
     keep_stderr();
-    int number = strcmp(name, "USR1") == 0 ? SIGUSR1 : strcmp(name, "USR2") == 0 ? SIGUSR2 : 0;
-    struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
-    sigemptyset(&action.sa_mask);
-    return number != 0 && sigaction(number, &action, NULL) == 0;
+    return signal_does(name, strlen(name), report_now);
 }
 
 static COLD bool take_file(char room[PATH_MAX], const char *file, unsigned what)
@@ -261,6 +256,16 @@ static COLD bool sample_each(const char *digits)
     return read_number(digits, &bytes) && sampling_told(bytes);
 }
 
+/* SIGNAL or SIGNAL:BYTES. A bad value where the design takes no samples. */
+static COLD bool sample_on(const char *value)
+{
+    const size_t name = strcspn(value, ":");
+    uint64_t bytes = 0;
+    if (value[name] == ':' && (!read_number(value + name + 1, &bytes) || bytes == 0))
+        return false;
+    return sampling_switches(bytes) && signal_does(value, name, sampling_switch);
+}
+
 /* Words with a value, and what takes it; false: it is none. */
 static const struct {
     const char *name;
@@ -274,6 +279,7 @@ static const struct {
     { "metrics=", metrics_to },
     { "metrics-every=", metrics_each },
     { "sample=", sample_each },
+    { "sample-on=", sample_on },
     { "profile=", profile_to },
 };
 

@@ -41,3 +41,10 @@ static inline void arch_store_at(void **top, void *block)
 #define CONTEXT_INSTRUCTION(context) ((context)->uc_mcontext.pc)
 #define CONTEXT_FIRST(context) ((context)->uc_mcontext.regs[0])
 #define CONTEXT_SECOND(context) ((context)->uc_mcontext.regs[1])
+
+/* In unwind information: the registers of a frame's base and of the stack's top, and the return address
+ * (DWARF for the Arm 64-bit Architecture, 4.1). */
+enum { ARCH_FRAME_BASE = 29, ARCH_FRAME_TOP = 31, ARCH_FRAME_RETURN = 30 };
+
+/* The frame's base in the caller of a function. */
+#define ARCH_CALLER_BASE (*(const uintptr_t *)__builtin_frame_address(0))

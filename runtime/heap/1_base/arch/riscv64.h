@@ -41,3 +41,10 @@ static inline void arch_store_at(void **top, void *block)
 #define CONTEXT_INSTRUCTION(context) ((context)->uc_mcontext.__gregs[REG_PC])
 #define CONTEXT_FIRST(context) ((context)->uc_mcontext.__gregs[REG_A0])
 #define CONTEXT_SECOND(context) ((context)->uc_mcontext.__gregs[REG_A0 + 1])
+
+/* In unwind information: the registers of a frame's base and of the stack's top, and the return address
+ * (RISC-V ABIs, 3.1). */
+enum { ARCH_FRAME_BASE = 8, ARCH_FRAME_TOP = 2, ARCH_FRAME_RETURN = 1 };
+
+/* The frame's base in the caller of a function. */
+#define ARCH_CALLER_BASE (((const uintptr_t *)__builtin_frame_address(0))[-2])

@@ -140,3 +140,10 @@ enum { HAS_SEQUENCES = 1, ABORT_SIGNATURE = 0x53053053 };
                    [end] "i"(end_), [signature] "i"(ABORT_SIGNATURE)                                                \
                  : "cc", "memory");                                                                                 \
     }
+
+/* In unwind information: the registers of a frame's base and of the stack's top, and the return address
+ * (System V ABI for AMD64, 3.6.2). */
+enum { ARCH_FRAME_BASE = 6, ARCH_FRAME_TOP = 7, ARCH_FRAME_RETURN = 16 };
+
+/* The frame's base in the caller of a function. */
+#define ARCH_CALLER_BASE (*(const uintptr_t *)__builtin_frame_address(0))

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "7_large/sampling/guarded_report.h"
 
+#include "1_base/handler.h"
 #include "1_base/object.h"
 #include "1_base/text.h"
 #include "2_system/lock.h"
@@ -127,15 +128,8 @@ static void on_guard_fault(unsigned which, int number, siginfo_t *fault, void *c
         hs_interrupted_stack(&stack);
         report_misuse(fault_kind((uintptr_t)fault->si_addr), (uintptr_t)fault->si_addr, "accessed", &stack);
     }
-    const struct sigaction next = handled_before[which];
-    if (next.sa_flags & SA_RESETHAND)
-        handled_before[which] = (struct sigaction){ .sa_handler = SIG_DFL };
     errno = saved;
-    if (next.sa_flags & SA_SIGINFO)
-        next.sa_sigaction(number, fault, context);
-    else if (next.sa_handler != SIG_DFL && next.sa_handler != SIG_IGN)
-        next.sa_handler(number);
-    else
+    if (!handler_goes_on(&handled_before[which], number, fault, context))
         fault_by_default(number, sent); /* a fault that is ignored ends a program too */
 }
 
@@ -149,13 +143,9 @@ static void on_guard_fault_second(int number, siginfo_t *fault, void *context)
     on_guard_fault(1, number, fault, context);
 }
 
-/* The program's handler finds the stack and the mask of signals that it wanted. */
 static void install_handler(unsigned which, const struct sigaction *found)
 {
-    const bool handled = (found->sa_flags & SA_SIGINFO) || (found->sa_handler != SIG_DFL && found->sa_handler != SIG_IGN);
-    const int kept = handled ? found->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART) : SA_ONSTACK;
-    struct sigaction action = { .sa_flags = SA_SIGINFO | kept, .sa_mask = found->sa_mask };
-    action.sa_sigaction = which == 0 ? on_guard_fault_first : on_guard_fault_second;
+    const struct sigaction action = handler_before(found, which == 0 ? on_guard_fault_first : on_guard_fault_second);
     handled_before[which] = *found;
     sigaction(SIGSEGV, &action, NULL);
 }

@@ -9,6 +9,16 @@ static inline bool sampling_told(uint64_t mean)
     return false;
 }
 
+static inline bool sampling_switches(uint64_t mean)
+{
+    (void)mean;
+    return false;
+}
+
+static inline void sampling_switch(void)
+{
+}
+
 static inline void sampling_frees(void *block)
 {
     (void)block;

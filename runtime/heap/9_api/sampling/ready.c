@@ -76,12 +76,23 @@ void sampling_watches(void)
     look(hs_self);
 }
 
+/* Another thread that sets a mean meanwhile does this too: whoever comes last sees the last mean. */
+void sampling_leads(void)
+{
+    bool watched;
+    do {
+        __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in turn_back and sampling_heap_started */
+        watched = sampling_mean() > 0;
+        for (struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
+            set_rows(heap, watched);
+        __atomic_thread_fence(__ATOMIC_SEQ_CST);
+    } while (watched != (sampling_mean() > 0));
+}
+
 void hs_sampling_set(uint64_t mean)
 {
     sampling_set_mean(mean);
-    __atomic_thread_fence(__ATOMIC_SEQ_CST); /* as in turn_back and sampling_heap_started */
-    for (struct heap *heap = hs_heap_after(&hs_no_heap); heap != NULL; heap = hs_heap_after(heap))
-        set_rows(heap, mean > 0);
+    sampling_leads();
 }
 
 void sampling_heap_made(struct heap *heap)

@@ -9,6 +9,9 @@
 #include "3_records/heap.h"
 #include "9_api/sampling/draws.h"
 
+/* The rows of all heaps lead where the mean says that they do. Async-signal-safe. */
+COLD void sampling_leads(void);
+
 /* The calling thread's requests are counted from here on, if any are. */
 COLD void sampling_watches(void);
 

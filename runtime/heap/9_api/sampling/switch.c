@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include "9_api/sampling/switch.h"
 
-#include "9_api/sampling/draws.h"
+#include SAMPLING_ROW
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -14,6 +14,27 @@ bool sampling_told(uint64_t mean)
     if (can)
         hs_sampling_set(mean);
     return can;
+}
+
+static uint64_t mean_before = SAMPLE_MEAN; /* of samples that are switched on */
+
+bool sampling_switches(uint64_t mean)
+{
+    if (mean > 0 && mean <= SAMPLE_MOST_BYTES)
+        mean_before = mean;
+    return mean <= SAMPLE_MOST_BYTES;
+}
+
+/* Two signals at one time, in two threads, are two switches. Who reads the new mean sees the thread that was stored before the old
+ * one, since an exchange goes on with the order of what it replaces. */
+void sampling_switch(void)
+{
+    uint64_t mean = sampling_mean(), on = __atomic_load_n(&mean_before, __ATOMIC_RELAXED);
+    while (!__atomic_compare_exchange_n(&hs_sample_mean, &mean, mean > 0 ? 0 : on, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+        ;
+    if (mean > 0)
+        __atomic_store_n(&mean_before, mean, __ATOMIC_RELAXED);
+    sampling_leads();
 }
 
 /* In between nobody samples, or a thread might take the old mean for the new thread's. */

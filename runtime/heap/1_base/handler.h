@@ -1,0 +1,33 @@
+/* Handlers of signals that go on to what the process had before. */
+#pragma once
+
+#include <signal.h>
+#include <stdbool.h>
+
+static inline bool handler_is_own(const struct sigaction *of)
+{
+    return (of->sa_flags & SA_SIGINFO) || (of->sa_handler != SIG_DFL && of->sa_handler != SIG_IGN);
+}
+
+/* A handler that goes on to `found`, which finds the stack and the mask of signals that it wanted. */
+static inline struct sigaction handler_before(const struct sigaction *found, void (*handler)(int, siginfo_t *, void *))
+{
+    const int wanted = found->sa_flags & (SA_ONSTACK | SA_NODEFER | SA_RESTART);
+    const int flags = handler_is_own(found) ? wanted : SA_ONSTACK | SA_RESTART;
+    return (struct sigaction){ .sa_sigaction = handler, .sa_flags = SA_SIGINFO | flags, .sa_mask = found->sa_mask };
+}
+
+/* Calls the handler that was there before; false: none was. With SA_RESETHAND it has its turn once. */
+static inline bool handler_goes_on(struct sigaction *before, int number, siginfo_t *signal, void *context)
+{
+    const struct sigaction next = *before;
+    if (!handler_is_own(&next))
+        return false;
+    if (next.sa_flags & SA_RESETHAND)
+        *before = (struct sigaction){ .sa_handler = SIG_DFL };
+    if (next.sa_flags & SA_SIGINFO)
+        next.sa_sigaction(number, signal, context);
+    else
+        next.sa_handler(number);
+    return true;
+}
