@@ -12,7 +12,7 @@
 
 #define NEVER UINT64_MAX
 
-enum { RUN_EVENTS = 256 }; /* after so many a stream says that it moves */
+enum { RUN_EVENTS = 256 }; /* after each run of this many events a stream says that it moves */
 
 enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
 
