@@ -1,6 +1,7 @@
 """Numbers that pages of the manual state are those of the code, and another number would be noticed."""
 
 import re
+import tomllib
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -129,7 +130,7 @@ STATED = [
     )),
     Stated("other-tools.md", "at most {:,} slices", (perfetto.SLICES,)),
     Stated("other-tools.md", "the stack that the tool recorded, at most {} frames", (stacks.MAX_DEPTH,)),
-    Stated("python.md", "or {:,} events at a time", (events.CHUNK_EVENTS,)),
+    Stated("trace.md", "at most `chunk_events` ({:,} unless", (events.CHUNK_EVENTS,)),
     Stated("recipes.md", "{} MiB more than twice the library's", (other_memory.OTHER_BYTES // MIB,)),
     Stated("ci.md", "leaves more than {} bytes in the second and in the third run", (pytest_limits.SMALL,)),
     Stated("live.md", "one block each {} KiB of requests on average", (load("sampled").sampling.mean_bytes >> 10,)),
@@ -211,3 +212,11 @@ def test_what_an_address_can_be_is_explained() -> None:
     assert len(kinds) > 10
     for kind in kinds - {blocks.OUTSIDE} | {core.NO_MEMORY, core.OTHER}:
         assert kind in page, kind
+
+
+def test_designs_with_counted_hot_paths_are_named() -> None:
+    counted = tomllib.loads((ROOT / "bench" / "gates" / "hot_paths.toml").read_text())
+    page = " ".join((DOCS / "lab" / "bench.md").read_text().split())
+    said = re.search(r"`bench/gates/hot_paths.toml` holds, for ([^.]+), the exact instructions", page)
+    assert said
+    assert set(re.findall(r"`([^`]+)`", said[1])) == {name for name, of in counted.items() if isinstance(of, dict)}
