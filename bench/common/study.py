@@ -52,6 +52,15 @@ class Part(NamedTuple):
             raise CheckFailed(f"{self.page.name}: its table is not that of {name}; run bench.studies.{name}")
 
 
+def settle(part: Part, paragraphs: Sequence[str], page: bool, faults: Sequence[str] = ()) -> int:
+    """Write the part if the page is asked for; CheckFailed if the figures have faults."""
+    if page:
+        part.put(paragraphs)
+    if faults:
+        raise CheckFailed("; ".join(faults))
+    return 0
+
+
 def tell(figures: object, tables: Sequence[Words], json: bool, out: Path | None = None) -> int:
     """Write figures into a file if one is given; print them as JSON or as tables."""
     if out:

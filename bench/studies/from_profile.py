@@ -19,7 +19,7 @@ from scipy.stats import kendalltau
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit, today
 from heapsmith.bench.common.pages import untitled
-from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.studies.sampling import FRAMES, I64
 from heapsmith.model.design.design import Design, changed, load
@@ -259,9 +259,7 @@ def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
             write_json(out, report)
     else:
         report = PART.read(Report)
-    if page:
-        PART.put(made(report))
-    return 0
+    return settle(PART, made(report), page)
 
 
 if __name__ == "__main__":

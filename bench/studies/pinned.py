@@ -16,12 +16,12 @@ import numpy.typing as npt
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit, today
 from heapsmith.bench.common.pages import untitled
-from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.bench.studies.sampling import FRAMES, I64
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.errors import Missing
 from heapsmith.model.files import write_json
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
@@ -217,11 +217,7 @@ def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
         write_json(out, report)
     else:
         report = PART.read(Report)
-    if page:
-        PART.put(made(report))
-    if wrong := faults(report.rows):
-        raise CheckFailed("; ".join(wrong))
-    return 0
+    return settle(PART, made(report), page, faults(report.rows))
 
 
 if __name__ == "__main__":

@@ -20,9 +20,9 @@ import numpy.typing as npt
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit, today
 from heapsmith.bench.common.pages import untitled
-from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.model.errors import CheckFailed, Missing
+from heapsmith.model.errors import Missing
 from heapsmith.model.files import write_json
 from heapsmith.model.predict.pins_at_moments import site_lives
 from heapsmith.model.trace.reader import TraceReader
@@ -242,11 +242,7 @@ def made(of: Report) -> list[str]:
 def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page; fail where estimates or intervals are wrong."""
     report = written(out, only or NAMES) if out else PART.read(Report)
-    if page:
-        PART.put(made(report))
-    if wrong := faults(report.rows):
-        raise CheckFailed("; ".join(wrong))
-    return 0
+    return settle(PART, made(report), page, faults(report.rows))
 
 
 if __name__ == "__main__":

@@ -17,7 +17,7 @@ import msgspec
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit, today
 from heapsmith.bench.common.pages import untitled
-from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.instructions import events
 from heapsmith.bench.programs.programs import Program, programs
 from heapsmith.codegen.built import library_of
@@ -139,9 +139,7 @@ def _figures(one: Row) -> tuple[float, float, float]:
 def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page."""
     report = written(out, only or NAMES) if out else PART.read(Report)
-    if page:
-        PART.put(made(report))
-    return 0
+    return settle(PART, made(report), page)
 
 
 if __name__ == "__main__":
