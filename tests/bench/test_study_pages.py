@@ -14,6 +14,7 @@ from heapsmith.bench.studies import (
     lifetimes,
     newer_glibc,
     pinned,
+    public_suite,
     sampling,
     sampling_cost,
 )
@@ -28,6 +29,7 @@ KINDS = {
     sampling_cost: sampling_cost.Report,
     pinned: pinned.Report,
     from_profile: from_profile.Report,
+    public_suite: public_suite.Data,
 }
 
 
@@ -60,6 +62,7 @@ def test_the_figures_have_all_rows() -> None:
     assert len(figures(newer_glibc).rows) >= 6
     assert {one.program for one in figures(newer_glibc).rows} <= {*newer_glibc.NAMES}
     assert tuple(one.row for one in figures(lifetimes).rows) == lifetimes.ROWS
+    assert len({one.benchmark for one in figures(public_suite).rows if one.procs == 2}) >= 12
     assert len({one.program for one in figures(sampling).rows}) >= 20
     assert {one.program for one in figures(pinned).rows} == {*pinned.NAMES}
     assert {(one.program, one.arm) for one in figures(sampling_cost).rows} == {
