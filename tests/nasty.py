@@ -149,7 +149,7 @@ def _run_pages(plan: Plan) -> list[int]:
 
 
 def _run(writer: _Writer, thread: int, pages: int) -> int:
-    """A run of so many pages."""
+    """The birth of a run of `pages` pages."""
     return writer.birth(
         thread, max(writer.plan.small_limit + 1, pages * writer.plan.page_bytes - writer.plan.tail_bytes)
     )

@@ -63,6 +63,13 @@ def test_a_judgement_of_nothing_can_be_written(name: str) -> None:
     assert FORMATS[name](written)
 
 
+def test_a_runner_warns_where_nothing_was_compared() -> None:
+    written = Verdict("heapsmith check", "./job", True, [], ["b.json was written: nothing was compared"], [], [])
+    ((kind, _, text),) = commands(FORMATS["github"](written))
+    assert (kind, text) == ("warning", "ok: ./job; b.json was written: nothing was compared")
+    assert [kind for kind, _, _ in commands(FORMATS["github"](GOOD))] == ["notice"]
+
+
 def sarif_schema() -> dict[str, Any]:
     """The schema of SARIF 2.1.0 as a package of npm brings it."""
     folder = viewers.npm_package("@microsoft/jest-sarif", "1.0.0-beta.0")
@@ -101,7 +108,7 @@ def _of(finding: Finding, line: int) -> tuple[str, str, str, int]:
     return finding.rule, finding.message, finding.file, line
 
 
-COMMAND = re.compile(r"::(?P<name>error|notice)(?: (?P<values>[^:]*))?::(?P<text>.*)")
+COMMAND = re.compile(r"::(?P<name>error|notice|warning)(?: (?P<values>[^:]*))?::(?P<text>.*)")
 
 
 def commands(text: str) -> list[tuple[str, dict[str, str], str]]:

@@ -81,6 +81,21 @@ def test_each_file_fits_its_schema(tmp_path: Path) -> None:
         assert not fits("vendor.gitlab-ci", tmp_path / "wrong.yml"), other
 
 
+def test_the_workflow_fits_its_schema_and_has_inputs_of_the_action(tmp_path: Path) -> None:
+    pytest.importorskip("check_jsonschema", reason="check-jsonschema is not installed")
+    workflow = tmp_path / "memory.yml"
+    for text, is_right in ((recipe("memory.yml"), True), (recipe("memory.yml").replace("runs-on:", "runs:"), False)):
+        workflow.write_text(text)
+        assert fits("vendor.github-workflows", workflow) is is_right
+    workflow.write_text(recipe("memory.yml"))
+    (found,) = documents(workflow)
+    (given,) = (step["with"] for step in found["jobs"]["memory"]["steps"] if step.get("id") == "memory")
+    (action,) = documents(ACTION)
+    assert set(given) <= set(action["inputs"])
+    outputs = re.findall(r"steps\.memory\.outputs\.(\w+)", workflow.read_text())
+    assert set(outputs) <= set(action["outputs"])
+
+
 def test_the_component_is_where_gitlab_looks_for_it_and_has_the_inputs_that_it_uses() -> None:
     """Of PROJECT/NAME@REF that is templates/NAME.yml."""
     yaml = pytest.importorskip("yaml", reason="PyYAML is not installed")

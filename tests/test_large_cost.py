@@ -34,7 +34,7 @@ def orders(count: int) -> list[list[int]]:
 
 
 def trace(path: Path, count: int, sizes: tuple[int, int]) -> Path:
-    """A trace of rounds: so many blocks of these sizes are born, then all are freed."""
+    """A trace of rounds: `count` blocks of these sizes are born, then all are freed."""
     asked = np.random.default_rng(3).integers(*sizes, count, endpoint=True).tolist()
     rows = []
     for order in orders(count):

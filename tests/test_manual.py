@@ -94,7 +94,7 @@ def test_blocks_are_run() -> None:
 
 GENERATED = {"commands", "design-fields", "reference"}
 """Pages made from the help, from the schema and from docstrings."""
-BESIDE = {"Definitions", "Laboratory"}
+BESIDE = {"Specification", "Laboratory"}
 """Groups of the navigation for those who change heapsmith or check its figures, which nobody needs to use it."""
 MOST_PAGES, MOST_WORDS, MOST_EXPLAINED = 30, 45_000, 1_500
 

@@ -110,7 +110,7 @@ def words_of(design: Design) -> str | None:
 
 
 def classes(count: int) -> str | None:
-    """What a design says of so many classes."""
+    """What a design with `count` classes is refused for."""
     sizes = [16 * one for one in range(1, min(count, 999) + 1)]
     return words_of(msgspec.structs.replace(load("coarse"), sizes=sizes))
 
@@ -137,7 +137,7 @@ def asked(field: str, new: Any) -> str | None:
 
 
 def size_followed(size: int) -> str | None:
-    """A block of so many bytes with simulated caches; the program touches nothing of it."""
+    """A block of `size` bytes with simulated caches; the program touches nothing of it."""
     plan, machine = make_plan(load("lean")), load_hardware("default")
     program = Application(births="none", deaths="none")
     simulator = Simulator(plan, compiled=False, listener=Listener(machine), application=program)
@@ -145,12 +145,12 @@ def size_followed(size: int) -> str | None:
 
 
 def factor(times: float) -> str | None:
-    """What tune says of a limit of so many times the base."""
+    """What tune says of a limit of `times` times the base."""
     return refusal(lambda: parse_limits(f"{times}x", None, None))
 
 
 def blocks_together(blocks: int) -> str | None:
-    """What `trace merge` and its kin say of two traces with so many blocks together."""
+    """What `trace merge` and its kin say of two traces with `blocks` blocks together."""
     return refusal(lambda: _starts([Path("a.hst"), Path("b.hst")], "blocks", [1, max(0, blocks - 1)]))
 
 

@@ -324,7 +324,7 @@ def budget(design: Design) -> int:
 
 
 def tables(design: Design, small_bytes: int) -> int:
-    """Bytes beside slabs of so many bytes, which stay when the slabs are empty, at most: records, bitmaps, live map.
+    """The most bytes that stay when slabs of `small_bytes` are empty: records, bitmaps, live map.
 
     A slab's part of the live map goes back with its pages if it is a page itself.
     """

@@ -1,5 +1,6 @@
-"""The commit that the working tree is, for logs of what was seen to hold."""
+"""The commit that the working tree is, and the day, for logs of what was seen."""
 
+import datetime
 import subprocess
 
 from heapsmith.model.errors import BadInput
@@ -12,3 +13,8 @@ def commit() -> str:
         raise BadInput("this is no clone of the repository; expected its root")
     changed = subprocess.run(["git", "status", "--porcelain"], capture_output=True, text=True, check=True).stdout
     return head.stdout.strip() + "+" * bool(changed)
+
+
+def today() -> str:
+    """Return the date in UTC."""
+    return datetime.datetime.now(tz=datetime.UTC).date().isoformat()

@@ -3,7 +3,6 @@
 python -m heapsmith.bench.experiments.verified [DESIGN]..., or make verified
 """
 
-import datetime
 import os
 import sys
 from typing import Annotated
@@ -12,7 +11,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.commit import commit, today
 from heapsmith.bench.experiments.mechanisms import VERIFIED, Verified, mechanisms, verified
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.codegen.verify import verify
@@ -30,7 +29,6 @@ def main(designs: Annotated[list[str] | None, typer.Argument(help="Default: thos
     """Verify designs and keep the commit; 1 if one differs, which then is not kept."""
     os.environ |= BENCHFAST
     known, at = verified(), commit()
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
     failed = False
     with scratch() as folder:
         chosen = [one for one in programs(folder / "inputs", scale=SCALE) if one.name in PROGRAMS]
@@ -43,7 +41,7 @@ def main(designs: Annotated[list[str] | None, typer.Argument(help="Default: thos
                 failed = True
                 continue
             claims = len(report.audit.rows) if report.audit else 0
-            known[name] = Verified(at, today, threads, sum(run.events for run in report.runs), claims)
+            known[name] = Verified(at, today(), threads, sum(run.events for run in report.runs), claims)
             write_json(VERIFIED, msgspec.to_builtins(dict(sorted(known.items()))))
             print(f"{name}: {known[name].events:,} events, {claims} claims", file=sys.stderr)
     return int(failed)

@@ -7,7 +7,6 @@ that an interrupted run goes on where it was. A working tree with changes has no
 run, and the commit in the log ends with "+".
 """
 
-import datetime
 import json
 import re
 import subprocess
@@ -20,7 +19,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.commit import commit, today
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import write_json
 from heapsmith.tools.common.tables import Words, section
@@ -61,8 +60,7 @@ def performed(file: str, at: str) -> Outcome:
         for line in tests.stdout:
             print(line, end="", flush=True)
             last = re.sub(r"\x1b\[[0-9;]*m|=", "", line).strip() or last
-    today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    return Outcome(at, today, round(time.monotonic() - begin), tests.returncode in (0, NO_TESTS), last)
+    return Outcome(at, today(), round(time.monotonic() - begin), tests.returncode in (0, NO_TESTS), last)
 
 
 def table(outcomes: dict[str, Outcome]) -> Words:

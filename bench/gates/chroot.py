@@ -7,7 +7,6 @@ apt. Packages of Python are downloaded outside, so that the chroot needs no netw
 docs/lab/platforms.md has the figures that are kept.
 """
 
-import datetime
 import re
 import shutil
 import subprocess
@@ -23,7 +22,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.commit import commit, today
 from heapsmith.codegen.toolchain import find_tool, run_tool
 from heapsmith.model.errors import CheckFailed, Missing
 from heapsmith.model.files import scratch, write_json, write_text
@@ -183,7 +182,7 @@ def measured(wheel: Path, there: Path | None) -> Figures:
         installed = disk_bytes(root / "v")
         python = _must(root, "python3", "-c", "import platform; print(platform.python_version())")
         steps = [step(root, words) for _, words in STEPS]
-        about = (datetime.datetime.now(tz=datetime.UTC).date().isoformat(), commit(), release, python, wheel.name)
+        about = (today(), commit(), release, python, wheel.name)
         return Figures(*about, wheel.stat().st_size, download, installed, round(seconds, 1), parts(root), steps)
 
 

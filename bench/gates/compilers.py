@@ -6,7 +6,6 @@ debian.sh beside this file runs it in another release of Debian. docs/lab/platfo
 compilers.json.
 """
 
-import datetime
 import os
 import platform
 import re
@@ -20,6 +19,7 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.commit import today
 from heapsmith.bench.gates import hot_paths
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.bench.programs.programs import programs, trace_of
@@ -124,9 +124,9 @@ def count(design: Design, emitted: Path, outcomes: dict[str, Outcome]) -> None:
 def examine(designs: Sequence[Design], compilers: dict[str, Compiler]) -> list[Outcome]:
     """All C of the runtime and of the designs under every compiler. Raises what `record` and `replay` raise."""
     system = f"{platform.freedesktop_os_release()['PRETTY_NAME']}, glibc {platform.libc_ver()[1]}"
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     outcomes = {
-        name: Outcome(compiler=name, version=one.version, system=system, date=today) for name, one in compilers.items()
+        name: Outcome(compiler=name, version=one.version, system=system, date=today())
+        for name, one in compilers.items()
     }
     with scratch() as folder:
         program = next(row for row in programs(folder / "inputs", scale=SCALE) if row.name == PROGRAM)

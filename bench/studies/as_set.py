@@ -4,25 +4,22 @@ python -m heapsmith.bench.studies.as_set [FILE...] takes the peaks of files of `
 table; without a file it writes the table of what is there.
 """
 
-import datetime
-import math
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Annotated
 
 import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
-from heapsmith.model.errors import CheckFailed
-from heapsmith.model.files import write_json, write_text
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Check, Part
+from heapsmith.model.files import write_json
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.peers.peers import GLIBC
 
-DATA = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "bench.md"
-MADE = "<!-- made by bench/studies/as_set.py -->"
+PART = Part(Path(__file__), LAB / "bench.md")
 COLUMNS = ("glibc-two-arenas", "jemalloc", "jemalloc-deployed")
 
 
@@ -63,29 +60,25 @@ def table(of: Data) -> Words:
         [f"`{one.row}`", f"{one.glibc_bytes / 2**20:.1f} MiB", *(f"{one.ratios[name]:.2f}" for name in COLUMNS)]
         for one in of.rows
     ]
-    means = [math.exp(sum(math.log(one.ratios[name]) for one in of.rows) / len(of.rows)) for name in COLUMNS]
+    means = [geometric_mean(one.ratios[name] for one in of.rows) for name in COLUMNS]
     lines.append(["geometric mean", "", *(f"{mean:.2f}" for mean in means)])
     return Words("peaks", ("<row", "glibc", *COLUMNS), lines)
 
 
-def page(of: Data) -> str:
-    """The page with the table of the data."""
+def made(of: Data) -> list[str]:
+    """The part of the page."""
     said = f"Of {of.date}, commit {of.commit}, medians of {min(one.rounds for one in of.rows)} rounds."
-    return with_part(PAGE.read_text(), MADE, said, untitled(table(of)))
+    return [said, untitled(table(of))]
 
 
 def main(
     files: Annotated[list[Path] | None, typer.Argument(metavar="FILE", exists=True, dir_okay=False)] = None,
-    check: Annotated[bool, typer.Option("--check", help="Write nothing.")] = False,
+    check: Check = False,
 ) -> int:
     """Take the peaks of runs, if any are given, and write the table."""
     if files:
-        write_json(DATA, Data(str(datetime.datetime.now(datetime.UTC).date()), commit(), taken(files)))
-    made = page(msgspec.json.decode(DATA.read_bytes(), type=Data))
-    if check and made != PAGE.read_text():
-        raise CheckFailed(f"docs/lab/bench.md: its table is not that of {DATA.name}; run bench.studies.as_set")
-    if not check:
-        write_text(PAGE, made)
+        write_json(PART.data, Data(today(), commit(), taken(files)))
+    PART.put(made(PART.read(Data)), check)
     return 0
 
 

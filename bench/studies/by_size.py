@@ -8,18 +8,14 @@ import re
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from statistics import geometric_mean
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.pages import untitled, with_part
-from heapsmith.model.errors import CheckFailed
-from heapsmith.model.files import write_text
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Check, Part
 from heapsmith.tools.common.tables import Words
 
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "results.md"
-MADE = "<!-- made by bench/studies/by_size.py -->"
+PART = Part(Path(__file__), LAB / "results.md")
 SUITES = {
     "micro, threads, servers": "\n## Peak RSS, to glibc",
     "programs, replay": "\n### Peak RSS, to glibc",
@@ -60,7 +56,7 @@ def table(page: str) -> str:
         columns += [name for name in names if name not in columns]
         for low, high in pairwise(BOUNDS):
             here = [ratios for size, ratios in of_suite if low <= size < high and set(ratios) == set(names)]
-            means = {name: math.exp(sum(math.log(one[name]) for one in here) / len(here)) for name in names if here}
+            means = {name: geometric_mean(one[name] for one in here) for name in names if here}
             size = f"{low:g} MiB and more" if math.isinf(high) else f"{low:g} to {high:g} MiB"
             found.append((suite, size, len(here), means))
     cells = [
@@ -70,14 +66,9 @@ def table(page: str) -> str:
     return untitled(Words("", ("<suites", "<glibc's peak", "rows", *columns), cells))
 
 
-def main(check: Annotated[bool, typer.Option("--check", help="Write nothing.")] = False) -> int:
+def main(check: Check = False) -> int:
     """Write the table into the page; with --check, fail where the page has another."""
-    page = PAGE.read_text()
-    made = with_part(page, MADE, table(page))
-    if check and made != page:
-        raise CheckFailed(f"{PAGE.name}: its peaks by size are not those of its rows; expected a run of this script")
-    if not check:
-        write_text(PAGE, made)
+    PART.put([table(PART.page.read_text())], check)
     return 0
 
 

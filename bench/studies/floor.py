@@ -14,6 +14,7 @@ from statistics import geometric_mean
 import msgspec
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.study import Json, tell
 from heapsmith.bench.programs.programs import Program, programs, trace_of
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import load
@@ -26,7 +27,7 @@ from heapsmith.model.predict.ledgers import with_ledgers
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.trace.reader import Op, TraceReader
 from heapsmith.tools.common.rounds import Stop, quiet
-from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.measure import measure
 from heapsmith.tools.forge.share import malloc_share
 from heapsmith.tools.peers.peers import GLIBC
@@ -97,13 +98,10 @@ def floor_of(program: Program, folder: Path) -> Floor:
     return Floor(program.name, to_glibc, (cpu, least[0], least[1]), (cpu, aligned[0], aligned[1]))
 
 
-def main(json: bool = False) -> int:
+def main(json: Json = False) -> int:
     """Print the table, or print it as JSON."""
     with scratch() as folder:
         rows = [floor_of(one, folder / one.name) for one in programs(folder / "inputs") if not one.lacks()]
-    if json:
-        print(msgspec.json.encode(rows).decode())
-        return 0
     sides = [_means(getattr(row, side) for row in rows) for side in ("design", "floor", "aligned")]
     columns = ["program", *(f"CPU, {side}" for side in (DESIGN, "floor"))]
     columns += [f"{name}, {side}" for name in ("peak RSS", "average RSS") for side in (DESIGN, "floor", "of 16")]
@@ -112,8 +110,7 @@ def main(json: bool = False) -> int:
         for row in (*rows, Floor("geometric mean", *sides))
         for cpu, peak, average in [zip(row.design, row.floor, row.aligned, strict=True)]
     ]
-    draw(Words("to glibc; the floor: a malloc of no time and no waste", columns, cells))
-    return 0
+    return tell(rows, [Words("to glibc; the floor: a malloc of no time and no waste", columns, cells)], json)
 
 
 def _means(rows: Iterable[Triple]) -> Triple:

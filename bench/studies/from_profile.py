@@ -5,26 +5,25 @@ blocks, makes traces of these samples, and looks for the best of some designs on
 file into docs/lab/sampling.md.
 """
 
-import datetime
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import typer
 from scipy.stats import kendalltau
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.bench.studies.sampling import FRAMES, I64, PAGE
+from heapsmith.bench.studies.sampling import FRAMES, I64
 from heapsmith.model.design.design import Design, changed, load
-from heapsmith.model.files import write_json, write_text
+from heapsmith.model.files import write_json
 from heapsmith.model.memory.hardware import load_hardware
 from heapsmith.model.search.choice import WEIGHTS, scores
 from heapsmith.model.search.evaluate import Evaluator
@@ -40,8 +39,7 @@ from heapsmith.tools.sampled.estimates import shares
 
 F64 = npt.NDArray[np.float64]
 
-DATA = Path(__file__).with_suffix(".json")
-MADE = "<!-- made by bench/studies/from_profile.py -->"
+PART = Part(Path(__file__), LAB / "sampling.md")
 NAMES = ("perl", "lua", "jq", "gawk", "php", "xsltproc")
 MEAN, SEED = 16_384, 1
 WINDOWS = 64
@@ -238,8 +236,8 @@ def measured(names: Sequence[str]) -> Iterator[Row]:
                 yield from rows(program.name, trace_of(program, own, FRAMES), own)
 
 
-def made(of: Report, page: str) -> str:
-    """The page with the table of this report."""
+def made(of: Report) -> list[str]:
+    """The part of the page."""
     columns = ["program", "<kept of a life", "samples", "peak", "Kendall's tau", "loss", "loss of the default"]
     cells = [
         [
@@ -249,25 +247,19 @@ def made(of: Report, page: str) -> str:
         for one in of.rows
     ]
     said = f"Made on {of.date} at commit {of.commit}."
-    return with_part(page, MADE, said, untitled(Words("", columns, cells)))
+    return [said, untitled(Words("", columns, cells))]
 
 
-def main(
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="PROGRAM", help="Default: all.")] = None,
-    page: Annotated[bool, typer.Option("--page", help="Write the page of the report in the checkout.")] = False,
-) -> int:
+def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page."""
     if out:
-        today, report = datetime.datetime.now(tz=datetime.UTC).date().isoformat(), Report("", "", [])
+        day, report = today(), Report("", "", [])
         for one in measured(only or NAMES):
-            report = Report(today, commit(), [*report.rows, one])
+            report = Report(day, commit(), [*report.rows, one])
             write_json(out, report)
     else:
-        report = msgspec.json.decode(DATA.read_bytes(), type=Report)
-    if page:
-        write_text(PAGE, made(report, PAGE.read_text()))
-    return 0
+        report = PART.read(Report)
+    return settle(PART, made(report), page)
 
 
 if __name__ == "__main__":

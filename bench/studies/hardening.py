@@ -5,6 +5,7 @@ from pathlib import Path
 import msgspec
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.study import Json, tell
 from heapsmith.bench.programs.instructions import FORMS, per_operation
 from heapsmith.bench.programs.programs import programs
 from heapsmith.codegen.built import library_of
@@ -12,7 +13,7 @@ from heapsmith.model import policy
 from heapsmith.model.design.design import changed, load
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.rounds import Stop
-from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.measure import measure
 
 PROGRAM = "python"
@@ -47,13 +48,10 @@ def prices(folder: Path) -> list[Price]:
     ]
 
 
-def main(json: bool = False) -> int:
+def main(json: Json = False) -> int:
     """Print the table, or print it as JSON."""
     with scratch() as folder:
         rows = prices(folder)
-    if json:
-        print(msgspec.json.encode(rows).decode())
-        return 0
     columns = ("level", *(f"instructions per pair, {form}" for form in FORMS), f"{PROGRAM}: time", "peak RSS")
     cells = [
         [
@@ -64,8 +62,7 @@ def main(json: bool = False) -> int:
         ]
         for row in rows
     ]
-    draw(Words("", columns, cells))
-    return 0
+    return tell(rows, [Words("", columns, cells)], json)
 
 
 if __name__ == "__main__":

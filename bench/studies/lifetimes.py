@@ -7,30 +7,26 @@ file, and makes the table of docs/lab/bench.md of it. Averages are over a sample
 counts.
 """
 
-import datetime
-import math
 import random
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Annotated
 
 import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Check, Part
 from heapsmith.bench.suite.rows import environment
 from heapsmith.codegen.toolchain import build_tool, run_tool
-from heapsmith.model.errors import CheckFailed
-from heapsmith.model.files import write_json, write_text
+from heapsmith.model.files import write_json
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.peers.peers import GLIBC, find_libraries, preload
 
 SOURCE = Path(__file__).parent.parent / "programs" / "lifetimes.c"
-DATA = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "bench.md"
-MADE = "<!-- made by bench/studies/lifetimes.py -->"
+PART = Part(Path(__file__), LAB / "bench.md")
 ROWS = (
     "drift 20000 64 2000 30",
     "drift 5000 1000 20000 30",
@@ -103,7 +99,7 @@ def measured(names: list[str], rounds: int) -> Data:
             done = once(row, preload(library, environment()) if library.path else "")
             found.setdefault((row, library.name), []).append(done)
     rows = [Row(row, {one.name: middle(found[row, one.name]) for one in libraries}) for row in ROWS]
-    return Data(str(datetime.datetime.now(datetime.UTC).date()), commit(), rounds, rows)
+    return Data(today(), commit(), rounds, rows)
 
 
 def middle(runs: list[Memory]) -> Memory:
@@ -111,8 +107,8 @@ def middle(runs: list[Memory]) -> Memory:
     return Memory(median(run.peak_kib for run in runs), median(run.average_kib for run in runs))
 
 
-def page(of: Data) -> str:
-    """The page with the table of the data: peak and average as parts of glibc's."""
+def made(of: Data) -> list[str]:
+    """The part of the page: peak and average as parts of glibc's."""
     names = [name for name in of.rows[0].under if name != GLIBC]
     parts = {
         (one.row, name): (
@@ -131,30 +127,23 @@ def page(of: Data) -> str:
         for one in of.rows
     ]
     means = ([[parts[one.row, name][side] for one in of.rows] for side in (0, 1)] for name in names)
-    lines.append(["geometric mean", "", *(", ".join(f"{geometric(side):.3f}" for side in sides) for sides in means)])
+    lines.append(
+        ["geometric mean", "", *(", ".join(f"{geometric_mean(side):.3f}" for side in sides) for sides in means)]
+    )
     rounds = f"medians of {of.rounds} rounds" if of.rounds > 1 else "one round"
     said = f"Of {of.date}, commit {of.commit}, {rounds}: peak, average."
-    return with_part(PAGE.read_text(), MADE, said, untitled(Words("", ("<row", GLIBC, *names), lines)))
-
-
-def geometric(values: list[float]) -> float:
-    """The geometric mean."""
-    return math.exp(sum(map(math.log, values)) / len(values))
+    return [said, untitled(Words("", ("<row", GLIBC, *names), lines))]
 
 
 def main(
     rounds: Annotated[int, typer.Option(min=1)] = 3,
     lib: Annotated[list[str] | None, typer.Option("--lib", help="A design or malloc; repeat it.")] = None,
-    check: Annotated[bool, typer.Option("--check", help="Measure and write nothing.")] = False,
+    check: Check = False,
 ) -> int:
     """Measure, and write the data and the table; with --check, fail where the page has another table."""
     if not check:
-        write_json(DATA, measured([GLIBC, *(lib or ["default"])], rounds))
-    made = page(msgspec.json.decode(DATA.read_bytes(), type=Data))
-    if check and made != PAGE.read_text():
-        raise CheckFailed(f"docs/lab/bench.md: its table is not that of {DATA.name}; run bench.studies.lifetimes")
-    if not check:
-        write_text(PAGE, made)
+        write_json(PART.data, measured([GLIBC, *(lib or ["default"])], rounds))
+    PART.put(made(PART.read(Data)), check)
     return 0
 
 

@@ -6,7 +6,6 @@ docs/lab/platforms.md has the table, of musl.json beside this file. FOLDER has t
 source lua5.4`, and there src); without it the row of Lua is left out.
 """
 
-import datetime
 import os
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -16,7 +15,8 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.study import Json, Only, Out, tell
 from heapsmith.bench.programs.micro_programs import MICRO_FOLDER, PROGRAM_FLAGS, SEED, SHARED, STAMPS, took
 from heapsmith.bench.programs.micro_rows import MICRO, THREADS, MicroRow
 from heapsmith.bench.suite.rows import environment
@@ -26,11 +26,11 @@ from heapsmith.codegen.target import Toolchain, toolchain
 from heapsmith.codegen.toolchain import build_tool, compile_c, run_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.files import scratch, write_json
+from heapsmith.model.files import scratch
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import Ratio, ratio
 from heapsmith.tools.common.rounds import Figure, Stop, interleaved, quiet
-from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.units import amount, duration
 from heapsmith.tools.compare.measure import Run, run_once
 from heapsmith.tools.peers.peers import Library
@@ -151,8 +151,7 @@ def report(rounds: int, sources: Path | None, only: list[str]) -> Report:
             work.append((MicroRow(LUA, LUA, LUA_COUNT, 0, "", "Lua 5.4"), command))
         found = [measured(row, command, mallocs, rounds, folder) for row, command in work]
     version = run_tool([compiler, "--version"], compiler).splitlines()[0]
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    return Report(today, commit(), version, os.cpu_count() or 1, rounds, found)
+    return Report(today(), commit(), version, os.cpu_count() or 1, rounds, found)
 
 
 def table(of: Report) -> Words:
@@ -174,19 +173,13 @@ def table(of: Report) -> Words:
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds.")] = 11,
     lua_sources: Annotated[Path | None, typer.Option("--lua", metavar="FOLDER", help="The sources of Lua 5.4.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="ROW", help="Default: all rows.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write the report as JSON.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    only: Only = None,
+    out: Out = None,
+    json: Json = False,
 ) -> int:
     """Measure programs of musl with musl's malloc and with the designs preloaded."""
     found = report(rounds, lua_sources, only or [])
-    if out:
-        write_json(out, found)
-    if json:
-        typer.echo(msgspec.json.encode(found).decode())
-    else:
-        draw(table(found))
-    return 0
+    return tell(found, [table(found)], json, out)
 
 
 if __name__ == "__main__":

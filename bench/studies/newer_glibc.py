@@ -3,34 +3,29 @@
 python -m heapsmith.bench.studies.newer_glibc [--check] measures the programs of the benchmark, or checks the table.
 """
 
-import datetime
-import math
 import platform
 from pathlib import Path
-from statistics import median
+from statistics import geometric_mean, median
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
 import msgspec
-import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Check, Part
 from heapsmith.bench.peers.builds import Deb, fetch_deb
 from heapsmith.bench.programs.programs import Program, programs
 from heapsmith.bench.suite.rows import environment
 from heapsmith.model.errors import CheckFailed
-from heapsmith.model.files import write_json, write_text
+from heapsmith.model.files import write_json
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.measure import run_once
 from heapsmith.tools.peers.peers import GLIBC, Library
 
-DATA = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "bench.md"
-MADE = "<!-- made by bench/studies/newer_glibc.py -->"
+PART = Part(Path(__file__), LAB / "bench.md")
 PACKAGE = Deb(
     "g/glibc/libc6_2.43-7_amd64",
     "5c71715c51103beb4fbba9fe9f8dff604af6610dfa71c70bff342f54a7860803",
@@ -81,35 +76,30 @@ def measured(folder: Path) -> Data:
                 raise CheckFailed(f"{one.name}: other output under glibc {version}")
             system, newer = (int(median(each[side][0] for each in runs)) for side in (0, 1))
             rows.append(Row(one.name, system, newer))
-    today = str(datetime.datetime.now(datetime.UTC).date())
-    return Data(today, commit(), platform.libc_ver()[1], version, rows)
+    return Data(today(), commit(), platform.libc_ver()[1], version, rows)
 
 
-def page(of: Data) -> str:
-    """The page with the table of the data."""
+def made(of: Data) -> list[str]:
+    """The part of the page."""
     mib = 2**20
     lines = [
         [f"`{one.program}`", f"{one.system_bytes / mib:.1f} MiB", f"{one.newer_bytes / one.system_bytes:.3f}"]
         for one in of.rows
     ]
-    mean = math.exp(sum(math.log(one.newer_bytes / one.system_bytes) for one in of.rows) / len(of.rows))
+    mean = geometric_mean(one.newer_bytes / one.system_bytes for one in of.rows)
     table = Words(
         "", ("<program", f"glibc {of.system}", f"glibc {of.newer}"), [*lines, ["geometric mean", "", f"{mean:.3f}"]]
     )
     said = f"Of {of.date}, commit {of.commit}, medians of {ROUNDS} rounds."
-    return with_part(PAGE.read_text(), MADE, said, untitled(table))
+    return [said, untitled(table)]
 
 
-def main(check: Annotated[bool, typer.Option("--check", help="Measure and write nothing.")] = False) -> int:
+def main(check: Check = False) -> int:
     """Measure, and write the data and the table; with --check, fail where the page has another table."""
     if not check:
         with TemporaryDirectory() as folder:
-            write_json(DATA, measured(Path(folder)))
-    made = page(msgspec.json.decode(DATA.read_bytes(), type=Data))
-    if check and made != PAGE.read_text():
-        raise CheckFailed(f"docs/lab/bench.md: its table is not that of {DATA.name}; run bench.studies.newer_glibc")
-    if not check:
-        write_text(PAGE, made)
+            write_json(PART.data, measured(Path(folder)))
+    PART.put(made(PART.read(Data)), check)
     return 0
 
 

@@ -4,26 +4,25 @@ python -m heapsmith.bench.studies.pinned [--out FILE] records programs with call
 trace, whose samples are drawn by their sizes; --page writes the table of the file into docs/lab/sampling.md.
 """
 
-import datetime
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.bench.studies.sampling import FRAMES, I64, PAGE
+from heapsmith.bench.studies.sampling import FRAMES, I64
 from heapsmith.model.design.design import load
 from heapsmith.model.design.plan import make_plan
-from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.files import write_json, write_text
+from heapsmith.model.errors import Missing
+from heapsmith.model.files import write_json
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory import layout
 from heapsmith.model.predict.pages import page_bytes
@@ -36,8 +35,7 @@ from heapsmith.tools.sampled.estimates import shares
 from heapsmith.tools.sampled.pinned import F64, Slabs, estimate, unsampled
 from heapsmith.tools.sites.grouping import group_sites
 
-DATA = Path(__file__).with_suffix(".json")
-MADE = "<!-- made by bench/studies/pinned.py -->"
+PART = Part(Path(__file__), LAB / "sampling.md")
 NAMES = ("perl", "python", "lua", "jq", "gawk", "php", "ruby", "xsltproc")
 DESIGN, MEAN, SEEDS = "sampled", 65_536, 20
 LARGE, LEAST_UNUSED = 0.01, 4096
@@ -190,8 +188,8 @@ def faults(rows: Sequence[Row]) -> list[str]:
     ]
 
 
-def made(of: Report, page: str) -> str:
-    """The page with the table of this report."""
+def made(of: Report) -> list[str]:
+    """The part of the page."""
     columns = ["program", "unused", "to wrong sites", "at worst", "intervals that hold", "at least", "at most"]
     cells = [
         [
@@ -206,28 +204,20 @@ def made(of: Report, page: str) -> str:
         for one in of.rows
     ]
     said = f"Made on {of.date} at commit {of.commit}."
-    return with_part(page, MADE, said, untitled(Words("", columns, cells)))
+    return [said, untitled(Words("", columns, cells))]
 
 
-def main(
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="PROGRAM", help="Default: all.")] = None,
-    page: Annotated[bool, typer.Option("--page", help="Write the page of the report in the checkout.")] = False,
-) -> int:
+def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page; fail where intervals are wrong."""
     if out:
         at = commit()
-        report = Report(datetime.datetime.now(tz=datetime.UTC).date().isoformat(), at, list(measured(only or NAMES)))
+        report = Report(today(), at, list(measured(only or NAMES)))
         if not report.rows:
             raise Missing(f"none of these programs is installed: {', '.join(only or NAMES)}")
         write_json(out, report)
     else:
-        report = msgspec.json.decode(DATA.read_bytes(), type=Report)
-    if page:
-        write_text(PAGE, made(report, PAGE.read_text()))
-    if wrong := faults(report.rows):
-        raise CheckFailed("; ".join(wrong))
-    return 0
+        report = PART.read(Report)
+    return settle(PART, made(report), page, faults(report.rows))
 
 
 if __name__ == "__main__":

@@ -16,13 +16,14 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.study import Json, tell
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.ratios import ratio
 from heapsmith.tools.common.rounds import Stop, interleaved, quiet
-from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.launched import Launched
 from heapsmith.tools.compare.measure import run_once
 from heapsmith.tools.peers.peers import GLIBC, Library, find_library
@@ -102,16 +103,13 @@ def _row(job: str, way: str, its: list[Launched], first: list[Launched]) -> Row:
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds.")] = 15,
     design: Annotated[str, typer.Option(help="A design or library.")] = "default",
-    json: Annotated[bool, typer.Option("--json", help="JSON instead of the table.")] = False,
+    json: Json = False,
 ) -> int:
     """Measure the Python jobs with and without pymalloc."""
     found = [row for job, words in jobs().items() for row in rows(job, words, design, rounds)]
-    if json:
-        print(msgspec.json.encode(found).decode())
-        return 0
     cells = [[row.job, row.way, f"{row.cpu_ms} ms", row.cpu, f"{row.peak_mib} MiB", row.peak] for row in found]
-    draw(Words("", ["job", "<objects, malloc below", "CPU", "to the first", "peak RSS", "to the first"], cells))
-    return 0
+    columns = ["job", "<objects, malloc below", "CPU", "to the first", "peak RSS", "to the first"]
+    return tell(found, [Words("", columns, cells)], json)
 
 
 if __name__ == "__main__":

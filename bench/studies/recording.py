@@ -4,7 +4,6 @@ python -m heapsmith.bench.studies.recording [--out FILE] runs programs alone, un
 with call stacks, by turns in random order; without --out it prints the committed figures.
 """
 
-import datetime
 import os
 import random
 import shutil
@@ -13,13 +12,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
-import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.study import Measure, Only
 from heapsmith.bench.programs.instructions import events
 from heapsmith.bench.programs.programs import PERL, job, programs
 from heapsmith.bench.programs.recorder_paths import hurried
@@ -195,16 +194,12 @@ def misses(rows: Sequence[Row]) -> list[str]:
     return found + ([f"the median program: {middle:.2f}x"] if middle > MOST_MEDIAN else [])
 
 
-def main(
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="PROGRAM", help="Default: all.")] = None,
-) -> int:
+def main(out: Measure = None, only: Only = None) -> int:
     """Measure, or take the committed figures, and print them."""
     if out:
         if shutil.which("heaptrack") is None:
             raise Missing("heaptrack not found on PATH (Debian: apt install heaptrack)")
-        today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        report = Report(today, commit(), [])
+        report = Report(today(), commit(), [])
         with TemporaryDirectory() as folder:
             pairs = zip(jobs(Path(folder) / "whole"), jobs(Path(folder) / "part", PART), strict=True)
             for whole, part in pairs:

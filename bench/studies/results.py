@@ -11,15 +11,14 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.study import LAB, Part
 from heapsmith.bench.suite.benchmark import PAGE, tables
 from heapsmith.bench.suite.results import BenchReport, geometric_mean
 from heapsmith.model.errors import BadInput
-from heapsmith.model.files import write_text
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.tables import Words, fold, section
 
-RESULTS = Path(__file__).resolve().parents[2] / "docs" / "lab" / "results.md"
-MADE = "<!-- made by bench/studies/results.py -->"
+PART = Part(Path(__file__), LAB / "results.md")
 GOAL_TIME, GOAL_MEMORY = 1.02, 1.0
 GOALS = (
     f"The goals are at most {GOAL_TIME:.2f} of the best peer's time in every row, and at most the memory of the "
@@ -70,7 +69,7 @@ def made(report: BenchReport) -> str:
     for table in tables(report):
         title = table.title.partition(" (medians")[0]
         lines += section(Words(title[0].upper() + title[1:], table.columns, table.rows))
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join(lines).rstrip()
 
 
 def _goals(report: BenchReport, name: str) -> Iterator[str]:
@@ -115,8 +114,7 @@ def _listed(found: Of, *, peers: bool) -> str:
 def main(reports: Annotated[list[Path], typer.Argument(metavar="REPORT.json...")]) -> int:
     """Write the measured part of docs/lab/results.md."""
     found = [msgspec.json.decode(path.read_bytes(), type=BenchReport) for path in reports]
-    begin, _, end = RESULTS.read_text().split(MADE)
-    write_text(RESULTS, f"{begin}{MADE}\n\n{made(joined(found))}\n{MADE}{end}")
+    PART.put([made(joined(found))])
     return 0
 
 

@@ -5,26 +5,25 @@ requests by a Poisson process over the bytes, as the library does; --page writes
 that was interrupted goes on: it keeps the rows of the file that are of the same commit, if nothing has changed since.
 """
 
-import datetime
 import math
 import zlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from shutil import rmtree
 from tempfile import TemporaryDirectory
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
-import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.programs import programs, trace_of
-from heapsmith.model.errors import CheckFailed, Missing
-from heapsmith.model.files import write_json, write_text
+from heapsmith.model.errors import Missing
+from heapsmith.model.files import write_json
 from heapsmith.model.predict.pins_at_moments import site_lives
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import BYTES, GROUP_OF
@@ -35,9 +34,7 @@ from heapsmith.tools.sites.grouping import group_sites
 
 I64 = npt.NDArray[np.int64]
 
-DATA = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "sampling.md"
-MADE = "<!-- made by bench/studies/sampling.py -->"
+PART = Part(Path(__file__), LAB / "sampling.md")
 NAMES = (
     *("perl", "python", "lua", "jq", "sqlite3", "gawk", "xmllint", "cc1", "php", "documents"),
     *("cc1plus", "dot", "git", "node", "redis", "ripgrep", "ruby", "service", "xsltproc", "z3"),
@@ -205,12 +202,12 @@ def measured(names: Sequence[str], known: Sequence[Row] = ()) -> Iterator[list[R
 
 def written(out: Path, names: Sequence[str]) -> Report:
     """The report of programs, written after each of them."""
-    today, at = datetime.datetime.now(tz=datetime.UTC).date().isoformat(), commit()
+    day, at = today(), commit()
     earlier = msgspec.json.decode(out.read_bytes(), type=Report) if out.exists() else Report("", "", [])
     known = earlier.rows if earlier.commit == at and not at.endswith("+") else []
-    report = Report(today, at, [])
+    report = Report(day, at, [])
     for rows in measured(names, known):
-        report = Report(today, at, [*report.rows, *rows])
+        report = Report(day, at, [*report.rows, *rows])
         write_json(out, report)
     if not report.rows:
         raise Missing(f"none of these programs is installed: {', '.join(names)}")
@@ -232,28 +229,20 @@ def table(of: Report) -> Words:
     return Words("", columns, cells)
 
 
-def made(of: Report, page: str) -> str:
-    """The page with the table of this report."""
+def made(of: Report) -> list[str]:
+    """The part of the page."""
     said = f"Made on {of.date} at commit {of.commit}, with means of {', '.join(map(amount, MEANS))}:\n\n"
     said += "\n".join(
         f"- {inside:,} of {count:,} {name} ({inside / max(1, count):.1%})"
         for name, (inside, count) in shares(of.rows).items()
     )
-    return with_part(page, MADE, said, untitled(table(of)))
+    return [said, untitled(table(of))]
 
 
-def main(
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="PROGRAM", help="Default: all.")] = None,
-    page: Annotated[bool, typer.Option("--page", help="Write the page of the report in the checkout.")] = False,
-) -> int:
+def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page; fail where estimates or intervals are wrong."""
-    report = written(out, only or NAMES) if out else msgspec.json.decode(DATA.read_bytes(), type=Report)
-    if page:
-        write_text(PAGE, made(report, PAGE.read_text()))
-    if wrong := faults(report.rows):
-        raise CheckFailed("; ".join(wrong))
-    return 0
+    report = written(out, only or NAMES) if out else PART.read(Report)
+    return settle(PART, made(report), page, faults(report.rows))
 
 
 if __name__ == "__main__":

@@ -4,36 +4,33 @@ python -m heapsmith.bench.studies.sampling_cost [--out FILE] measures, and write
 other programs in it stay. --page writes the table of the file into docs/lab/sampling.md.
 """
 
-import datetime
 import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from statistics import geometric_mean
 from tempfile import TemporaryDirectory
-from typing import Annotated, Any
+from typing import Any
 
 import msgspec
-import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.instructions import events
 from heapsmith.bench.programs.programs import Program, programs
-from heapsmith.bench.studies.sampling import PAGE
 from heapsmith.codegen.built import library_of
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import Missing
-from heapsmith.model.files import write_json, write_text
+from heapsmith.model.files import write_json
 from heapsmith.tools.common.elf import loader
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.measure import measure
 
-DATA = Path(__file__).with_suffix(".json")
-MADE = "<!-- made by bench/studies/sampling_cost.py -->"
+PART = Part(Path(__file__), LAB / "sampling.md")
 NAMES = ("perl", "python", "lua", "jq", "gawk", "php", "xmllint", "sqlite3")
 BASE = "default"
 ARMS: dict[str, dict[str, Any]] = {
@@ -91,9 +88,9 @@ def rows(program: Program, smaller: Program) -> Iterator[Row]:
     libraries = [library_of(design) for design in designs]
     table = measure(program.command, [str(library) for library in libraries], stop=Stop(ROUNDS), must_succeed=True)
     base, *counts = (instructions(smaller, library) for library in libraries)
-    at, today = commit(), datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    at, day = commit(), today()
     for arm, count, row in zip(ARMS, counts, table.rows[1:], strict=True):
-        yield Row(program.name, arm, count / base, row.ratios.cpu, row.ratios.peak_rss, table.rounds, at, today)
+        yield Row(program.name, arm, count / base, row.ratios.cpu, row.ratios.peak_rss, table.rounds, at, day)
 
 
 def written(out: Path, names: Sequence[str]) -> Report:
@@ -109,8 +106,8 @@ def written(out: Path, names: Sequence[str]) -> Report:
     return report
 
 
-def made(of: Report, page: str) -> str:
-    """The page with the table of this report."""
+def made(of: Report) -> list[str]:
+    """The part of the page."""
     cells = [
         [
             *(one.program, one.arm, f"{one.instructions - 1:+.2%}"),
@@ -126,7 +123,7 @@ def made(of: Report, page: str) -> str:
     columns = ["program", "<samples", "instructions", "CPU time", "", "peak RSS", ""]
     first = of.rows[0]
     said = f"Measured on {first.date} at commit {first.commit}, {first.rounds} interleaved rounds."
-    return with_part(page, MADE, said, untitled(Words("", columns, cells)))
+    return [said, untitled(Words("", columns, cells))]
 
 
 def _cells(of: Ratio) -> tuple[str, str]:
@@ -139,16 +136,10 @@ def _figures(one: Row) -> tuple[float, float, float]:
     return one.instructions, one.cpu.median, one.peak.median
 
 
-def main(
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="PROGRAM", help="Default: all.")] = None,
-    page: Annotated[bool, typer.Option("--page", help="Write the page of the report in the checkout.")] = False,
-) -> int:
+def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page."""
-    report = written(out, only or NAMES) if out else msgspec.json.decode(DATA.read_bytes(), type=Report)
-    if page:
-        write_text(PAGE, made(report, PAGE.read_text()))
-    return 0
+    report = written(out, only or NAMES) if out else PART.read(Report)
+    return settle(PART, made(report), page)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,6 @@ docs/recipes.md has the table, of services.json beside this file. Root measures 
 servers run as another user. The services are those of bench/programs/services.py.
 """
 
-import datetime
 import os
 import re
 from pathlib import Path
@@ -16,13 +15,14 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.study import Json, Only, Out, tell
 from heapsmith.bench.programs.services import SERVICES, lacking, place
 from heapsmith.model.errors import Missing
-from heapsmith.model.files import scratch, write_json
+from heapsmith.model.files import scratch
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.rounds import Stop
-from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.measure import Given, measure
 from heapsmith.tools.peers.peers import GLIBC
 
@@ -69,8 +69,7 @@ def report(names: list[str], design: str, rounds: int) -> Report:
             rows.append(Row(name, of.cpu, of.peak_rss, of.average_rss))
         if (log := folder / "jvm" / "native.log").exists():
             malloc, heap = memory(log.read_text())
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    return Report(today, commit(), os.cpu_count() or 1, design, rounds, rows, malloc, heap)
+    return Report(today(), commit(), os.cpu_count() or 1, design, rounds, rows, malloc, heap)
 
 
 def memory(log: str) -> tuple[int, int]:
@@ -91,19 +90,13 @@ def table(of: Report) -> Words:
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="Rounds.")] = 7,
     design: Annotated[str, typer.Option(help="A design or library.")] = "default",
-    only: Annotated[list[str] | None, typer.Option(metavar="NAME", help="Default: all services.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write the report as JSON.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    only: Only = None,
+    out: Out = None,
+    json: Json = False,
 ) -> int:
     """Measure the recipes' services under a design and under glibc's malloc."""
     found = report(only or list(SERVICES), design, rounds)
-    if out:
-        write_json(out, found)
-    if json:
-        typer.echo(msgspec.json.encode(found).decode())
-    else:
-        draw(table(found))
-    return 0
+    return tell(found, [table(found)], json, out)
 
 
 if __name__ == "__main__":

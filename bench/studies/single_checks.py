@@ -13,6 +13,7 @@ import msgspec
 
 from heapsmith.bench.attacks.attacks import Attack, attacks, caught, ended
 from heapsmith.bench.common.command import exit_with
+from heapsmith.bench.common.study import Json, tell
 from heapsmith.bench.programs.instructions import events, per_operation
 from heapsmith.bench.programs.micro_rows import MICRO
 from heapsmith.codegen.build import build_emitted
@@ -23,7 +24,7 @@ from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import scratch
-from heapsmith.tools.common.tables import Words, draw
+from heapsmith.tools.common.tables import Words
 from heapsmith.tools.peers.peers import GLIBC, Library, find_library
 from heapsmith.tools.report import hardening
 from heapsmith.tools.report.hardening import Figures, Stopped
@@ -221,16 +222,13 @@ def figures(rows: Sequence[Row]) -> Figures:
     return Figures(len(glibc.attacks), os.confstr("CS_GNU_LIBC_VERSION") or "", ended(glibc.attacks), found)
 
 
-def main(json: bool = False, keep: bool = False) -> int:
+def main(json: Json = False, keep: bool = False) -> int:
     """Print the table, or print it as JSON with each attack; keep: write the figures of the levels too."""
     os.environ["PERL_HASH_SEED"] = "0"
     with scratch() as folder:
         rows = [row_of(one) for one in libraries(folder)]
     if keep:
         hardening.keep(figures(rows))
-    if json:
-        print(msgspec.json.encode(rows).decode())
-        return 0
     columns = (
         "malloc",
         *(f"instructions per pair, {row.name}" for row in ROWS),
@@ -248,8 +246,7 @@ def main(json: bool = False, keep: bool = False) -> int:
         ]
         for row in rows
     ]
-    draw(Words("", columns, cells))
-    return 0
+    return tell(rows, [Words("", columns, cells)], json)
 
 
 if __name__ == "__main__":

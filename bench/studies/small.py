@@ -7,7 +7,6 @@ the page tables: getrusage(2) and /proc/PID/status may be off by 32 pages for ea
 that `--lib` names is of a library that another commit built.
 """
 
-import datetime
 import os
 import re
 import signal
@@ -22,7 +21,8 @@ import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.study import Json, Out, tell
 from heapsmith.bench.programs.micro_rows import MICRO
 from heapsmith.bench.studies.musl import TARGET, program
 from heapsmith.codegen.build import build
@@ -30,8 +30,8 @@ from heapsmith.codegen.target import Toolchain, native, toolchain
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
-from heapsmith.model.files import scratch, write_json
-from heapsmith.tools.common.tables import Words, draw
+from heapsmith.model.files import scratch
+from heapsmith.tools.common.tables import Words
 
 FILE = Path(__file__).with_suffix(".json")
 HELD = Path(__file__).parent.parent / "programs" / "held.c"
@@ -150,8 +150,7 @@ def report(others: dict[str, Path], rounds: int) -> Report:
                 kib = [measured(command, preloads, path) for _ in range(rounds)]
                 cells.append(Cell(column.removesuffix(f"-{libc}"), _medians(kib)))
             rows.append(Row(name, libc, cells))
-    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-    return Report(today, commit(), os.uname().release, rounds, rows)
+    return Report(today(), commit(), os.uname().release, rounds, rows)
 
 
 def table(of: Report) -> Words:
@@ -169,8 +168,8 @@ def table(of: Report) -> Words:
 def main(
     rounds: Annotated[int, typer.Option(min=1, help="Runs of each program with each library.")] = 9,
     lib: Annotated[list[str] | None, typer.Option(metavar="NAME=FILE", help="NAME ends in -musl or -glibc.")] = None,
-    out: Annotated[Path | None, typer.Option("-o", metavar="FILE", help="Write the report as JSON.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the report as JSON.")] = False,
+    out: Out = None,
+    json: Json = False,
 ) -> int:
     """Measure what small processes have resident at their end."""
     others = {}
@@ -180,13 +179,7 @@ def main(
             raise BadInput(f"--lib {word}: expected a name that ends in -musl or -glibc, '=' and a file")
         others[name] = Path(path).absolute()
     found = report(others, rounds)
-    if out:
-        write_json(out, found)
-    if json:
-        typer.echo(msgspec.json.encode(found).decode())
-    else:
-        draw(table(found))
-    return 0
+    return tell(found, [table(found)], json, out)
 
 
 if __name__ == "__main__":

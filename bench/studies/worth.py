@@ -3,8 +3,8 @@
 python -m heapsmith.bench.studies.worth TRACE... prints the table of docs/lab/search.md.
 """
 
-import math
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Annotated, Any
 
 import msgspec
@@ -75,7 +75,7 @@ def _figures(row: Simulation) -> tuple[float, float, float]:
 
 
 def _mean(ratios: tuple[float, ...]) -> float:
-    return math.exp(sum(map(math.log, ratios)) / len(ratios))
+    return geometric_mean(ratios)
 
 
 if __name__ == "__main__":

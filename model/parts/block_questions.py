@@ -23,7 +23,7 @@ def live_lines(state: State, block: int, write: int) -> None:
 
 @question("hardening", "born_lines", hit=True)
 def born_lines(state: State, block: int, asked: int) -> None:
-    """Touch what the checks touch when a small block goes to the program, which asked for so many bytes."""
+    """Touch what the checks touch when a small block goes to the program, which asked for `asked` bytes."""
 
 
 @question("hardening", "dies_lines", hit=True)

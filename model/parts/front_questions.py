@@ -139,7 +139,7 @@ BATCH = 1 << 30
 
 @question("opening", "make_room")
 def make_room(state: State, front: int, cls: int, count: int) -> None:
-    """Let the slots of level 0 move, if so many blocks do not fit where they lie."""
+    """Let the slots of level 0 move, if `count` blocks do not fit where they lie."""
 
 
 @question("opening", "is_closed")
@@ -162,7 +162,7 @@ def refill_of(state: State, front: int, cls: int) -> int:
 
 @question("rounding", "lends")
 def lends(state: State, heap: int, cls: int) -> int:
-    """Take a block for a class from a front of a larger class, into moved[0]; return how many, 0 or 1."""
+    """Take a block for a class from a front of a larger class, into moved[0]; return the number of blocks, 0 or 1."""
     return 0
 
 

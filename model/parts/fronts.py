@@ -117,7 +117,7 @@ def allocate_on_miss(state: State, heap: int, front: int, cls: int) -> int:
 
 @kernel
 def taken_or_lent(state: State, heap: int, cls: int, want: int) -> int:
-    """Bring a block that another front lends, or `want` of the store, to `moved`; return how many (0: full span)."""
+    """Bring a block that another front lends, or `want` of the store, to `moved`; return their number (0: no room)."""
     taken = lends(state, heap, cls)
     if taken > 0:
         return taken
@@ -178,7 +178,7 @@ def quarantine_base(state: State, heap: int) -> int:
 
 @hit_path
 def put_back(state: State, heap: int, block: int) -> int:
-    """Send a freed block to a front or to its owner; return how many a flush gave."""
+    """Send a freed block to a front or to its owner; return the number of blocks that a flush gave."""
     class_lines(state, block)
     if state.owned == 1:
         owner_lines(state, block >> layout.SLAB_SHIFT, 0)
@@ -194,7 +194,7 @@ def put_back(state: State, heap: int, block: int) -> int:
 
 @hit_path
 def free_to_front(state: State, heap: int, block: int) -> int:
-    """Free a block into the heap's front; return how many a flush gave to transfer cache or store."""
+    """Free a block into the heap's front; return the number of blocks that a flush gave away."""
     cls = block & layout.CLASS_MASK
     front = heap * state.class_count + cls
     closed = free_lines(state, heap, front, cls, block)

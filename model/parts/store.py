@@ -36,7 +36,7 @@ from heapsmith.model.parts.slabs import acquire, retire
 
 @kernel
 def take(state: State, heap: int, cls: int, want: int) -> int:
-    """Take a refill of `want` blocks from the heap's store into `moved`; return how many (fewer: full span).
+    """Take a refill of `want` blocks from the heap's store into `moved`; return their number (fewer: full span).
 
     A front that has fresh blocks one behind the other gets them instead, where the slab has no freed block that serves.
     """
@@ -54,7 +54,7 @@ def take(state: State, heap: int, cls: int, want: int) -> int:
 
 @kernel
 def take_blocks(state: State, heap: int, cls: int, want: int, most: int) -> int:
-    """Take `want` blocks from the heap's store, whose lock the caller has, into `moved`; return how many.
+    """Take `want` blocks from the heap's store, whose lock the caller has, into `moved`; return their number.
 
     most: if it is not 0, up to this number of fresh blocks of one slab instead, unless the slab has a freed block.
     """
@@ -108,7 +108,7 @@ def is_available(state: State, slab: int, cls: int) -> bool:
 
 @hit_path
 def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
-    """Take up to `want` freed blocks of a slab, to moved[at] on; return how many."""
+    """Take up to `want` freed blocks of a slab, to moved[at] on; return their number."""
     count = min(want, int(state.slabs[slab]["freed"]))
     if count == 0 or not freed_serves(state):
         return 0
@@ -121,7 +121,7 @@ def take_freed(state: State, slab: int, cls: int, at: int, want: int) -> int:
 
 @hit_path
 def take_fresh(state: State, slab: int, cls: int, at: int, want: int) -> int:
-    """Take up to `want` fresh blocks of the slab, in order, to moved[at] on; return how many."""
+    """Take up to `want` fresh blocks of the slab, in order, to moved[at] on; return their number."""
     carved = int(state.slabs[slab]["carved"])
     count = min(want, int(state.classes[cls]["blocks"]) - carved)
     if count == 0:

@@ -83,7 +83,7 @@ class SitedChunk(Chunk):
 
 
 def unpacked(stacks: Stacks, events: int) -> CallTree:
-    """Return the tree of a footer of so many events; Damage if it is not one."""
+    """Return the call tree of the footer of a trace with `events` events; Damage if it is not a tree."""
     if stacks.stacks > events or stacks.frames > MAX_DEPTH * stacks.stacks:
         raise Damage(f"footer: {stacks.stacks} stacks of {stacks.frames} frames are too many for {events} events")
     zstd = zstandard.ZstdDecompressor()

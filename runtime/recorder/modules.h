@@ -10,7 +10,7 @@ void modules_cover(const uint64_t *addresses, uint32_t count);
 /* Some mappings have gone: look again before the next stack is told. */
 void modules_stale(void);
 
-/* Room for so many words of a record in the window of stacks (stacks.c); NULL if there is none. */
+/* Room for a record of `words` words in the window of stacks (stacks.c); NULL if there is none. */
 uint64_t *stack_room(uint32_t words);
 
 /* The record in that room is complete but for its word 0. */

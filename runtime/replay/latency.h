@@ -13,7 +13,7 @@
 
 enum { LATENCY_STEPS_LOG2 = 6, LATENCY_STEPS = 1 << LATENCY_STEPS_LOG2, LATENCY_BUCKETS = (65 - LATENCY_STEPS_LOG2) * LATENCY_STEPS };
 
-/* Of one thread, which alone writes it until the thread ends. */
+/* The latencies of one thread, which alone writes them until it ends. */
 struct latency {
     uint64_t stamp; /* before the operation */
     uint64_t worst;

@@ -39,7 +39,7 @@ static void wait_for_others(struct replay *r)
             worker_join(first, first->position, &r->workers[t]);
 }
 
-/* Of stream 0; the streams that wait for it go on. */
+/* Stream 0 counts; the streams that wait for it go on. */
 static void count(struct replay *r)
 {
     wait_for_others(r);
@@ -50,7 +50,7 @@ static void count(struct replay *r)
     pthread_mutex_unlock(&r->pace.lock);
 }
 
-/* Of any other stream. */
+/* Any other stream stops. */
 static void stop(struct worker *w)
 {
     struct replay *r = w->replay;

@@ -12,7 +12,7 @@
 
 #define NEVER UINT64_MAX
 
-enum { RUN_EVENTS = 256 }; /* after so many a stream says that it moves */
+enum { RUN_EVENTS = 256 }; /* after each run of this many events a stream says that it moves */
 
 enum touch { TOUCH_NONE, TOUCH_FIRST, TOUCH_ALL };
 
@@ -117,7 +117,7 @@ struct figures bytes_figures(void);
 /* The bytes of glibc, whose live blocks these slots have, while no other thread allocates. */
 struct bytes bytes_count(const struct block *table, uint64_t slots);
 
-/* As a JSON object, or null if they are not known; the length of the text. */
+/* Writes the bytes as a JSON object, or null if they are not known; returns the length of the text. */
 int bytes_text(const struct bytes *of, char *text, size_t room);
 
 /* By `who` of getrusage(2), whose CPU time is `clock` of clock_gettime(2). */

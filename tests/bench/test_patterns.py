@@ -70,7 +70,7 @@ def test_buffers_that_grow_in_turns_leave_no_holes(pattern: str) -> None:
 
 
 def most(kib: int) -> float:
-    """The KiB that sparse memory may take where glibc takes so many."""
+    """The most KiB that sparse memory may take where glibc takes `kib`."""
     return max(1.5 * kib, kib + 6 * MIB)
 
 

@@ -77,13 +77,3 @@ def test_a_run_goes_on_with_the_rows_of_its_commit(tmp_path: Path, monkeypatch: 
         write_json(file, Report("2000-01-01", at.removesuffix("another"), kept))
         assert {one.of for one in sampling.written(file, names).rows} == {of}
         assert msgspec.json.decode(file.read_bytes(), type=Report).commit == at
-
-
-def test_the_page_is_that_of_its_data() -> None:
-    report = msgspec.json.decode(sampling.DATA.read_bytes(), type=Report)
-    assert faults(report.rows) == []
-    assert len({one.program for one in report.rows}) >= 20
-    page = sampling.PAGE.read_text()
-    assert sampling.made(report, page) == page
-    changed = msgspec.structs.replace(report, rows=report.rows[1:])
-    assert sampling.made(changed, page) != page

@@ -1,5 +1,5 @@
 /* Makes thread keys in a constructor, before the program and, where it is initialised first, before the library's first
- * use: KEYS=100 so many, KEYS=all all there are. */
+ * use: KEYS=100 makes 100 keys, KEYS=all all that the system has. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

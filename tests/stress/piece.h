@@ -40,7 +40,7 @@ extern size_t least_alignment;
 /* One line on standard error: where, and what; exits with status 1. */
 void fail(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2)));
 
-/* A block of so many bytes, its contents drawn from the seed; alignment, a power of two, for sources that have one. */
+/* A block of `bytes` bytes, its contents drawn from the seed; alignment, a power of two, for sources that have one. */
 struct piece bear(enum source source, size_t bytes, size_t alignment, uint64_t seed);
 
 /* realloc, or reallocarray if the seed is odd, to bytes > 0; 1 if the block moved. */

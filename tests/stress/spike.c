@@ -1,4 +1,4 @@
-/* A spike: blocks of a form, so many MiB of them, then all but a remainder freed again. What is resident afterwards?
+/* A spike: MIB of blocks of a form are allocated, then all but a remainder are freed. What is resident afterwards?
  *
  * Forms: small (16 to 1024 bytes), medium (20 to 200 KiB), large (4 MiB). Remainders: tail (the blocks of the last
  * 5 % stay), scattered (one in 10,000 stays, anywhere). Output, in bytes: the RSS before the first block, at the peak

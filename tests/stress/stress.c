@@ -23,7 +23,7 @@ enum {
     PLACES = 320,
     SHARED_PLACES = 512,
     WAVE = 1024, /* operations: a lane mostly bears, then mostly lets die; its favourite size changes with each */
-    LIVES = 4,   /* about so many threads per lane and round, one after the other */
+    LIVES = 4,   /* about this number of threads per lane and round, one after the other */
     MOST_THREADS = 64,
     RARELY = 1 << 11, /* operations between two that look at the whole heap */
 };

@@ -11,7 +11,7 @@ MOST = 10
 
 
 def github(found: Verdict) -> str:
-    """An error for each finding, and a notice of the verdict."""
+    """An error for each finding, and a notice of the verdict; a warning where nothing was compared."""
     lines = [
         f"::error file={_value(one.file)},line={one.line},title={_value(f'{found.name}: {one.rule}')}"
         f"::{_data(one.message)}"
@@ -19,7 +19,9 @@ def github(found: Verdict) -> str:
     ]
     more = len(found.findings) - len(lines)
     said = f"{found.state}: {found.subject}" + (f"; {more} findings more" if more else "")
-    return "\n".join([*lines, f"::notice title={_value(found.name)}::{_data(said)}"]) + "\n"
+    kind = "notice" if found.cases else "warning"
+    said = "; ".join([said, *([] if found.cases else found.sentences)])
+    return "\n".join([*lines, f"::{kind} title={_value(found.name)}::{_data(said)}"]) + "\n"
 
 
 def _data(text: str) -> str:

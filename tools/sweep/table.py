@@ -26,7 +26,7 @@ def require_parquet() -> None:
 def write_table(
     out: Path, variants: Sequence[Variant], traces: Sequence[Recording], hardware: Hardware | None, store: Store
 ) -> int:
-    """Write the rows of all designs on all traces to `out`, in this order; return how many.
+    """Write the rows of all designs on all traces to `out`, in this order; return their number.
 
     Rows are written by trace, so memory does not grow with the number of traces.
     """

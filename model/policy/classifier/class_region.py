@@ -23,7 +23,7 @@ COSTS = {
 }
 
 REGION_SLABS = 512
-"""So many records of any table of slabs fill whole pages, so that no page serves two regions."""
+"""This number of records of any table of slabs fills whole pages, so that no page serves two regions."""
 
 
 def why_not_with(design: Any) -> Refusal | None:

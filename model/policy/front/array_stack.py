@@ -50,7 +50,7 @@ why_not_valid = why_not_one_level
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; a full front first flushes; return how many.
+    """Free: `block` becomes the newest; a full front first flushes; return the number of flushed blocks.
 
     The oldest blocks leave, but the newest where the stack is a processor's.
     """

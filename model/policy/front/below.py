@@ -106,7 +106,7 @@ def fill_below(state: State, front: int, cls: int, depth: int, first: int, count
 
 @kernel
 def supply(state: State, heap_counts: int, front: int, cls: int) -> int:
-    """Let the first level with blocks hand some up, as far as level 1; return how many that holds, and count it.
+    """Let the first level with blocks hand some up, as far as level 1; return the number of blocks there, and count it.
 
     heap_counts: where the heap counts what happens to the class.
     """
@@ -131,7 +131,7 @@ def supply(state: State, heap_counts: int, front: int, cls: int) -> int:
 
 @kernel
 def hand_up(state: State, front: int, cls: int, depth: int) -> int:
-    """Let a level hand some of its blocks up, as far as level 1; return how many that holds."""
+    """Let a level hand some of its blocks up, as far as level 1; return the number of blocks there."""
     while depth > 1:
         count = min(number(state, cls, depth, UP), held_below(state, front, cls, depth))
         for index in range(count):
@@ -143,14 +143,14 @@ def hand_up(state: State, front: int, cls: int, depth: int) -> int:
 
 @kernel
 def promoted(state: State, front: int, cls: int) -> int:
-    """Move the batch of a promotion from level 1 to `moved`, in the order in which it comes up; return how many."""
+    """Move the batch of a promotion from level 1 to `moved`, in the order in which it comes up; return its length."""
     heap = front // state.class_count
     return to_level_0(state, front, cls, supply(state, count_at(state, heap, cls), front, cls))
 
 
 @kernel
 def to_level_0(state: State, front: int, cls: int, held: int) -> int:
-    """Move the batch of a promotion from level 1, which has `held` blocks, to `moved`; return how many."""
+    """Move the batch of a promotion from level 1, which has `held` blocks, to `moved`; return its length."""
     batch = min(held, int(state.classes[cls]["promote_batch"]))
     for index in range(batch):
         state.moved[index] = pop_below(state, front, cls, 1)
@@ -159,7 +159,7 @@ def to_level_0(state: State, front: int, cls: int, held: int) -> int:
 
 @kernel
 def stretch_promoted(state: State, front: int, cls: int, count: int) -> int:
-    """Let the last level have the stretch in `moved`, and promote from there, to `moved`; return how many."""
+    """Let the last level have the stretch in `moved`, and promote from there, to `moved`; return their number."""
     last = int(state.classes[cls]["below"])
     state.stretched = 0
     look_below_lines(state, front, cls, last)

@@ -53,5 +53,5 @@ def push_lines(state: State, front: int, cls: int, block: int) -> None:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """Move all blocks to `moved`, in drain order; return how many."""
+    """Move all blocks to `moved`, in drain order; return their number."""
     return drain_below(state, front, cls, drain_stretch(state, front, cls))

@@ -43,7 +43,7 @@ pop_lines, look_lines, fill_lines = ring.pop_lines, ring.look_lines, ring.fill_l
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; a full ring first flushes its oldest; return how many."""
+    """Free: `block` becomes the newest; a full ring first flushes its oldest; return the number of flushed blocks."""
     flushed = 0
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         flushed = pop_oldest(state, front, cls, int(state.classes[cls]["flush_batch"]), 0)

@@ -66,7 +66,7 @@ def surplus(state: State, front: int, cls: int, count: int) -> int:
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest; a full list first flushes its newest; return how many."""
+    """Free: `block` becomes the newest; a full list first flushes its newest; return the number of flushed blocks."""
     flushed = 0
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
         flushed = surplus(state, front, cls, int(state.classes[cls]["flush_batch"]))

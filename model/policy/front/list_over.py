@@ -93,7 +93,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """Move all blocks to `moved`, in drain order; return how many."""
+    """Move all blocks to `moved`, in drain order; return their number."""
     return drain_below(state, front, cls, surplus(state, front, cls, int(state.fronts[front]["held"])))
 
 

@@ -121,7 +121,7 @@ fill = stack_fill
 
 @kernel
 def push(state: State, front: int, cls: int, block: int) -> int:
-    """Free: `block` becomes the newest, or goes to the store if there is no room; return how many do."""
+    """Free: `block` becomes the newest, or goes to the store if there is no room; return 1 if it does, else 0."""
     if state.fronts[front]["held"] == state.classes[cls]["capacity"]:
         state.classes[cls]["direct"] += 1
         state.moved[0] = block

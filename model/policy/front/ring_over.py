@@ -91,7 +91,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """Move all blocks to `moved`, in drain order; return how many."""
+    """Move all blocks to `moved`, in drain order; return their number."""
     count = pop_oldest(state, front, cls, int(state.fronts[front]["held"]), 0)
     state.fronts[front]["head"] = 0
     return drain_below(state, front, cls, count)

@@ -96,7 +96,7 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """Move all blocks to `moved`, in drain order; return how many."""
+    """Move all blocks to `moved`, in drain order; return their number."""
     count = stack_shift(state, front, int(state.fronts[front]["held"]), 0)
     return drain_below(state, front, cls, count)
 

@@ -195,7 +195,7 @@ def room_of(state: State, front: int, cls: int) -> int:
 
 @kernel
 def make_room(state: State, front: int, cls: int, count: int) -> None:
-    """Let a compact stack move, if so many blocks do not fit into it."""
+    """Let a compact stack move, if it has no room for `count` blocks."""
     if state.fronts[front]["moves_to"] > 0 and count > state.compact_blocks:
         state.stacks_moved += 1
         held = int(state.fronts[front]["held"])

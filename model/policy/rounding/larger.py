@@ -55,7 +55,7 @@ def class_numbers(design: Any) -> list[dict[str, int]]:
 
 @kernel
 def lends(state: State, heap: int, cls: int) -> int:
-    """Take a block of the first larger class that lends one, into moved[0]; return how many, 0 or 1."""
+    """Take a block of the first larger class that lends one, into moved[0]; return the number of blocks, 0 or 1."""
     if state.classes[cls]["lend_end"] == 0:
         return 0
     any_class(state)

@@ -148,7 +148,7 @@ def _joined(parts: Sequence[Events]) -> Events:
 
 @cached_njit
 def _interleave(time_ns: I64, head: I64, stop: I64, number: I64, whole: npt.NDArray[np.bool_], order: I64) -> int:
-    """Write indexes of the events that come next to `order` until a stream must be read on; return how many.
+    """Write indexes of the events that come next to `order` until a stream must be read on; return their number.
 
     Stream s has the events head[s] to stop[s] - 1, the first of which has number[s] in its trace. Both move past
     what is taken. whole[s]: these are all events that were read of the stream; at least one stream is so.

@@ -49,7 +49,7 @@ def _follow(
     deaths: I64,
     now: Any,
 ) -> int:
-    """Follow a chunk; copy the lives that end to `ended`, the events that end them to `deaths`; return how many."""
+    """Follow a chunk; copy the lives that end to `ended`, the events that end them to `deaths`; return their number."""
     op, thread, block, size, align_log2, time_ns = columns
     count = 0
     for i in range(op.size):

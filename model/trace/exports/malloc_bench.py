@@ -23,7 +23,7 @@ def write(source: Followed, file: IO[bytes]) -> tuple[int, list[str], list[str]]
 
 
 def _add(lines: Any, chunk: Chunk) -> int:
-    """Add a line per event that has a block; return how many."""
+    """Add a line per event that has a block; return the number of lines."""
     kept = _BLOCK[chunk.op]
     alignments = (np.int64(1) << chunk.align_log2[kept].astype(np.int64)).tolist()
     columns = (column[kept].tolist() for column in (chunk.op, chunk.block, chunk.size))

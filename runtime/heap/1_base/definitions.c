@@ -79,7 +79,7 @@ static bool is_function(const ElfW(Sym) *symbol)
     return is_code && is_seen && symbol->st_shndx != SHN_UNDEF && symbol->st_value != 0;
 }
 
-/* One symbol whose hash is right; true if the search is over. */
+/* Looks at one symbol whose hash is right; true if the search is over. */
 static bool take_symbol(struct search *search, uint32_t index)
 {
     const struct symbols *in = &search->in;

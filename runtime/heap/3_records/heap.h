@@ -117,7 +117,7 @@ static inline struct heap *hs_heap_after(const struct heap *heap)
 #include LEARNER_CAPACITY
 #include OPENING_SLOTS
 
-/* Of one top, as another thread may ask while the stack moves. */
+/* The blocks of a stack. Reads its top once: another thread may ask while the stack moves. */
 static inline uint32_t stack_held(struct heap *heap, unsigned class)
 {
     void **top = hs_stack_top(heap, class), **slots = stack_slots_at(heap, class, top);
@@ -141,7 +141,7 @@ static inline void stack_open_at(struct heap *heap, unsigned class, void **slots
     heap->end[1 + class] = slots + stack_room(heap, class, slots);
 }
 
-/* It is empty then. */
+/* The stack is empty then. */
 static inline void stack_open(struct heap *heap, unsigned class)
 {
     stack_open_at(heap, class, stack_slots(heap, class), 0);

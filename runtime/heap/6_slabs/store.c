@@ -36,7 +36,7 @@ uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want
     return taken;
 }
 
-/* Blocks of one slab come back, the first of `blocks` and those next to it: how many. */
+/* Blocks of one slab come back: the first of `blocks` and those next to it. Returns their number. */
 static uint32_t give_to_slab(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held)
 {
     struct slab *slab = slab_record(((uintptr_t)blocks[0] - hs_span) >> SLAB_SHIFT);

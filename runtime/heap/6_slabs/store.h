@@ -4,7 +4,7 @@
 #include "1_base/bound.h"
 #include "3_records/heap.h"
 
-/* Both take blocks as a stack holds them, so that they come out in the order of the take: how many. The last is the first. */
+/* Blocks lie as a stack holds them: the last place has the first block of the take. hs_take returns their number. */
 uint32_t hs_take(struct heap *heap, unsigned class, void **blocks, uint32_t want); /* a refill; takes the store's lock */
 void hs_give(struct heap *heap, unsigned class, void *block, unsigned *held); /* between remote_give_begin and _end */
 void hs_give_batch(struct heap *heap, unsigned class, void *const *blocks, uint32_t count, unsigned *held); /* likewise */

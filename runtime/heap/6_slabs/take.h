@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-/* Both take up to `want` blocks to the places before `end`, the first to the last place: how many. */
+/* Both take up to `want` blocks to the places before `end`, the first to the last place, and return their number. */
 static uint32_t take_freed(struct slab *slab, unsigned class, void **end, uint32_t want)
 {
     uint32_t ready = freed_ready(slab);
@@ -58,7 +58,7 @@ static void commit_carved(struct slab *slab, unsigned class)
         commit_up_to(slab, class, bytes);
 }
 
-/* To the places before `end`, the first block to the last place: how many. */
+/* Takes to the places before `end`, the first block to the last place. Returns their number. */
 static uint32_t take_before(struct heap *heap, unsigned class, void **end, uint32_t want)
 {
     struct class_slabs *slabs = remote_slabs(heap, class);
@@ -88,7 +88,7 @@ static uint32_t take_before(struct heap *heap, unsigned class, void **end, uint3
     return taken;
 }
 
-/* The last of them is the first, as a stack holds them: how many. Under the store's lock; no refill. */
+/* The last place has the first block, as a stack holds them. Returns their number. Under the store's lock; no refill. */
 static uint32_t take(struct heap *heap, unsigned class, void **blocks, uint32_t want)
 {
     uint32_t taken = take_before(heap, class, blocks + want, want);

@@ -113,7 +113,7 @@ static inline bool run_takes_mark(const void *block)
     return page != UINT32_MAX && run_state(page) == RUN_USED && run_is_sample(page);
 }
 
-/* Of such a block, without the bits of AGE_MASK. */
+/* The mark of such a block, without the bits of AGE_MASK. */
 static inline uint8_t run_mark(const void *block)
 {
     return hs_runs.page[run_number(block)].age & ~AGE_MASK;

@@ -123,7 +123,7 @@ static COLD bool is_own_file(const char *file, pid_t writer_of)
     return strstr(file, "%p") != NULL || writer_of == getpid();
 }
 
-/* Of several failures one is said. */
+/* Reports one of several failures. */
 static COLD void report_metrics(void)
 {
     if (!is_own_file(metrics_file, metrics_of) || write_whole_file(&writes, metrics_file, write_metrics) || metrics_failed)
@@ -239,7 +239,7 @@ static COLD bool metrics_each(const char *digits)
     return true;
 }
 
-/* Of use to designs that keep away from a limit, and no mistake with others. */
+/* Designs that keep away from a limit use it; with others it is no mistake. */
 static COLD bool limit_by(const char *digits)
 {
     uint64_t bytes;

@@ -118,7 +118,7 @@ class Trace:
         return Figures(trace_info(self.path, progress=progress or quiet))
 
     def chunks(self) -> Iterator[dict[str, npt.NDArray[Any]]]:
-        """Yield the events in order, up to 65,536 at once: arrays of one length by the names of docs/python.md.
+        """Yield the events in order, up to 1,048,576 at once: arrays of one length by the names of docs/python.md.
 
         Memory is that of a chunk. Raises BadInput if the trace is damaged.
         """

@@ -35,7 +35,7 @@ struct writer {
 static const uint32_t NOWHERE = UINT32_MAX;
 enum { PLACE_PROCESSOR = 0xfff };
 
-/* It waits for every earlier instruction and load, so a stamp taken after malloc is not early, and one taken before free is
+/* The clock waits for each earlier instruction and load, so a stamp taken after malloc is not early, and one taken before free is
  * not earlier than the load that brought the address here; stores that follow it are seen by others only after it. Hence
  * free's stamp < stamp of the malloc that gets the block next, and malloc's stamp < stamp of the block's free, on any cores
  * whose clocks agree. */

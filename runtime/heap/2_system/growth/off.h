@@ -17,7 +17,7 @@ static inline size_t growth_step(size_t region)
     return SUPERSLAB_BYTES;
 }
 
-/* So many bytes are usable now. */
+/* A region has `usable` usable bytes now. */
 static inline void growth_rose(size_t region, size_t usable)
 {
 }

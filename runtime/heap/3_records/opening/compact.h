@@ -29,7 +29,7 @@ static inline void **stack_slots(struct heap *heap, unsigned class)
     return stack_slots_at(heap, class, hs_stack_top(heap, class));
 }
 
-/* Of an empty one in which so many blocks fit. */
+/* The slot of the oldest block, once this class has an empty stack with room for `blocks` blocks. */
 static inline void **stack_slots_for(struct heap *heap, unsigned class, uint32_t blocks)
 {
     if (blocks <= COMPACT_BLOCKS && stack_is_compact(heap, class, hs_stack_top(heap, class)))

@@ -9,14 +9,14 @@ static inline void **stack_slots(struct heap *heap, unsigned class)
     return heap->slot + hs_class[class].slot;
 }
 
-/* Of one with this top. */
+/* The slot of the oldest block of a stack with this top. */
 static inline void **stack_slots_at(struct heap *heap, unsigned class, void *const *top)
 {
     (void)top;
     return stack_slots(heap, class);
 }
 
-/* Of an empty one in which so many blocks fit. */
+/* The slot of the oldest block, once this class has an empty stack with room for `blocks` blocks. */
 static inline void **stack_slots_for(struct heap *heap, unsigned class, uint32_t blocks)
 {
     (void)blocks;

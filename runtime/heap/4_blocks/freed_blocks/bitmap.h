@@ -101,7 +101,7 @@ static inline bool freed_give_four(struct freed_place place, void *const *blocks
     return true;
 }
 
-/* The first of `blocks`, which are of the slab, come back: how many. */
+/* Blocks of the slab, the first of `blocks`, come back. Returns their number. */
 static inline uint32_t freed_give(struct slab *slab, struct freed_place place, void *const *blocks, uint32_t count)
 {
     (void)slab;

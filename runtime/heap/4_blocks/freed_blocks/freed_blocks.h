@@ -5,7 +5,7 @@
 
 #include "4_blocks/slab_numbers.h"
 
-/* Those that a take may have. */
+/* The number of freed blocks that a take may have. */
 static inline uint32_t freed_ready(const struct slab *slab)
 {
     return FREED_SERVE ? slab->freed : 0;

@@ -26,7 +26,7 @@ static inline const char *freed_fault(struct slab *slab, unsigned class, const v
     return given_is_start(slab, class, block) ? NULL : NOT_A_START;
 }
 
-/* The first of `blocks`, which are of the slab, come back: how many. */
+/* Blocks of the slab, the first of `blocks`, come back. Returns their number. */
 static inline uint32_t freed_give(struct slab *slab, struct freed_place place, void *const *blocks, uint32_t count)
 {
     uint32_t given = 0;

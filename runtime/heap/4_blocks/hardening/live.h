@@ -20,7 +20,7 @@ static inline void *hs_born(void *block)
     return block;
 }
 
-/* The same of any block; large ones (and NULL) lie outside the span. */
+/* The same for any block; large blocks (and NULL) lie outside the span. */
 static inline void *hs_born_any(void *block)
 {
     return in_slab_span(block) ? hs_born(block) : block;

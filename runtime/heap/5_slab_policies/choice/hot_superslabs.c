@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-/* Of each class, over all stores: how many superslabs are hot, and how often one became hot. */
+/* For each class, over all stores: the number of hot superslabs, and how often a superslab became hot. */
 static struct heat {
     uint32_t hot, heated;
 } superslabs_hot[CLASS_COUNT];

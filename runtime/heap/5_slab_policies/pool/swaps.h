@@ -96,7 +96,7 @@ static inline size_t pool_act_on(uintptr_t *pool, size_t (*action)(struct slab *
     return bytes;
 }
 
-/* The same to the slabs of all pools. */
+/* Does the same to the slabs of all pools. */
 static inline size_t pool_act(size_t (*action)(struct slab *slab), size_t wanted, struct slab *newest)
 {
     size_t bytes = 0;

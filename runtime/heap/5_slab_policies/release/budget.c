@@ -2,7 +2,7 @@
 #include "5_slab_policies/release/queue.h"
 #include "5_slab_policies/release/release.h"
 
-/* Both grow as pages that went back are needed again. */
+/* Both budgets grow as pages that went back are needed again. */
 static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */
 static size_t run_budget = RUN_BUDGET_BYTES;   /* under the large lock */
 

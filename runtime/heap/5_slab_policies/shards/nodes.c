@@ -108,7 +108,7 @@ static bool node_file(const char *folder, int node, const char *file, uint64_t *
     return !name.failed && read_list(path, set, most);
 }
 
-/* One that has processors, behind those before it. */
+/* Adds a node that has processors behind the nodes before it. */
 static void add_node(unsigned node, const uint64_t *processors)
 {
     unsigned shard = hs_nodes % SHARDS;

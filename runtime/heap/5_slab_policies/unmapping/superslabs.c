@@ -60,7 +60,7 @@ void unmapping_slab_reused(struct slab *slab)
     superslab->unpooled++;
 }
 
-/* It leaves its pool, wherever it lies there. */
+/* A slab leaves its pool, wherever it lies there. */
 static void leave_pool(struct heap *heap, struct slab *slab)
 {
     *(slab->above != NULL ? &slab->above->next : &vacancy_for(heap, slab)->pool.top) = slab->next;

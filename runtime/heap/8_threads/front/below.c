@@ -13,7 +13,7 @@ static unsigned levels_below(unsigned class)
     return LEVELS_TABLE ? hs_below[class].levels : 1;
 }
 
-/* Those that take freed blocks. */
+/* The number of levels that take freed blocks. */
 static unsigned levels_taking(unsigned class)
 {
     return levels_below(class) - below_bumps(class);
@@ -59,7 +59,7 @@ static struct block **level_list(struct heap *heap, unsigned class, unsigned dep
     return level_is_apart(class, depth) ? &level_record(heap, class, depth)->list : &heap->front[class].list;
 }
 
-/* So many blocks have left a level, or come to it. */
+/* `blocks` blocks have left a level, or come to it. */
 static void level_lose(struct heap *heap, unsigned class, unsigned depth, uint32_t blocks)
 {
     if (level_is_apart(class, depth))

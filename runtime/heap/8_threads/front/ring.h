@@ -23,7 +23,7 @@ static inline void *ring_oldest(struct heap *heap, unsigned class)
     return block;
 }
 
-/* So many blocks came to the slots of the empty ring, the last is the first. That one, or a run. */
+/* `taken` blocks came to the slots of the empty ring, the last is the first. Returns the first, or a run. */
 static inline void *ring_filled(struct heap *heap, unsigned class, uint32_t taken)
 {
     heap->front[class].head = 0;

@@ -14,7 +14,7 @@ enum {
     NO_PROCESSOR = 2,  /* the least number that the kernel or the C library may say is -2: no sequences for this thread */
 };
 
-/* Of each thread, written by the kernel: struct rseq of linux/rseq.h. */
+/* Each thread has one, which the kernel writes: struct rseq of linux/rseq.h. */
 struct restartable {
     uint32_t processor_or_0;
     int32_t processor; /* below 0: none */

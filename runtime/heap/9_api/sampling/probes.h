@@ -30,5 +30,5 @@ SEMAPHORE(free);
 #define PROBE_ALLOC(block, bytes, weighted)                                            \
     __asm__ volatile(PROBE("alloc", "8@%0 8@%1 8@%2") : : "nor"(block), "nor"(bytes), "nor"(weighted))
 
-/* It is freed. */
+/* A sample is freed. */
 #define PROBE_FREE(block) __asm__ volatile(PROBE("free", "8@%0") : : "nor"(block))

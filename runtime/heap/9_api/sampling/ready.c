@@ -113,7 +113,7 @@ void sampling_heap_adopted(struct heap *heap)
     look(heap);
 }
 
-/* They are watched no more until the thread, or whoever adopts the heap, looks again. */
+/* Requests are watched no more until the thread, or a thread that adopts the heap, looks again. */
 void sampling_heap_drains(struct heap *heap)
 {
     unpark_all(heap);

@@ -68,7 +68,7 @@ extern struct samples hs_samples;
 /* A block of `bytes` was made for a request that is a sample, by the calling thread with this stack. The program does not have it
  * yet. Both keep errno, and call no malloc. */
 COLD void hs_sample_taken(void *block, size_t bytes, uint64_t mean, const struct call_stack *stack);
-/* It is about to be freed, or realloc resizes or moves it: then it is a sample no more. */
+/* A sample is about to be freed, or realloc resizes or moves it: then it is a sample no more. */
 COLD void hs_sample_freed(void *block);
 
 uint64_t hs_sampling_mean(void); /* bytes of requests from one sample to the next, on average; 0: off */

@@ -1,0 +1,78 @@
+"""Pages made of the figures of studies: each part is that of its file, has all rows, and other figures are noticed."""
+
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import msgspec
+import pytest
+
+from heapsmith.bench.studies import (
+    as_set,
+    by_size,
+    from_profile,
+    lifetimes,
+    newer_glibc,
+    pinned,
+    public_suite,
+    sampling,
+    sampling_cost,
+)
+from heapsmith.model.errors import CheckFailed
+from heapsmith.tools.peers.peers import AS_SET, PEERS
+
+KINDS = {
+    as_set: as_set.Data,
+    lifetimes: lifetimes.Data,
+    newer_glibc: newer_glibc.Data,
+    sampling: sampling.Report,
+    sampling_cost: sampling_cost.Report,
+    pinned: pinned.Report,
+    from_profile: from_profile.Report,
+    public_suite: public_suite.Data,
+}
+
+
+def figures(study: ModuleType) -> Any:
+    return study.PART.read(KINDS[study])
+
+
+@pytest.mark.parametrize("study", KINDS, ids=lambda study: study.PART.script.stem)
+def test_the_page_is_that_of_its_figures(study: ModuleType, tmp_path: Path) -> None:
+    of = figures(study)
+    study.PART.put(study.made(of), check=True)
+    less = study.made(msgspec.structs.replace(of, rows=of.rows[:-1]))
+    with pytest.raises(CheckFailed, match=f"its table is not that of {study.PART.script.stem}; run bench.studies"):
+        study.PART.put(less, check=True)
+    copy = study.PART._replace(page=tmp_path / "page.md")
+    copy.page.write_text(study.PART.page.read_text())
+    copy.put(less)
+    copy.put(less, check=True)
+    copy.put(study.made(of))
+    assert copy.page.read_text() == study.PART.page.read_text()
+
+
+@pytest.mark.parametrize("study", [as_set, by_size, lifetimes, newer_glibc])
+def test_a_check_measures_nothing(study: ModuleType) -> None:
+    assert study.main(check=True) == 0
+
+
+def test_the_figures_have_all_rows() -> None:
+    assert set(as_set.COLUMNS) <= AS_SET.keys() | PEERS.keys()
+    assert len(figures(newer_glibc).rows) >= 6
+    assert {one.program for one in figures(newer_glibc).rows} <= {*newer_glibc.NAMES}
+    assert tuple(one.row for one in figures(lifetimes).rows) == lifetimes.ROWS
+    assert len({one.benchmark for one in figures(public_suite).rows if one.procs == 2}) >= 12
+    assert len({one.program for one in figures(sampling).rows}) >= 20
+    assert {one.program for one in figures(pinned).rows} == {*pinned.NAMES}
+    assert {(one.program, one.arm) for one in figures(sampling_cost).rows} == {
+        (program, arm) for program in sampling_cost.NAMES for arm in sampling_cost.ARMS
+    }
+    assert {(one.program, one.way) for one in figures(from_profile).rows} == {
+        (program, way) for program in from_profile.NAMES for way in from_profile.WAYS
+    }
+
+
+@pytest.mark.parametrize("study", [sampling, pinned])
+def test_the_figures_have_no_faults(study: ModuleType) -> None:
+    assert study.faults(figures(study).rows) == []
