@@ -13,7 +13,7 @@ from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.bounds import audit_bounds
 from heapsmith.codegen.build import WARNINGS, build_emitted
 from heapsmith.codegen.claims import NO_FREE, Row, counted, exits, functions, judged
-from heapsmith.codegen.disassembly import Listing, MachinePath, disassemble, paths, why_unread
+from heapsmith.codegen.disassembly import Listing, MachinePath, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
 from heapsmith.codegen.generate import HEADER, UNIT
@@ -132,8 +132,6 @@ def _machine_rows(
     with scratch() as folder:
         try:
             built = library or build_emitted(emitted, folder / "library.so", compiler=gcc.path)
-            if tools and why_unread(built):
-                return []
             listing = disassemble(built, tools.tool("objdump") if tools else None)
             bounds = audit_bounds(built) if plan.design.bounded and not tools else []
         except CheckFailed as error:
