@@ -59,14 +59,33 @@ class _Late:
 
 
 def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function whose integers wrap round and that returns one of Python, as if it were compiled."""
+    """Return the function that works as its compiled form: integers wrap round, fields of records are attributes."""
 
     def plain(*values: Any) -> Any:
         with np.errstate(over="ignore"):
-            found = function(*values)
+            found = function(*map(_with_attributes, values))
         return found.item() if isinstance(found, np.generic) else found
 
     return plain
+
+
+def _with_attributes(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return value.view(np.recarray)
+    return _Fields(value) if isinstance(value, np.void) else value
+
+
+class _Fields:
+    """A record whose fields are attributes."""
+
+    def __init__(self, record: np.void) -> None:
+        object.__setattr__(self, "_record", record)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._record[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._record[name] = value
 
 
 def keep_on_disk(dispatcher: Any) -> None:

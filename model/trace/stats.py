@@ -197,7 +197,7 @@ class Figures:
     def __init__(self, max_blocks: int) -> None:
         self.ops = np.zeros(len(Op), np.int64)
         self.alignments = np.zeros(64, np.int64)
-        self.totals = np.zeros(1, np.dtype((np.record, record_type(*_TOTALS))))[0]
+        self.totals = np.zeros(1, record_type(*_TOTALS))[0]
         self.lifetimes = np.zeros((2, _BUCKETS), np.int64)
         self.duration_ns = 0
         self._of_block = np.zeros((4, max_blocks), np.int64)
