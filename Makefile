@@ -119,8 +119,9 @@ verified: dev ## library against model for the designs of docs/lab/mechanisms.md
 	$(BIN)/python -m heapsmith.bench.experiments.verified $(DESIGNS)
 	$(BIN)/python -m heapsmith.bench.experiments.mechanisms
 
-hot-paths: venv ## count the hot paths' instructions anew and write them to bench/gates/hot_paths.toml
+hot-paths: venv ## count the hot paths' instructions anew, here and on the targets that are installed: bench/gates/hot_paths*.toml
 	$(BIN)/python -m heapsmith.bench.gates.hot_paths
+	$(BIN)/python -m heapsmith.bench.gates.hot_paths_elsewhere
 
 check: lint ## before each commit: lint, types, import law, the picture of the architecture, and generated/ byte for byte
 	$(BIN)/python -m heapsmith.codegen.committed --check $(GENERATED)

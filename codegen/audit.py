@@ -13,7 +13,7 @@ from heapsmith.codegen.audit_header import audit_header
 from heapsmith.codegen.bounds import audit_bounds
 from heapsmith.codegen.build import WARNINGS, build_emitted
 from heapsmith.codegen.claims import NO_FREE, Row, counted, exits, functions, judged
-from heapsmith.codegen.disassembly import Listing, MachinePath, disassemble, paths, why_unread
+from heapsmith.codegen.disassembly import Listing, MachinePath, disassemble, paths
 from heapsmith.codegen.emitted import parse
 from heapsmith.codegen.figures import audit_figures
 from heapsmith.codegen.generate import HEADER, UNIT
@@ -37,8 +37,8 @@ MAX_LINES = 14
 INLINED = ("pop", "push", "free_small", "malloc_from")
 """Parts of malloc and free that the compiler must inline into them."""
 
-WITHIN = {"hs_malloc_large": "hs_large_alloc"}
-"""What is left of a slow path that link-time optimisation inlines: the function that it calls."""
+WITHIN = {"hs_malloc_large": {"hs_large_alloc", "malloc_missed"}}
+"""What is left of a slow path that link-time optimisation inlines: the function that it calls, by gcc and by clang."""
 
 COUNTS = r"(\d+) loads?, (\d+) stores?, (\d+) branch(?:es)?"
 STEPS = {"#ifdef __x86_64__", "#else", "#endif"}
@@ -135,8 +135,6 @@ def _machine_rows(
     with scratch() as folder:
         try:
             built = library or build_emitted(emitted, folder / "library.so", compiler=gcc.path)
-            if tools and why_unread(built):
-                return []
             listing = disassemble(built, tools.tool("objdump") if tools else None)
             bounds = audit_bounds(built) if plan.design.bounded and not tools else []
         except CheckFailed as error:
@@ -157,7 +155,7 @@ def hit_paths(name: str, listing: Listing, plan: Plan) -> list[MachinePath]:
     leaves = exits(plan)
     leaving = (name, *INLINED) if plan.class_count > 1 else leaves
     may_leave = frozenset(slow for part in leaving for slow in leaves.get(part, ()))
-    may_leave |= {WITHIN[slow] for slow in may_leave & {*WITHIN}}
+    may_leave |= {called for slow in may_leave & {*WITHIN} for called in WITHIN[slow]}
     may_leave |= LAST_WORDS if plan.check_last else set()
     ends = {"ret"} if plan.dispatch != "table" else {"dispatch", "ret"}
     ways = paths(listing, name, may_leave, frozenset(leaves))

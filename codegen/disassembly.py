@@ -1,6 +1,7 @@
 """Machine code of a library: the hit path of a function, its loads, stores and branches.
 
-Reads objdump's listings (binutils) of x86-64 and 64-bit Arm. An unknown instruction form raises Unreadable.
+Reads objdump's listings (binutils) of x86-64, 64-bit Arm and 64-bit RISC-V. An unknown form of instruction raises
+Unreadable.
 """
 
 import re
@@ -9,12 +10,13 @@ from typing import NamedTuple
 
 from heapsmith.codegen.aarch64 import AARCH64
 from heapsmith.codegen.instruction import Instruction, Processor, Unreadable
+from heapsmith.codegen.riscv64 import RISCV64
 from heapsmith.codegen.toolchain import find_tool, run_tool
 from heapsmith.codegen.x86_64 import X86_64
 from heapsmith.model.errors import Missing
 from heapsmith.model.policy.emitted import Hit, total
 
-PROCESSORS = {processor.format: processor for processor in (X86_64, AARCH64)}
+PROCESSORS = {processor.format: processor for processor in (X86_64, AARCH64, RISCV64)}
 MAX_PATHS = 64
 
 
@@ -45,16 +47,8 @@ def disassemble(library: Path, objdump: str | None = None) -> Listing:
     found = re.search(r"file format (\S+)", shown)
     processor = PROCESSORS.get(found[1] if found else "")
     if processor is None:
-        raise Missing(f"{library}: the audit of machine code reads {' and '.join(PROCESSORS)} only")
+        raise Missing(f"{library}: the audit of machine code reads {', '.join(PROCESSORS)} only")
     return parse_listing(shown, processor)
-
-
-def why_unread(library: Path) -> str | None:
-    """Say why the machine code of a library is not read; None: it is."""
-    machine = int.from_bytes(library.read_bytes()[18:20], "little")  # e_machine of an ELF file
-    return (
-        None if machine in (62, 183) else "the machine code is of a processor that is not read: no hit path is counted"
-    )
 
 
 def parse_listing(text: str, processor: Processor = X86_64) -> Listing:

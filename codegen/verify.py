@@ -26,7 +26,6 @@ from heapsmith.codegen.difference import (
     lock_row,
     operation,
 )
-from heapsmith.codegen.disassembly import why_unread
 from heapsmith.codegen.driver import Driver, DriverFailed, Host
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.reach import Reach, Reached
@@ -175,7 +174,6 @@ def verify(
         claimed = None if design.compile_flags else release
         tools = elsewhere.tools if elsewhere else None
         audited = audit_emitted(design, emitted, library=claimed, tools=tools) if audit else None
-        notes += [f"audit: {unread}"] if audited and (unread := why_unread(release)) else []
         reach = Reach(plan)
         runs = [run for trace in traces for run in replay(plan, libraries, trace, tell, nodes, host, reach)]
     ok = all(run.difference is None for run in runs) and (audited is None or audited.ok)

@@ -1,10 +1,10 @@
-"""Machine code: ways through functions and what instructions do, on x86-64 and 64-bit Arm; the audit of the latter."""
+"""Machine code: ways through functions and what instructions do, on x86-64, 64-bit Arm and RISC-V; audits elsewhere."""
 
 from pathlib import Path
 
 import pytest
 from covering import soon
-from systems import ARM
+from systems import ARM, MUSL, RISC, System
 from test_audit import complaints
 
 from heapsmith.codegen.aarch64 import AARCH64
@@ -13,6 +13,8 @@ from heapsmith.codegen.build import build_emitted
 from heapsmith.codegen.disassembly import parse_listing, paths
 from heapsmith.codegen.generate import generate
 from heapsmith.codegen.instruction import Unreadable
+from heapsmith.codegen.riscv64 import RISCV64
+from heapsmith.codegen.target import pages_vary
 from heapsmith.codegen.x86_64 import X86_64
 from heapsmith.model.design.design import builtin_names, load
 from heapsmith.model.design.fitted import fitted
@@ -156,9 +158,64 @@ def test_unknown_instructions_of_64_bit_arm_are_refused(instruction: str) -> Non
         AARCH64.effect(parsed)
 
 
+@pytest.mark.parametrize(
+    ("instruction", "found"),
+    [
+        ("ld\ta5,1400(a5) # d8 <_GLOBAL_OFFSET_TABLE_+0xb0>", Hit(1, 0, 0)),
+        ("lbu\ta0,0(a4)", Hit(1, 0, 0)),
+        ("sd\tra,8(sp)", Hit(0, 1, 0)),
+        ("bltu\ta5,a0,3700 <malloc+0x40>", Hit(0, 0, 1)),
+        ("beqz\ta0,3700 <malloc+0x40>", Hit(0, 0, 1)),
+        ("auipc\ta5,0x9", Hit(0, 0, 0)),
+        ("amoswap.d\tzero,a5,(a4)", Hit(0, 1, 0)),
+        ("amoswap.w.aqrl\ta0,a5,(a4)", Hit(1, 1, 0)),
+        ("jr\ta5", Hit(0, 0, 0)),
+        ("jal\t3700 <refill>", Hit(0, 0, 0)),
+    ],
+)
+def test_loads_and_stores_of_an_instruction_of_risc_v(instruction: str, found: Hit) -> None:
+    (parsed,) = parse_listing(f"  10:\t{instruction}", RISCV64).code.values()
+    assert RISCV64.effect(parsed) == found
+
+
+LISTING_OF_RISC_V = """\
+0000000000000100 l     F .text\t000000000000000e alloc_16
+0000000000000200 l     F .text\t0000000000000002 refill
+0000000000000300 l     F .text\t0000000000000008 strays
+ 100:\tld\ta0,8(a1)
+ 104:\tbeqz\ta0,10a <alloc_16+0xa>
+ 106:\tsd\ta0,0(a1)
+ 108:\tret
+ 10a:\tj\t200 <refill>
+ 200:\tret
+ 300:\tauipc\tt1,0x9
+ 304:\tjr\t-8(t1) # 92f8 <memset@plt>
+"""
+
+
+def test_paths_of_risc_v() -> None:
+    listing = parse_listing(LISTING_OF_RISC_V, RISCV64)
+    ways = paths(listing, "alloc_16", frozenset({"refill"}), frozenset())
+    assert {way.end: (way.hit(), len(way.instructions)) for way in ways} == {
+        "ret": (Hit(1, 1, 1), 4),
+        "refill": (Hit(1, 0, 1), 3),
+    }
+    with pytest.raises(Unreadable, match=r"goes where it cannot be followed: jr -8\(t1\)"):
+        paths(listing, "strays", frozenset({"refill"}), frozenset())
+
+
+@pytest.mark.parametrize("instruction", ["amoadd.w\ta0,a1,(a2)", "lr.d\ta0,(a1)", "ecall", "fld\tfa0,0(a1)"])
+def test_unknown_instructions_of_risc_v_are_refused(instruction: str) -> None:
+    (parsed,) = parse_listing(f"  10:\t{instruction}", RISCV64).code.values()
+    with pytest.raises(Unreadable, match="unknown instruction form"):
+        RISCV64.effect(parsed)
+
+
+@pytest.mark.parametrize("system", [ARM, RISC, MUSL], ids=lambda one: one.target)
 @pytest.mark.parametrize("name", soon(builtin_names(), [], ["default", "processor"]))
-def test_no_hit_path_has_more_on_another_processor(name: str, tmp_path: Path) -> None:
-    design, tools = fitted(load(name)), ARM.tools()
+def test_no_hit_path_has_more_on_another_system(system: System, name: str, tmp_path: Path) -> None:
+    tools = system.tools()
+    design = fitted(load(name)) if pages_vary(tools) else load(name)
     generate(design, tmp_path)
     library = build_emitted(tmp_path, tmp_path / "lib.so", own=design.compile_flags, compiler=tools.compiler)
     assert complaints(audit_emitted(design, tmp_path, library=library, tools=tools)) == []

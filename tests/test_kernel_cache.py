@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from conftest import PROGRAM
+from conftest import PROGRAM, process
 from covering import soon
 
 from heapsmith.model.compile import wait
@@ -80,7 +80,7 @@ def test_programs_do_not_see_it(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo what a test announces."""
-    for name, value in {"at_most": None, "so_far": None, "heard": False, "budget_s": None}.items():
+    for name, value in {"at_most": None, "plain": None, "so_far": None, "heard": False, "budget_s": None}.items():
         monkeypatch.setattr(wait._Told, name, value)
 
 
@@ -143,3 +143,23 @@ def test_the_first_command_says_that_it_compiles_and_later_ones_do_not(tmp_path:
         errors.append([line for line in done.stderr.splitlines() if "compiling the model" in line])
         assert "compiling" not in done.stdout
     assert [len(one) for one in errors] == [0, 1, 0]
+
+
+@pytest.mark.thorough
+def test_commands_that_run_programs_do_without_numba(tmp_path: Path) -> None:
+    """The kernels are then plain Python, which a line says, and a trace has the same figures."""
+    (tmp_path / "sitecustomize.py").write_text("import sys\nsys.modules['numba'] = sys.modules['llvmlite'] = None\n")
+    plainly, trace = {"PYTHONPATH": str(tmp_path)}, tmp_path / "t.hst"
+    recorded = process("record", "-o", trace, "--", "ls", "/usr", **plainly)
+    assert (recorded.returncode, recorded.stdout) == (
+        0,
+        process("run", "default", "--", "ls", "/usr", **plainly).stdout,
+    )
+    plain, fast = process("trace", "info", trace, "--json", **plainly), process("trace", "info", trace, "--json")
+    assert (plain.returncode, plain.stdout) == (0, fast.stdout)
+    for done in (recorded, plain):
+        assert [line for line in done.stderr.splitlines() if "numba" in line] == [
+            "heapsmith: numba is not installed (pip install numba): "
+            "the model runs as plain Python, some hundred times as slowly"
+        ]
+    assert "numba" not in fast.stderr

@@ -15,14 +15,19 @@ from heapsmith.codegen.built import library_of
 from heapsmith.codegen.target import toolchain
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.model.files import scratch
 from heapsmith.tools.common import preload
 from heapsmith.tools.common.elf import image_of
 from heapsmith.tools.common.preload import LIB, for_all
 from heapsmith.tools.common.process_watch import _Seen
+from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.compare.measure import run_once
 from heapsmith.tools.compare.under import run_under
+from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.record.record import record
 
 LOADER_32 = Path("/lib/ld-linux.so.2")
+RUNUSER = shutil.which("runuser", path="/usr/sbin:/sbin:/usr/bin:/bin") or "runuser"
 SPEAKS = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,7 +196,7 @@ def test_programs_of_another_user_get_a_library_that_they_can_read(tmp_path: Pat
         "run",
         library,
         "--",
-        shutil.which("runuser", path="/usr/sbin:/sbin:/usr/bin:/bin") or "runuser",
+        RUNUSER,
         "-u",
         "nobody",
         "--",
@@ -207,6 +212,18 @@ def test_programs_of_another_user_get_a_library_that_they_can_read(tmp_path: Pat
     assert for_all(library).files == (copy,)
     library.chmod(0o600)
     assert for_all(library).files == (copy,)
+
+
+@pytest.mark.thorough
+@pytest.mark.skipif(os.geteuid() != 0, reason="expected root, who alone starts programs of other users")
+def test_a_comparison_serves_programs_of_another_user() -> None:
+    """Their loader says nothing, and each has the library."""
+    words = "exec 2>&1; true; grep -q liblean /proc/self/maps && echo served"
+    start = Start([RUNUSER, "-u", "nobody", "--", "sh", "-c", words], RUNUSER)
+    with scratch() as folder:
+        run = run_once(start, Library("lean", library_of(load("lean"))), folder)
+        assert (folder / "output").read_text() == "served\n"
+    assert (run.used.exit_status, run.errors) == (0, "")
 
 
 def test_links_are_where_they_are_wanted(tmp_path: Path) -> None:

@@ -12,15 +12,19 @@ from conftest import process
 from systems import ARM, MUSL, PROGRAMS, RISC, System
 from traces import random_trace
 
+from heapsmith.bench.programs.emulated import compiler_of_programs, emulator
 from heapsmith.codegen.build import build
+from heapsmith.codegen.target import toolchain
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.model.errors import Missing
 from heapsmith.model.trace.reader import Chunk, Op, TraceReader, verify
 from heapsmith.tools.peers.peers import replay_tool
 from heapsmith.tools.record.record import SPOOL_VARIABLE, record, recorder_tool
 from heapsmith.tools.record.spool import Spool
 from heapsmith.tools.replay.script import write_script
 
+MUSL_OF_ARM = "aarch64-linux-musl"
 LEAST = 7000
 """Bytes of the least block whose events are compared: the C library's own are shorter."""
 Told = tuple[int, int, int, int]
@@ -65,14 +69,18 @@ def recorded(program: Path, *arguments: str) -> list[Counter[Told]]:
     return found
 
 
-def elsewhere(system: System, stacks: int, folder: Path, recorder: Path | None = None) -> list[Counter[Told]]:
+def elsewhere(
+    system: System, stacks: int, folder: Path, recorder: Path | None = None, compiler: str | None = None
+) -> list[Counter[Told]]:
     """What is told under an emulator, whose programs have this process's environment in /proc.
 
     It ignores MADV_WIPEONFORK, so children cannot be told from their parents there. recorder: one that is compiled.
+    compiler: of the program, in place of the system's.
     """
-    system.tools()
+    if compiler is None:
+        system.tools()
     folder.mkdir()
-    program = compiled(folder, system.compiler)
+    program = compiled(folder, compiler or system.compiler)
     recorder = recorder or recorder_tool(stacks).ready(system.compiler)
     environment = os.environ | {SPOOL_VARIABLE: str(folder)}
     subprocess.run([*system.under, "-E", f"LD_PRELOAD={recorder}", program], env=environment, check=True)
@@ -110,6 +118,35 @@ def test_a_recording_of_a_program_of_musl_tells_the_same(tmp_path: Path) -> None
     found = recorded(program, "child")
     assert len(found) == 2
     assert found == here(tmp_path / "here", "child")
+
+
+@pytest.fixture
+def musl_of_arm() -> System:
+    """musl on 64-bit Arm, if ziglang and a loader are there."""
+    try:
+        return System(MUSL_OF_ARM, tuple(emulator(MUSL_OF_ARM)))
+    except Missing as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.big
+@pytest.mark.parametrize("stacks", [0, 16])
+def test_a_recording_of_musl_on_arm_tells_the_same(stacks: int, musl_of_arm: System, tmp_path: Path) -> None:
+    recorder = recorder_tool(stacks).compiled(tmp_path / "recorder.so", toolchain(target=MUSL_OF_ARM).compiler)
+    compiler = compiler_of_programs(MUSL_OF_ARM)
+    assert elsewhere(musl_of_arm, stacks, tmp_path / "elsewhere", recorder, compiler) == here(tmp_path / "here")
+
+
+@pytest.mark.big
+def test_a_trace_of_here_is_replayed_by_musl_on_arm(musl_of_arm: System, tmp_path: Path) -> None:
+    facts = write_script(random_trace(tmp_path / "t.hst", 3000, 5, threads=3), tmp_path / "script")
+    driver = replay_tool().ready(compiler_of_programs(MUSL_OF_ARM))
+    library = build(load("default"), tmp_path / "libdefault.so", tools=toolchain(target=MUSL_OF_ARM))
+    words = [*musl_of_arm.under, "-E", f"LD_PRELOAD={library}", driver, tmp_path / "script", "--check", "--unsampled"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    told = json.loads(done.stdout)
+    assert (told["operations"], told["threads"], told["checked"]) == (facts.operations, facts.threads, True)
 
 
 @pytest.mark.parametrize("system", [ARM, pytest.param(RISC, marks=pytest.mark.thorough)], ids=lambda one: one.target)

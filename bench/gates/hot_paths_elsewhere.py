@@ -1,8 +1,10 @@
-"""The gate of the hot paths on another processor: instructions per operation under qemu, and the hit paths' counts.
+"""The gate of the hot paths on other systems: instructions per operation under qemu, and the hit paths' counts.
 
-`python -m heapsmith.bench.gates.hot_paths_elsewhere [TARGET]` writes the file of a target.
+`python -m heapsmith.bench.gates.hot_paths_elsewhere [TARGET]...` writes the files of targets, by default of all whose
+compiler and emulator are installed.
 """
 
+import sys
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,19 +15,20 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.gates.hot_paths import DESIGNS, GATED
-from heapsmith.bench.programs import emulated
+from heapsmith.bench.programs.emulated import emulator, per_operation
 from heapsmith.bench.programs.instructions import FORMS
 from heapsmith.codegen.audit import hit_paths, hot_functions, said
 from heapsmith.codegen.build import build
 from heapsmith.codegen.disassembly import disassemble
-from heapsmith.codegen.target import toolchain
-from heapsmith.codegen.toolchain import find_compiler
+from heapsmith.codegen.target import Toolchain, pages_vary, toolchain
+from heapsmith.codegen.toolchain import run_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.design.fitted import fitted
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch, write_text
 
-TARGET = "aarch64-linux-gnu"
+TARGETS = ("aarch64-linux-gnu", "riscv64-linux-gnu", "x86_64-linux-musl", "aarch64-linux-musl")
 READ = (*DESIGNS, "header", "byte-header", "bump", "ring", "processor", "region", "page-map", "levels")
 """Designs whose hit paths are read: those that are counted, and others with every classifier and front."""
 
@@ -33,7 +36,7 @@ OPERATIONS = 1000
 """Few, since each step is a line of a log; more than twice the live blocks."""
 
 HEAD = """\
-# Hot paths on another processor: instructions per operation, by steps of qemu-user (bench/programs/emulated.py):
+# Hot paths on another system: instructions per operation, by steps of qemu-user (bench/programs/emulated.py):
 # release build, with call and PLT, without the loop; and what each function's hit path has, of classes each kind once.
 # Exact for one compiler. `python -m heapsmith.bench.gates.hot_paths_elsewhere TARGET` writes the file;
 # tests/test_hot_paths_elsewhere.py fails on other counts. Raise a figure only with a reason in the commit.
@@ -55,13 +58,13 @@ def count(names: Sequence[str], target: str, *, run: bool) -> Counts:
 
 def _count(name: str, target: str, *, run: bool) -> dict[str, Any]:
     tools = toolchain(target=target)
-    design = fitted(load(name))
+    design = fitted(load(name)) if pages_vary(tools) else load(name)
     found: dict[str, Any] = {}
     with scratch() as folder:
         library = build(design, folder / f"lib{name}.so", tools=tools)
         if run and name in DESIGNS:
             for form in GATED:
-                steps = emulated.per_operation(FORMS[form], library, target, operations=OPERATIONS)
+                steps = per_operation(FORMS[form], library, target, operations=OPERATIONS)
                 found[form] = round(steps, 1)
         listing, plan = disassemble(library, tools.tool("objdump")), make_plan(design)
     kinds: dict[str, set[str]] = {}
@@ -72,18 +75,35 @@ def _count(name: str, target: str, *, run: bool) -> dict[str, Any]:
     return found | {"hit_paths": {kind: " or ".join(sorted(ways)) for kind, ways in kinds.items()}}
 
 
+def version(tools: Toolchain) -> str:
+    """The first line of what the compiler says of its version."""
+    return run_tool([*tools.compiler, "--version"], "its version").splitlines()[0]
+
+
 def allowed(target: str) -> tuple[str, Counts]:
     """The compiler that the file names, and its counts."""
     content = tomllib.loads(file_of(target).read_text())
-    return content.pop("gcc"), content
+    return content.pop("compiler"), content
 
 
-def main(target: Annotated[str, typer.Argument(help="what GCC calls the target")] = TARGET) -> int:
-    """Count, write the file of the target, and print it."""
-    gcc = find_compiler(toolchain(target=target).compiler[0]).version
-    content = HEAD + tomlkit.dumps({"gcc": gcc, **count(READ, target, run=True)})
+def write(target: str) -> None:
+    """Count, write the file of the target, and print it. Raises Missing without compiler or qemu."""
+    emulator(target)
+    compiler = version(toolchain(target=target))
+    content = HEAD + tomlkit.dumps({"compiler": compiler, **count(READ, target, run=True)})
     write_text(file_of(target), content)
-    print(content.removeprefix(HEAD), end="")
+    print(target, content.removeprefix(HEAD), sep="\n", end="")
+
+
+def main(targets: Annotated[list[str] | None, typer.Argument(help="what GCC calls them")] = None) -> int:
+    """Write the files of targets."""
+    for target in targets or TARGETS:
+        try:
+            write(target)
+        except Missing as error:
+            if targets:
+                raise
+            print(f"{file_of(target).name} stays as it is: {error}", file=sys.stderr)
     return 0
 
 

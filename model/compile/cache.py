@@ -2,13 +2,16 @@
 
 import fcntl
 import importlib
+import importlib.util
 import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from pathlib import Path
 from typing import IO, Any, TypeVar, cast
+
+import numpy as np
 
 from heapsmith.model.compile import wait
 from heapsmith.model.errors import Missing
@@ -21,7 +24,7 @@ PATIENCE_S = 300
 
 
 def cached_njit(function: Function) -> Function:
-    """Do numba.njit at the first call, with the result kept on disk.
+    """Do numba.njit at the first call, with the result kept on disk; without numba the function stays plain Python.
 
     So commands that call no such function do not wait for the import of numba.
     """
@@ -42,7 +45,8 @@ class _Late:
 
     @cached_property
     def _dispatcher(self) -> Any:
-        import_numba()
+        if not has_numba():
+            return _plain(self._function)
         import numba
 
         space: dict[str, Any] = self._function.__globals__
@@ -52,6 +56,36 @@ class _Late:
         dispatcher = numba.njit(self._function)
         keep_on_disk(dispatcher)
         return dispatcher
+
+
+def _plain(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return the function that works as its compiled form: integers wrap round, fields of records are attributes."""
+
+    def plain(*values: Any) -> Any:
+        with np.errstate(over="ignore"):
+            found = function(*map(_with_attributes, values))
+        return found.item() if isinstance(found, np.generic) else found
+
+    return plain
+
+
+def _with_attributes(value: Any) -> Any:
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return value.view(np.recarray)
+    return _Fields(value) if isinstance(value, np.void) else value
+
+
+class _Fields:
+    """A record whose fields are attributes."""
+
+    def __init__(self, record: np.void) -> None:
+        object.__setattr__(self, "_record", record)
+
+    def __getattr__(self, name: str) -> Any:
+        return self._record[name]
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        self._record[name] = value
 
 
 def keep_on_disk(dispatcher: Any) -> None:
@@ -152,6 +186,16 @@ def _turn(folder: Path, name: str) -> IO[bytes] | None:
                     time.sleep(0.05)
         file.close()
     return None
+
+
+@cache
+def has_numba() -> bool:
+    """Import numba and say whether it is there; a person is told that without it the model is slow."""
+    if importlib.util.find_spec("numba") is None:
+        wait.plain()
+        return False
+    import_numba()
+    return True
 
 
 def import_numba() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from heapsmith.model.compile import pointers, prune
-from heapsmith.model.compile.cache import import_numba, keep_on_disk
+from heapsmith.model.compile.cache import has_numba, keep_on_disk
 from heapsmith.model.compile.prune import BEGIN, INT64, ROW, UINT64, Pruned, pruned
 from heapsmith.model.compile.whole_program import PART, compile_as_one, needed_passes, uncollected
 
@@ -136,7 +136,7 @@ def lowered(intrinsic: Callable[[], Any]) -> Callable[[Kernel], Kernel]:
 
 def compiled(entry: Kernel, absent: tuple[str, ...] = (), **constants: int) -> Kernel:
     """Return the compiled twin of a kernel and of every kernel it reaches, cached between
-    processes.
+    processes; without numba a plain copy.
 
     In the twins, the globals named in `constants` have these values. A branch that they decide is
     left out, and code that only this branch reaches is never compiled. absent: scalars of the state
@@ -146,7 +146,10 @@ def compiled(entry: Kernel, absent: tuple[str, ...] = (), **constants: int) -> K
     constant.
     """
     plain = cast(types.FunctionType, entry)
-    digest = _digest(_specialisable(plain, constants), constants, absent)
+    reached = _specialisable(plain, constants)
+    if not has_numba():
+        return cast(Kernel, _copy(plain, constants, {}))
+    digest = _digest(reached, constants, absent)
     dispatcher = _dispatcher(plain, constants, absent, digest)
     if prune.record_of(plain) is None:
         return cast(Kernel, dispatcher)
@@ -228,7 +231,6 @@ def _copy(
 
 def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], absent: tuple[str, ...], digest: str) -> Any:
     """Return the numba dispatcher of an entry, cached under `digest`; callees come on demand."""
-    import_numba()
     import numba
 
     compile_as_one()

@@ -1,4 +1,7 @@
-"""What a person hears while the model is compiled: at first how long it takes at most, then a line a minute."""
+"""What a person hears while the model is compiled: at first how long it takes at most, then a line a minute.
+
+Or that nothing compiles it.
+"""
 
 import os
 import threading
@@ -30,17 +33,25 @@ class _Told:
     """Who is told that something is compiled, how long it takes, and against what budget that counts."""
 
     at_most: Estimate | None = None
+    plain: Callable[[], None] | None = None
     so_far: Say | None = None
     heard = False
     budget_s: float | None = None
 
 
-def announce(at_most: Estimate, so_far: Say) -> None:
+def announce(at_most: Estimate, so_far: Say, plain: Callable[[], None] | None = None) -> None:
     """Have a person told, once, if this process must compile what an earlier one has not: that takes a while.
 
-    at_most: hears the estimate; so_far: hears each minute for how long something has been compiled.
+    at_most: hears the estimate; so_far: hears each minute for how long something has been compiled. plain: hears that
+    there is no compiler.
     """
-    _Told.at_most, _Told.so_far, _Told.heard = at_most, so_far, False
+    _Told.at_most, _Told.so_far, _Told.plain, _Told.heard = at_most, so_far, plain, False
+
+
+def plain() -> None:
+    """Tell that the model runs as plain Python."""
+    if is_told() and _Told.plain is not None:
+        _Told.plain()
 
 
 @contextmanager

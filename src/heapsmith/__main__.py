@@ -21,7 +21,7 @@ def begin(module: str, program: str) -> None:
         app = import_module(module).app
         sys.unraisablehook = exits.unraisable
         exits.open_streams()
-        wait.announce(_compiles, _still_compiles)
+        wait.announce(_compiles, _still_compiles, _is_plain)
         inherited.accept_children()
         for number in {signal.SIGTERM, signal.SIGHUP} - inherited.ignored_signals():  # nohup(1) has the second ignored
             signal.signal(number, exits.stop)
@@ -46,6 +46,15 @@ def _still_compiles(so_far_s: float) -> None:
     from heapsmith.tools.common.units import span
 
     show.note(f"heapsmith: still compiling the model, for {span(so_far_s)}")
+
+
+def _is_plain() -> None:
+    from heapsmith.api import show
+
+    show.note(
+        "heapsmith: numba is not installed (pip install numba): "
+        "the model runs as plain Python, some hundred times as slowly"
+    )
 
 
 if __name__ == "__main__":

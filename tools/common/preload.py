@@ -8,8 +8,10 @@ import stat
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import NamedTuple
 
 from heapsmith.model.errors import CheckFailed, Missing
@@ -56,8 +58,8 @@ def for_all(*libraries: Path, folder: Path | None = None) -> Preload:
 
     A program of another C library or word size then runs as without a library: it neither fails nor complains.
     libraries: one for each C library, the first gives the name. folder: where the links for the word may be made;
-    where there is no place for them, the word is the first library's path. Without it root's programs get copies of
-    libraries that other users cannot read, for they may change their user. Raises what `preloadable` raises.
+    where there is no place for them, the word is the first library's path. root's programs get copies of libraries
+    that other users cannot read, for they may change their user. Raises what `preloadable` raises.
     """
     libraries = tuple(library.absolute() for library in libraries)
     first = libraries[0]
@@ -67,7 +69,7 @@ def for_all(*libraries: Path, folder: Path | None = None) -> Preload:
     if not lib or is_tied_to_its_place(first):
         return plain
     links = _links(libraries, lib)
-    if folder is None and os.geteuid() == 0:
+    if os.geteuid() == 0:
         copies = {file: _readable(file) for file in {*libraries, *links.values()}}
         libraries, links = tuple(copies[file] for file in libraries), {at: copies[to] for at, to in links.items()}
     try:
@@ -176,11 +178,21 @@ def _is_readable(library: Path) -> bool:
         return False
 
 
+@contextmanager
+def folder_for_all(folder: Path) -> Iterator[Path]:
+    """Give a folder for what is preloaded once: `folder`, or for root a new one that other users can read."""
+    if os.geteuid() != 0 or (within := _folder_of_copies()) is None:
+        yield folder
+        return
+    with TemporaryDirectory(dir=within, ignore_cleanup_errors=True) as anew:
+        Path(anew).chmod(0o755)
+        yield Path(anew)
+
+
 def _readable(library: Path) -> Path:
     """A library, or a copy of it that other users can read; the library itself if there is no place for a copy."""
-    folder = None if _is_readable(library) else _open_folder()
     try:
-        if folder is None or _why_not_ours(folder) or os.statvfs(folder).f_flag & os.ST_NOEXEC:
+        if _is_readable(library) or (folder := _folder_of_copies()) is None:
             return library
         content = library.read_bytes()
         copy = folder / f"{hashlib.sha256(content).hexdigest()[:16]}-{safe_name(library)}"
@@ -200,6 +212,15 @@ def _is_copy(copy: Path, content: bytes) -> bool:
     about = copy.lstat()
     ours = stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid() and not about.st_mode & 0o022
     return ours and copy.read_bytes() == content
+
+
+def _folder_of_copies() -> Path | None:
+    """A folder of which other users can load libraries; None if there is none."""
+    with suppress(OSError):
+        folder = _open_folder()
+        if folder and not _why_not_ours(folder) and not os.statvfs(folder).f_flag & os.ST_NOEXEC:
+            return folder
+    return None
 
 
 def _open_folder() -> Path | None:

@@ -31,12 +31,12 @@ def preloading(start: Start, names: list[Preload], comment: str = "") -> Iterato
         yield start._replace(added={**start.added, "LD_PRELOAD": preload(words, start.variables())}), names[0].files
     else:
         with _target(), TemporaryDirectory(prefix="heapsmith-", dir=_folder()) as folder:
+            os.chmod(folder, 0o755)  # before for_all looks whether all users can read what is in it
             seen = [_copied(name, Path(folder)) for name in names]
             own = Path(folder) / FILE.name
             lines = [f"#{comment}", *(one.word for one in seen)]
             own.write_bytes(os.fsencode("".join(f"{line}\n" for line in lines)) + FILE.read_bytes())
-            for path, mode in ((folder, 0o755), (own, 0o644)):
-                os.chmod(path, mode)
+            own.chmod(0o644)
             yield start._replace(preload_file=str(own)), seen[0].files
 
 

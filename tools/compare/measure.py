@@ -18,6 +18,7 @@ from heapsmith.model.files import scratch
 from heapsmith.tools.common.host_memory import resident
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory
+from heapsmith.tools.common.preload import folder_for_all
 from heapsmith.tools.common.preload_everywhere import preloading
 from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.program_start import Start
@@ -152,8 +153,9 @@ def run_once(
     output, errors = folder / "output", folder / "errors"
     start = start._replace(added={**start.added, **BENCHFAST, **library.settings})
     with (
-        placed_anew(library, folder) as placed,
-        preloading(start, names(placed, folder)) as (whole, files),
+        folder_for_all(folder) as place,
+        placed_anew(library, place) as placed,
+        preloading(start, names(placed, place)) as (whole, files),
         output.open("wb") as stdout,
         errors.open("wb") as stderr,
     ):

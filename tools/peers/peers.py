@@ -207,7 +207,10 @@ def placed_anew(library: Library, folder: Path) -> Iterator[Library]:
         yield library
         return
     with TemporaryDirectory(dir=folder, ignore_cleanup_errors=True) as anew:
-        yield msgspec.structs.replace(library, path=Path(shutil.copy(library.path, anew)))
+        copy = Path(shutil.copy(library.path, anew))
+        for path in (Path(anew), copy):
+            path.chmod(0o755)  # whoever can reach `folder` can load it
+        yield msgspec.structs.replace(library, path=copy)
 
 
 _is_tied = cache(is_tied_to_its_place)
