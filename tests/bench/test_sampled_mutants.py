@@ -237,5 +237,5 @@ def test_the_table_counts_what_is_listed_apart() -> None:
         key(one): Outcome(one.file, one.line, one.before, one.after, way, "", 1, 1, "1")
         for one, way in zip(sample, by, strict=False)
     }
-    listed = {key(sample[4]): Listed(sample[4].file, "4", "", "equivalent")}
-    assert summary(sample, outcomes, listed).rows[-1] == ["all", "7", "6", "1", "1", "1", "1", "1", "1", "66.7 %"]
+    listed = {key(one): Listed(one.file, one.before, "", "equivalent") for one in (sample[4], sample[6])}
+    assert summary(sample, outcomes, listed).rows[-1] == ["all", "7", "7", "1", "1", "1", "1", "2", "1", "66.7 %"]
