@@ -279,12 +279,19 @@ class Trial:
         return None
 
     def _differing(self, names: Sequence[str]) -> list[str] | None:
-        """The designs whose object code the change is in, or a tool's folder; None if it does not compile."""
+        """Designs whose object code the change is in, or a tool's folder; None if it does not compile.
+
+        No more designs are asked than tell it; the first ones, whose lives were judges, are asked last.
+        """
         file = self._mutant.file
-        with self._copy.changed(self._mutant):
-            codes, cpu_s = self._copy.object_code(file, names)
-        self.cpu_s += cpu_s
-        if not codes:
-            return None
-        known = self._judge.code(self._copy, file, list(codes))
-        return [name for name, code in codes.items() if code != known[name]]
+        names = [*names[DESIGNS:], *names[:DESIGNS]]
+        for at in range(0, max(1, len(names)), DESIGNS):
+            with self._copy.changed(self._mutant):
+                codes, cpu_s = self._copy.object_code(file, names[at : at + DESIGNS])
+            self.cpu_s += cpu_s
+            if not codes:
+                return None
+            known = self._judge.code(self._copy, file, list(codes))
+            if differing := [name for name, code in codes.items() if code != known[name]]:
+                return differing
+        return []
