@@ -163,12 +163,16 @@ MAPPINGS = """1001 looks
 3001 looks
 7001 looks
 3001 1001 looks
+1001 3001 looks
 1001 5001 is known
 is known
-  1000-3000 at 200 '/a b', 5 words, 502
+  1000-3000 at 10000200 '/a b', 5 words, 502
 7001 looks
+2fff 5001 is known
 6800 looks
-  1000-3000 at 200 '/a b', 5 words, 502
+  1000-3000 at 10000200 '/a b', 5 words, 502
+looks
+  1000-3000 at 10000200 '/a b', 5 words, 502
 1001 looks
 1001 is known
 257 free looks
@@ -176,10 +180,14 @@ is known
 3001 looks
 3001 is known
 1001 is known
+  1000-2000 at 0 '/b', 5 words, 502
+  9000-a000 at 12345678 'ppppppppp', 516 words, 20402
+9001 looks
+9001 1001 is known
 200ffff looks
 200ffff is known
 2010fff looks
-8192 told
+8192 told, 0 files open
 """
 """Addresses of stacks, whether they make the recorder look for mappings, and before each what that look tells."""
 

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include "writer.h"
 
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,10 +11,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { LOOK_TICKS = 5, PIECE = 100, ROOM_WORDS = 16, MOST = 1 << 13 };
+enum { LOOK_TICKS = 5, ROOM_WORDS = 1024, MOST = 1 << 13, LONGEST = 4095 };
 
 static const char *maps; /* the text; NULL: it cannot be opened */
-static size_t at;
+static size_t at, piece = 100;
+static char *buffer; /* of the reader */
+static size_t buffer_bytes;
+static int open_files;
 static uint64_t ticks;
 static unsigned looks_seen, told, rooms;
 static uint64_t room[ROOM_WORDS + 1];
@@ -27,14 +31,24 @@ static long of_maps(long number, ...)
         at = 0;
         ticks += LOOK_TICKS;
         looks_seen++;
-        return maps == NULL ? -1 : 3;
+        (void)va_arg(more, int);
+        (void)va_arg(more, char *);
+        if (va_arg(more, int) != (O_RDONLY | O_CLOEXEC))
+            abort();
+        open_files += maps != NULL;
+        return maps == NULL ? -1 : 0;
     }
+    if (va_arg(more, int) != 0)
+        abort();
     if (number == SYS_close)
-        return 0;
-    (void)va_arg(more, int);
+        return --open_files;
     char *to = va_arg(more, char *);
     size_t bytes = va_arg(more, size_t), left = strlen(maps + at);
-    bytes = bytes < PIECE ? bytes : PIECE;
+    buffer = at == 0 ? to : buffer;
+    buffer_bytes = at == 0 ? bytes : buffer_bytes;
+    if (to + bytes != buffer + buffer_bytes)
+        abort();
+    bytes = bytes < piece ? bytes : piece;
     bytes = bytes < left ? bytes : left;
     memcpy(to, maps + at, bytes);
     at += bytes;
@@ -55,9 +69,14 @@ uint64_t *stack_room(uint32_t words)
 
 void stack_written(uint64_t *record, uint64_t word, uint32_t words)
 {
+    const char *path = (char *)(record + 4);
+    size_t length = strlen(path);
     told++;
     if (told < 20)
-        printf("  %lx-%lx at %lx '%s', %u words, %lx\n", record[1], record[2], record[3], (char *)(record + 4), words, word);
+        printf("  %lx-%lx at %lx '%.9s', %u words, %lx\n", record[1], record[2], record[3], path, words, word);
+    for (const char *after = path + length; after < (char *)(record + words); after++)
+        if (*after != '\0')
+            abort();
 }
 
 #define COVER(...) cover((uint64_t[]){__VA_ARGS__}, sizeof((uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
@@ -69,6 +88,17 @@ static void cover(const uint64_t *addresses, uint32_t count)
     for (uint32_t i = 0; i < count; i++)
         printf("%lx ", addresses[i]);
     printf("%s\n", looks_seen > before ? "looks" : "is known");
+}
+
+/* A mapping of the longest path that there is. */
+static char *of_a_long_path(void)
+{
+    static const char begin[] = "1000-2000 r-xp 00000000 fe:01 12345678901234567890 /b\n9000-a000 r-xp 12345678 fe:01 12345678901234567890 ";
+    char *text = malloc(sizeof begin + LONGEST + 1), *path = text + sizeof begin - 1;
+    strcpy(text, begin);
+    memset(path, 'p', LONGEST);
+    strcpy(path + LONGEST, "\n");
+    return text;
 }
 
 /* The most mappings that are known, and one more. */
@@ -91,13 +121,19 @@ int main(void)
     COVER(0x1000);
     COVER(0x3001);
     COVER(0x7001);
-    COVER(0x3001, 0x1001); /* the known one is the last */
+    COVER(0x3001, 0x1001);
+    COVER(0x1001, 0x3001);
     static const uint64_t three[] = {0x1001, 0x5001, 0x3001};
     cover(three, 2);
     cover(three, 0);
-    maps = "1000-3000 r-xp 00000200 fe:01 78 /a b\n5000-6000 rwxp 00000000 00:00 0 \n";
+    maps = "1000-3000 r-xp 10000200 fe:01 78 /a b\n5000-6000 rwxp 00000000 00:00 0 \n";
+    piece = strlen(maps) - 1;
     COVER(0x7001);
+    COVER(0x2fff, 0x5001);
     COVER(0x6800);
+    modules_stale();
+    rooms = 1;
+    cover(three, 0);
     modules_stale();
     rooms = 1;
     COVER(0x1001);
@@ -115,11 +151,15 @@ int main(void)
     COVER(0x1001);
     modules_stale();
     rooms = 2 * MOST;
+    maps = of_a_long_path();
+    COVER(0x9001);
+    COVER(0x9001, 0x1001);
+    modules_stale();
     told = 20;
     maps = many();
     cover((const uint64_t[]){0xffff + 0x1000ull * MOST}, 1);
     cover((const uint64_t[]){0xffff + 0x1000ull * MOST}, 1);
     cover((const uint64_t[]){0x10fff + 0x1000ull * MOST}, 1);
-    printf("%u told\n", told - 20);
+    printf("%u told, %d files open\n", told - 20, open_files);
     return 0;
 }
