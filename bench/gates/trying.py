@@ -38,6 +38,7 @@ SEED = "1"
 LIVES = "tests/test_conformance.py::test_a_few_lives_of_every_pair_of_policies"
 LINES = "tests/test_lines.py::test_lines_of_each_row"
 EXITS = "tests/test_lines.py::test_lines_of_threads_that_exit"
+PLAYS = "tests/test_programs.py::"
 DESIGNS = 3  # whose lives are judges of a line
 LOOKED_AT = 12  # designs whose object code says whether a line changes anything
 LIVES_S, TESTS_S = 60.0, 300.0  # of processor time, for runs that a mutant never lets end
@@ -119,9 +120,11 @@ def focused(file: str) -> Iterator[tuple[float, list[str]]]:
         yield TESTS_S, ["-m", "not big", *(f"{LINES}[{name}]" for name in (*names, "sampling-ready")), EXITS]
     focus = table().focus
     tests = focus[max((begin for begin in focus if file.startswith(begin)), key=len)]
+    plays = [test for test in tests if test.startswith(PLAYS)]
+    yield from ((TESTS_S, ["-m", "not big", test]) for test in plays)
     whole = [test for test in tests if "::" not in test]
     yield from ([(TESTS_S, whole)] if file.endswith(".py") else ((TESTS_S, [test]) for test in whole))
-    if single := [test for test in tests if "::" in test]:
+    if single := [test for test in tests if "::" in test and test not in plays]:
         yield TESTS_S, ["-m", "not big", *single]
 
 
