@@ -111,6 +111,7 @@ bench-large: venv ## micro, threads and servers with single calls, for a machine
 
 experiments: venv ## measure the log's experiments and make docs/lab/experiments.md of them: hours (EXPERIMENTS="E9 E13": those alone)
 	$(BIN)/python -m heapsmith.bench experiments run $(EXPERIMENTS) --machine epyc --rounds 7 --keep
+	$(BIN)/python -m heapsmith.bench.experiments.log --page
 
 log: venv ## measure the steps of the log and make docs/lab/log.md of them (STEPS="ring shared": those alone)
 	$(BIN)/python -m heapsmith.bench.experiments.log $(STEPS)

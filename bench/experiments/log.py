@@ -1,6 +1,6 @@
 """The log's allocator, step by step: each step is an experiment whose arms are the states before and after it.
 
-python -m heapsmith.bench.experiments.log [--predict | --rounds N] [STEP]..., or make log: the kept figures and the page
+python -m heapsmith.bench.experiments.log [--page | --predict | --rounds N] [STEP]..., or make log: figures and page
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.experiments.book import BASE, Arm, Book, Claim, Experiment, Workload, book
 from heapsmith.bench.experiments.fair import differences
 from heapsmith.bench.experiments.kept import Kept, keep, kept, stale
-from heapsmith.bench.experiments.page import change_text, conditions, filled, percent
+from heapsmith.bench.experiments.page import change_text, conditions, filled, percent, profiles, rows
 from heapsmith.bench.experiments.run import run_experiments
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.errors import CheckFailed
@@ -27,6 +27,8 @@ from heapsmith.tools.common.tables import Words, section
 FILE = Path(__file__).with_name("log.toml")
 FIGURES = Path(__file__).with_name("log.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs/lab/log.md"
+
+AGAIN = "python -m heapsmith.bench.experiments.log --page"
 
 HEAD = """# The log, step by step
 
@@ -49,11 +51,15 @@ Each row compares the state before a step with the state behind it, by the time 
 one workload (bench/experiments/*.toml say what each does). *Predicted* is the model's
 figure, *measured* the median with the interval that holds it in 95 % of resamplings, and *not yet*
 means that nothing was measured since the step has its present form. The log's figures are mostly
-gains of throughput, on its machine and against its own state of that day. Its phases have numbers
-there; here each step names the experiment.
+gains of throughput, on its machine and against its own state of that day. Its order was another
+one: what each of its numbered phases changed stands [at the end](#the-phases-of-the-log).
 
 This page is made by `make log`.
 """
+
+PHASES = """The log's phases went by another order than this page, and each began from the state of its day.
+Here the arms of a row differ by what the phase changed, and in nothing else: a step of this page, or an experiment of
+[experiments.md](experiments.md). Figures are ratios to the first arm, or shares where the quantity is a level."""
 
 
 class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -67,12 +73,22 @@ class Step(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     text: str
 
 
+class Phase(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """A phase by the log's number. of: the steps and experiments whose arms differ by what the phase changed."""
+
+    number: str
+    about: str
+    of: list[str]
+    text: str
+
+
 class Log(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The first state, as changes of base.toml, workloads of these steps alone, and the steps in order."""
+    """The first state, as changes of base.toml, workloads of these steps alone, and the steps and phases in order."""
 
     base: dict[str, Any]
     workloads: dict[str, Workload]
     steps: list[Step]
+    phases: list[Phase]
 
 
 def log(path: Path = FILE) -> Log:
@@ -96,7 +112,7 @@ def as_book(of: Log) -> Book:
     for step, before, after in zip(of.steps, designs, designs[1:], strict=False):
         found[step.name] = Experiment(
             about=step.about,
-            claim=Claim(),
+            claim=Claim("" if step.log == "none" else step.log, sign=None),
             workloads=step.workloads,
             arms=[Arm("before"), Arm("after", step.change)],
             varies=list(step.change),
@@ -117,7 +133,25 @@ def page(of: Log, figures: Mapping[str, Kept]) -> str:
         found = [f"{one.workload} {change_text(one.changes[0])}" for one in its.results]
         how = "Measured here" if its.conditions.rounds else "Predicted here"
         lines += [filled(f"{how}: {'; '.join(found)}. The log: {step.log}."), ""]
-    return "\n".join(lines)
+    lines += [*section(phases(of, figures)), "", filled(" ".join(PHASES.split()))]
+    for phase in of.phases:
+        lines += ["", f"### Phase {phase.number}: {phase.about}", "", filled(" ".join(phase.text.split()))]
+    return "\n".join(lines) + "\n"
+
+
+def phases(of: Log, figures: Mapping[str, Kept]) -> Words:
+    """Return the table of all phases: the design fields that changed, predicted, measured, and the log's figure."""
+    steps, rest = as_book(of), book()
+    both = Book(rest.workloads | steps.workloads, rest.experiments | steps.experiments)
+    known = {**kept(), **figures}
+    lines: list[list[str]] = []
+    for phase in of.phases:
+        for name in phase.of:
+            one, its = both.experiments[name], {name: known[name]}
+            found = [*(row[:7] for row in rows(both, its).rows), *profiles(both, its).rows]
+            lines += [[phase.number, ", ".join(f"`{field}`" for field in one.varies), *row] for row in found]
+    head = ["<phase", "<changed", "<of", "<workload", "<arms", "<quantity", "predicted", "measured", "<the log"]
+    return Words("The phases of the log", head, lines)
 
 
 def table(of: Log, figures: Mapping[str, Kept]) -> Words:
@@ -144,18 +178,22 @@ def check() -> None:
     if old := stale(as_book(found), figures):
         raise CheckFailed(f"{FIGURES.name}: {', '.join(old)} changed; run make log")
     if read_text(PAGE, str(PAGE)) != page(found, figures):
-        raise CheckFailed(f"{PAGE.name} is not made of {FIGURES.name}; run make log")
+        raise CheckFailed(f"{PAGE.name} is not made of {FIGURES.name} and results.json; run {AGAIN}")
 
 
 def main(
     steps: Annotated[list[str] | None, typer.Argument(metavar="[STEP]...", help="Default: all.")] = None,
     predict: Annotated[bool, typer.Option("--predict", help="Measure nothing.")] = False,
     rounds: Annotated[int, typer.Option("--rounds", help="The most rounds.")] = 7,
+    only_page: Annotated[bool, typer.Option("--page", help="Only make the page of the kept figures.")] = False,
     only_check: Annotated[bool, typer.Option("--check", help="Only compare the page with the figures.")] = False,
 ) -> int:
     """Predict and measure the steps, keep the figures, and write the page."""
     if only_check:
         check()
+        return 0
+    if only_page:
+        write_text(PAGE, page(log(), kept(FIGURES)))
         return 0
     found = as_book(log())
     hardware = priced(load_hardware("epyc"))

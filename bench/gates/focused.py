@@ -21,6 +21,7 @@ import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, NamedTuple
 
@@ -109,8 +110,9 @@ def _kept(observe: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _plain(entry: Callable[..., Any], absent: tuple[str, ...] = (), **constants: int) -> Callable[..., Any]:
-    """Return what stands for a compiled kernel."""
-    return kernel.specialised(entry, **constants) if constants else entry
+    """Return what stands for a compiled kernel: another object for other absent scalars."""
+    plain = kernel.specialised(entry, **constants) if constants else entry
+    return partial(plain) if absent else plain
 
 
 def _serve(files: Sequence[str]) -> None:

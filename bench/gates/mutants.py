@@ -118,7 +118,7 @@ def summary(sample: Sequence[Mutant], outcomes: dict[str, Outcome], listed: dict
     rows = []
     for area in (*AREAS, ""):
         of_area = [mutant for mutant in sample if mutant.file.startswith(area)]
-        kinds = Counter(_kind(outcomes.get(key(mutant)), listed) for mutant in of_area)
+        kinds = Counter(_kind(mutant, outcomes, listed) for mutant in of_area)
         tried = sum(count for kind, count in kinds.items() if kind not in ("", UNBUILT, EQUIVALENT, LISTED))
         noticed = tried - kinds[SURVIVED]
         share = f"{100 * noticed / tried:.1f} %" if tried else "-"
@@ -140,11 +140,12 @@ def summary(sample: Sequence[Mutant], outcomes: dict[str, Outcome], listed: dict
     return Words("", head, rows)
 
 
-def _kind(outcome: Outcome | None, listed: dict[str, Listed]) -> str:
+def _kind(one: Mutant | Outcome, outcomes: dict[str, Outcome], listed: dict[str, Listed]) -> str:
+    if key(one) in listed:
+        return LISTED
+    outcome = outcomes.get(key(one))
     if outcome is None:
         return ""
-    if outcome.by == SURVIVED and key(outcome) in listed:
-        return LISTED
     if outcome.by in (UNBUILT, EQUIVALENT, SURVIVED):
         return outcome.by
     return "lives" if outcome.by.startswith(LIVES) else "tests"
@@ -162,15 +163,16 @@ def main(
     sample = [one for one in drawn(size) if not files or one.file.startswith(tuple(files))]
     listed = {key(one): one for one in table().listed}
     outcomes = read(log)
-    due = [one for one in sample if not (found := outcomes.get(key(one))) or (again and found.by == SURVIVED)]
+    untried = [one for one in sample if key(one) not in listed]
+    due = [one for one in untried if not (found := outcomes.get(key(one))) or (again and found.by == SURVIVED)]
     if not show:
         _try(due, outcomes, log, workers)
     print("\n".join(section(summary(sample, outcomes, listed))))
     known = [found for one in sample if (found := outcomes.get(key(one)))]
-    survivors = [one for one in known if _kind(one, listed) == SURVIVED]
+    survivors = [one for one in known if _kind(one, outcomes, listed) == SURVIVED]
     for one in survivors:
         print(f"{one.file}:{one.line}: {one.before}  =>  {one.after or '(deleted)'}")
-    tried = [one for one in known if _kind(one, listed) not in (UNBUILT, EQUIVALENT, LISTED)]
+    tried = [one for one in known if _kind(one, outcomes, listed) not in (UNBUILT, EQUIVALENT, LISTED)]
     return int(100 * (len(tried) - len(survivors)) < LEAST_PERCENT * len(tried))
 
 

@@ -38,6 +38,7 @@ SEED = "1"
 LIVES = "tests/test_conformance.py::test_a_few_lives_of_every_pair_of_policies"
 LINES = "tests/test_lines.py::test_lines_of_each_row"
 EXITS = "tests/test_lines.py::test_lines_of_threads_that_exit"
+PLAYS = "tests/test_programs.py::"
 DESIGNS = 3  # whose lives are judges of a line
 LOOKED_AT = 12  # designs whose object code says whether a line changes anything
 LIVES_S, TESTS_S = 60.0, 300.0  # of processor time, for runs that a mutant never lets end
@@ -119,9 +120,11 @@ def focused(file: str) -> Iterator[tuple[float, list[str]]]:
         yield TESTS_S, ["-m", "not big", *(f"{LINES}[{name}]" for name in (*names, "sampling-ready")), EXITS]
     focus = table().focus
     tests = focus[max((begin for begin in focus if file.startswith(begin)), key=len)]
+    plays = [test for test in tests if test.startswith(PLAYS)]
+    yield from ((TESTS_S, ["-m", "not big", test]) for test in plays)
     whole = [test for test in tests if "::" not in test]
     yield from ([(TESTS_S, whole)] if file.endswith(".py") else ((TESTS_S, [test]) for test in whole))
-    if single := [test for test in tests if "::" in test]:
+    if single := [test for test in tests if "::" in test and test not in plays]:
         yield TESTS_S, ["-m", "not big", *single]
 
 
@@ -279,12 +282,19 @@ class Trial:
         return None
 
     def _differing(self, names: Sequence[str]) -> list[str] | None:
-        """The designs whose object code the change is in, or a tool's folder; None if it does not compile."""
+        """Designs whose object code the change is in, or a tool's folder; None if it does not compile.
+
+        No more designs are asked than tell it; the first ones, whose lives were judges, are asked last.
+        """
         file = self._mutant.file
-        with self._copy.changed(self._mutant):
-            codes, cpu_s = self._copy.object_code(file, names)
-        self.cpu_s += cpu_s
-        if not codes:
-            return None
-        known = self._judge.code(self._copy, file, list(codes))
-        return [name for name, code in codes.items() if code != known[name]]
+        names = [*names[DESIGNS:], *names[:DESIGNS]]
+        for at in range(0, max(1, len(names)), DESIGNS):
+            with self._copy.changed(self._mutant):
+                codes, cpu_s = self._copy.object_code(file, names[at : at + DESIGNS])
+            self.cpu_s += cpu_s
+            if not codes:
+                return None
+            known = self._judge.code(self._copy, file, list(codes))
+            if differing := [name for name, code in codes.items() if code != known[name]]:
+                return differing
+        return []

@@ -122,6 +122,7 @@ def class_records(plan: Plan) -> Records:
         record["stretch_depth"] = row.front.stretch_depth
         record["by_row"] = row.stack > 0 and plan.dispatch != "table"
         record["front"] = policy.code("front", row.front.kind)
+        record["guarded"] = row.front.guard_slots > 0
         record["batched"] = policy.row("front", row.front.kind).BATCHED
     return classes
 

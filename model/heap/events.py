@@ -43,7 +43,7 @@ from heapsmith.model.parts.block_questions import (
 from heapsmith.model.parts.blocks import address_of, block_bytes, class_for, place_of, usable_of
 from heapsmith.model.parts.charge import charge, were_the_librarys, were_the_programs, were_the_replays
 from heapsmith.model.parts.committed import time_since
-from heapsmith.model.parts.front_questions import class_lines, needs_heap, size_lines
+from heapsmith.model.parts.front_questions import class_lines, front_first_lines, needs_heap, size_lines
 from heapsmith.model.parts.fronts import allocate_first, allocate_small, free_small
 from heapsmith.model.parts.large import HUGE_SLOT_BYTES, free_large, large_block, resized
 from heapsmith.model.parts.lines import LINE, aligned_lines
@@ -111,8 +111,9 @@ def free(state: State, thread: int, block: int, asked: int) -> None:
         dies_lines(state, block)
         if heap < 0 and needs_heap(state):
             if state.quarantine == 0 and state.by_table == 1:  # a quarantine needs the heap earlier, without the class
-                table = layout.FREE_OF + layout.WORD * (1 - state.by_row)
-                touch(state.listener, table + layout.WORD * (block & layout.CLASS_MASK), 0)
+                cls = block & layout.CLASS_MASK
+                touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
+                front_first_lines(state, cls)
             heap = started_heap(state, thread)
         free_small(state, heap, block)
 

@@ -131,6 +131,7 @@ CLASS = record_type(
     *policy.state("classes"),
     "by_row",  # 1: its stack is popped and pushed by row
     "front",  # code of the front
+    "guarded",  # 1: pages that no access may touch bound the slots of level 0, and its functions test nothing
     "batched",  # 1: its flushes give neighbours of a slab at once
     "capacity",
     "list_capacity",

@@ -97,7 +97,7 @@ CLASS_REFILL, CLASS_FLUSH, CLASS_SPILL, CLASS_PROMOTE = 32, 36, 40, 44
 CLASS_SLOT, CLASS_TRANSFER, CLASS_DRAIN = 48, 56, 64
 """struct class_plan; usable comes first, blocks behind first."""
 FRONT_BYTES = 24
-FRONT_HELD, FRONT_LISTED, FRONT_CAPACITY, FRONT_LIST = 0, 8, 12, 16
+FRONT_HELD, FRONT_HEAD, FRONT_LISTED, FRONT_CAPACITY, FRONT_LIST = 0, 4, 8, 12, 16
 """struct front; it has its capacity in a design with a learner."""
 BELOW_BYTES = 64
 """struct below."""

@@ -69,6 +69,11 @@ def front_look_lines(state: State, front: int, cls: int) -> None:
     raise NotImplementedError
 
 
+@question("front", "first_lines")
+def front_first_lines(state: State, cls: int) -> None:
+    """Touch what the functions of a class touch in a thread that has no heap yet."""
+
+
 @question("front", "promote_lines")
 def front_promote_lines(state: State, heap: int, front: int, cls: int) -> None:
     """Touch what a promotion touches."""

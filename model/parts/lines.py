@@ -17,6 +17,7 @@ from heapsmith.model.memory.touches import branch, touch
 from heapsmith.model.parts.block_questions import is_apart, last_lines, parked_lines, site_lines
 from heapsmith.model.parts.front_questions import (
     capacity_of,
+    front_first_lines,
     front_overflow_lines,
     front_pop_lines,
     front_push_lines,
@@ -58,7 +59,9 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
     if state.by_table == 1:
         branch(state.listener, CLASS_OF_ALLOC, cls)
         touch(state.listener, layout.ALLOC_OF + layout.WORD * cls, 0)
-    if not is_new and state.classes[cls]["by_row"] == 0:
+    if is_new:
+        front_first_lines(state, cls)
+    elif state.classes[cls]["by_row"] == 0:
         front_pop_lines(state, front, cls)
 
 
@@ -81,7 +84,7 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
     if state.by_table == 1:
         branch(state.listener, CLASS_OF_FREE, cls)
         touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
-    if capacity > 0 and not serves:
+    if capacity > 0 and not serves and state.classes[cls]["guarded"] == 0:
         parked_lines(state, heap, cls)
         own_slots_lines(state, front, cls)
         if closed:

@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from heapsmith.bench.experiments import log
+from heapsmith.bench.experiments.book import book
 from heapsmith.bench.experiments.fair import faults
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput, CheckFailed
@@ -37,8 +38,23 @@ def test_the_page_is_of_the_kept_figures(monkeypatch: pytest.MonkeyPatch, tmp_pa
     other = tmp_path / "log.md"
     other.write_text(log.PAGE.read_text().replace(" %", " per cent", 1))
     monkeypatch.setattr(log, "PAGE", other)
-    with pytest.raises(CheckFailed, match=r"log\.md is not made of log\.json; run make log"):
+    with pytest.raises(CheckFailed, match=r"log\.md is not made of log\.json and results\.json; run .* --page"):
         log.check()
+
+
+def test_each_phase_is_of_fair_arms_that_differ() -> None:
+    found, rest = log.log(), book()
+    known = log.as_book(found).experiments | rest.experiments
+    assert [phase.number for phase in found.phases] == ["6.24", "12", "14", "15", "19", "20", "21", "ULTRA"]
+    for name in {name for phase in found.phases for name in phase.of}:
+        assert known[name].varies
+        assert faults(name, known[name]) == []
+    figures = log.kept(log.FIGURES)
+    rows = log.phases(found, figures).rows
+    assert {row[0] for row in rows} == {phase.number for phase in found.phases}
+    assert ["12", "`empties`", "shared", "shifting"] in [row[:4] for row in rows]
+    assert ["E12", "superslabs"] in [[row[2], row[5]] for row in rows]
+    assert ["E39", "both", "level 1", "88 to 99 %"] in [[row[2], row[4], row[5], row[8]] for row in rows]
 
 
 def test_figures_of_another_step_are_no_figures_of_this_one() -> None:

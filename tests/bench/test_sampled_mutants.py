@@ -160,6 +160,7 @@ class _Copy:
     def __init__(self, codes: dict[str, str]) -> None:
         self.codes = codes
         self.runs: list[Sequence[str]] = []
+        self.asked: list[Sequence[str]] = []
 
     def changed(self, _: Mutant) -> AbstractContextManager[None]:
         return nullcontext()
@@ -169,6 +170,7 @@ class _Copy:
         return Found(None, 1.0)
 
     def object_code(self, file: str, names: Sequence[str]) -> tuple[dict[str, str], float]:
+        self.asked.append(names)
         return self.codes, 1.0
 
 
@@ -187,7 +189,25 @@ def test_object_code_tells_what_no_test_can_notice(codes: dict[str, str], by: st
     trial = Trial(cast(Judge, _Judge()), cast(Copy, copy), mutant)
     assert trial.noticed()[0] == by
     assert (trying.lives(["covering-2"]) in copy.runs) == (by == trying.SURVIVED)
-    assert trial.cpu_s == len(copy.runs) + 1
+    assert trial.cpu_s == len(copy.runs) + len(copy.asked)
+
+
+def test_object_code_of_no_more_designs_than_needed() -> None:
+    """The designs whose lives were judges come last."""
+
+    class Some(_Copy):
+        def object_code(self, file: str, names: Sequence[str]) -> tuple[dict[str, str], float]:
+            self.asked.append(names)
+            return {name: self.codes.get(name, "1") for name in names}, 1.0
+
+    names = [f"covering-{number}" for number in range(8)]
+    judge = _Judge()
+    judge.code = lambda *_: dict.fromkeys(names, "1")  # type: ignore[method-assign]
+    for own, differing in (({names[4]: "0"}, [names[4]]), ({names[1]: "0"}, [names[1]]), ({}, [])):
+        copy = Some(own)
+        trial = Trial(cast(Judge, judge), cast(Copy, copy), Mutant("runtime/heap/7_large/runs.c", 1, "f", "a;", ";"))
+        assert trial._differing(names) == differing
+        assert copy.asked == [names[3:6], [*names[6:], names[0]], names[1:3]][: 1 if names[4] in own else 3]
 
 
 def test_a_test_that_fails_without_the_change_notices_nothing() -> None:
@@ -237,5 +257,5 @@ def test_the_table_counts_what_is_listed_apart() -> None:
         key(one): Outcome(one.file, one.line, one.before, one.after, way, "", 1, 1, "1")
         for one, way in zip(sample, by, strict=False)
     }
-    listed = {key(sample[4]): Listed(sample[4].file, "4", "", "equivalent")}
-    assert summary(sample, outcomes, listed).rows[-1] == ["all", "7", "6", "1", "1", "1", "1", "1", "1", "66.7 %"]
+    listed = {key(one): Listed(one.file, one.before, "", "equivalent") for one in (sample[4], sample[6])}
+    assert summary(sample, outcomes, listed).rows[-1] == ["all", "7", "7", "1", "1", "1", "1", "2", "1", "66.7 %"]

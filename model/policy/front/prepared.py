@@ -10,11 +10,12 @@ import msgspec
 from heapsmith.model.compile.kernel import kernel
 from heapsmith.model.constants import PAGE, USED_UP
 from heapsmith.model.errors import Refusal
-from heapsmith.model.memory.layout import NO_BLOCK, WORD
+from heapsmith.model.memory.layout import ALLOC_OF, FREE_OF, FRONT_HEAD, NO_BLOCK, WORD
 from heapsmith.model.memory.state import State
-from heapsmith.model.parts.stacks import stack_push_lines
+from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.parts.stacks import row_pop_lines
 from heapsmith.model.policy.emitted import SELF, FrontCode, Function, Hit, total
-from heapsmith.model.policy.front.common import MAX_CAPACITY, FrontPlan, stack_fill, stack_push
+from heapsmith.model.policy.front.common import MAX_CAPACITY, FrontPlan, stack_fill, stack_fill_lines, stack_push
 from heapsmith.model.policy.front.none import overflow_lines
 
 NAME = "prepared"
@@ -132,9 +133,45 @@ def push(state: State, front: int, cls: int, block: int) -> int:
 
 
 @kernel
+def fault_lines(state: State) -> None:
+    """Touch what a fault touches: the handler looks for the class among the functions of all."""
+    touch_bytes(state.listener, ALLOC_OF, WORD * state.class_count, 0)
+    touch_bytes(state.listener, FREE_OF + WORD, WORD * state.class_count, 0)
+
+
+@kernel
+def first_lines(state: State, cls: int) -> None:
+    """Touch what a fault touches: a thread without a heap has its array at address 0."""
+    fault_lines(state)
+
+
+@kernel
+def pop_lines(state: State, front: int, cls: int) -> None:
+    """Touch what an allocation touches: without a block it faults where no line comes, before it writes."""
+    held = int(state.fronts[front]["held"])
+    touch(state.listener, int(state.fronts[front]["top_at"]), 0)
+    if held > 0:
+        row_pop_lines(state, front, held)
+    else:
+        fault_lines(state)
+
+
+@kernel
 def push_lines(state: State, front: int, cls: int, block: int) -> None:
-    """Touch what a free touches."""
-    stack_push_lines(state, front, int(state.fronts[front]["held"]), int(state.classes[cls]["capacity"]))
+    """Touch what a free touches: no end; without room it faults as an allocation does."""
+    held = int(state.fronts[front]["held"])
+    touch(state.listener, int(state.fronts[front]["top_at"]), int(held < state.classes[cls]["capacity"]))
+    if held < state.classes[cls]["capacity"]:
+        touch(state.listener, int(state.fronts[front]["slots_at"]) + WORD * held, 1)
+    else:
+        fault_lines(state)
+
+
+@kernel
+def fill_lines(state: State, front: int, cls: int, count: int) -> None:
+    """Touch what the only refill touches: what that of a stack does, and the word that says that it was."""
+    touch(state.listener, int(state.fronts[front]["front_at"]) + FRONT_HEAD, 1)
+    stack_fill_lines(state, front, cls, count)
 
 
 @kernel
