@@ -1,6 +1,7 @@
 """Pages made of the figures of studies: each part is that of its file, has all rows, and other figures are noticed."""
 
 from pathlib import Path
+from statistics import geometric_mean
 from types import ModuleType
 from typing import Any
 
@@ -76,3 +77,25 @@ def test_the_figures_have_all_rows() -> None:
 @pytest.mark.parametrize("study", [sampling, pinned])
 def test_the_figures_have_no_faults(study: ModuleType) -> None:
     assert study.faults(figures(study).rows) == []
+
+
+def mean_peak(malloc: str, procs: int = 2, least_kib: float = 0) -> str:
+    """A malloc's geometric mean of peaks in the public suite, as the prose of pages has it."""
+    rows = [row for row in figures(public_suite).rows if row.procs == procs]
+    parts = [row.part(malloc, "peak_kib") for row in rows if row.under["glibc"].peak_kib >= least_kib]
+    return f"{geometric_mean(parts):.2f}".removeprefix("0")
+
+
+def test_the_text_on_mimalloc_3_has_the_figures() -> None:
+    page = " ".join(public_suite.PART.page.read_text().split())
+    plain, small, neither = "mimalloc3", "mimalloc3, no huge pages", "mimalloc3, neither"
+    large = public_suite.LARGE_KIB
+    for said in (
+        f"Here it takes {mean_peak(plain)} of the peaks of this suite",
+        f"the mean falls from {mean_peak(plain)} to {mean_peak(small)}",
+        f"the mean is {mean_peak(plain, 2, large)}, and {mean_peak(small, 2, large)} without huge pages",
+        f"the means are {mean_peak(neither)} of all and {mean_peak(neither, 2, large)} of the large",
+        f"takes {mean_peak(plain, 16)} of its peak, {mean_peak(small, 16)} without huge pages, and "
+        f"{mean_peak(neither, 16)} without the delay too",
+    ):
+        assert said in page
