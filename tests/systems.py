@@ -57,9 +57,9 @@ MUSL = System("x86_64-linux-musl", ())
 def small(design: Design) -> Design:
     """The design with short spans: the emulator marks each page of a reservation, seconds for those of `default`.
 
-    Regions of a class stay: they take what is their part of a span.
+    Regions of a class stay, which take what is their part of a span, and fronts that take all their blocks at once.
     """
-    if make_plan(design).regions > 1:
+    if make_plan(design).regions > 1 or design.front.__struct_config__.tag == "prepared":
         return design
     return msgspec.structs.replace(design, slab_span_bytes=1 << 28, run_span_bytes=1 << 28)
 
