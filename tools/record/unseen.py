@@ -2,9 +2,11 @@
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
+import numpy.typing as npt
 
 from heapsmith.model.trace.events import WITH_SITE, Op
 from heapsmith.model.trace.reader import TraceReader
@@ -62,13 +64,14 @@ def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[Other
 
 def _kept(trace: Path, live: int) -> int:
     """What caches of threads may keep: of each that lives at one time what it asked for, `live` bytes at most."""
+    asked: npt.NDArray[Any]
     asked, alive, most = np.zeros(1), 0, 1
     with TraceReader(trace) as reader:
         for chunk in reader:
             requests = np.isin(chunk.op, [*WITH_SITE])
-            of_chunk = np.bincount(chunk.thread[requests], chunk.size[requests], minlength=asked.size)
-            of_chunk[: asked.size] += asked
-            asked = of_chunk
+            size = max(asked.size, int(chunk.thread.max(initial=0)) + 1)
+            asked = np.pad(asked, (0, size - asked.size))
+            asked += np.bincount(chunk.thread[requests], chunk.size[requests], minlength=size)
             steps = (chunk.op == Op.THREAD_START).astype(int) - (chunk.op == Op.THREAD_EXIT)
             now = alive + np.cumsum(steps)
             most, alive = max(most, int(now.max(initial=0))), int(now[-1]) if now.size else alive
