@@ -24,6 +24,8 @@ from heapsmith.bench.suite.rows import Row
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.model.trace.events import Chunk, Op
+from heapsmith.model.trace.reader import TraceWriter
 from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes, OtherMemory, is_other, largest
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.rounds import Stop
@@ -33,6 +35,7 @@ from heapsmith.tools.compare.under import run_under
 from heapsmith.tools.forge import forge
 from heapsmith.tools.peers.peers import GLIBC, Library
 from heapsmith.tools.record.record import record
+from heapsmith.tools.record.unseen import RecordedTrace, other_memory
 
 Call = Callable[..., Answer]
 MIB = 1 << 20
@@ -262,6 +265,26 @@ def test_the_heaps_of_threads_are_mallocs(folder: Path) -> None:
             time.sleep(0.01)
         process.kill()
     assert heaps >= 200 * 1024
+
+
+@pytest.mark.parametrize(("threads", "at_once", "told"), [(1, True, True), (100, True, False), (100, False, True)])
+def test_caches_of_threads_may_keep_what_was_freed(threads: int, at_once: bool, told: bool, tmp_path: Path) -> None:
+    """Each thread asks for 100 KiB and frees it: a malloc may keep that for each of those that live at one time."""
+    begins = [(Op.THREAD_START, one, 0, 0) for one in range(threads)]
+    asks = [((Op.MALLOC, one, 0, 100 << 10), (Op.FREE, one, 0, 0)) for one in range(threads)]
+    ends = [(Op.THREAD_EXIT, one, 0, 0) for one in range(threads)]
+    if at_once:
+        events = [*begins, *(event for both in asks for event in both), *ends]
+    else:
+        events = [event for begin, both, end in zip(begins, asks, ends, strict=True) for event in (begin, *both, end)]
+    op, thread, block, size = zip(*events, strict=True)
+    nothing = [0] * len(events)
+    with TraceWriter(tmp_path / "t.hst", command=["p"], source="test") as writer:
+        writer.append(Chunk.of(op, thread, block, size, nothing, nothing))
+    trace = RecordedTrace(str(tmp_path / "t.hst"), 7, 1, 0, ["p"], len(events), 1, 0, 0, 0, 0, 0, 0, 0)
+    image = Image(7, "p", 0.1, 20 * MIB, 20 * MIB, True, "", own_pid=7)
+    expected = [OtherMemory(7, "p", 20 * MIB, 100 << 10)] if told else []
+    assert other_memory([trace], [image]) == expected
 
 
 def test_what_is_worth_a_word() -> None:

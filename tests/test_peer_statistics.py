@@ -151,3 +151,13 @@ def test_a_file_cut_off_is_refused_and_another_is_none(tmp_path: Path) -> None:
         read_statistics(file, file.read_text())
     file.write_text('{"design": "default"}')
     assert read_statistics(file, file.read_text()) is None
+
+
+def test_a_heap_profile_is_named(call: Call, tmp_path: Path) -> None:
+    """It is what production has too, but of blocks alone."""
+    file = tmp_path / "jeprof.heap"
+    file.write_text("heap_v2/4096\n  t*: 3: 300 [0: 0]\n@ 0x1\n  t*: 3: 300 [0: 0]\n")
+    answer = call("stats", file)
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert "this is a jemalloc heap profile" in answer.err
+    assert "heapsmith trace synth --like" in answer.err

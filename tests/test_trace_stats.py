@@ -1,5 +1,6 @@
 """Trace figures: by hand for a small trace, and against a second implementation for random ones."""
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
@@ -10,8 +11,10 @@ import pytest
 from conftest import Answer
 from traces import random_chunk
 
+from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.model.trace.stats import Bucket, Quantiles, SizeCount, SizeLive, TraceInfo, trace_info
+from heapsmith.tools.common.units import amount
 
 
 def info_of(path: Path, chunk: Chunk, chunk_events: int = 65536) -> TraceInfo:
@@ -204,6 +207,17 @@ def test_an_empty_trace_is_shown_without_events(tmp_path: Path, call: Callable[.
     info_of(tmp_path / "t.hst", Chunk.of(*[()] * 6))
     lines = [" ".join(line.split()) for line in call("trace", "info", tmp_path / "t.hst").out.splitlines()]
     assert {"events 0", "peak live 0 B", "lifetime, events no block was freed"} <= set(lines)
+
+
+@pytest.mark.parametrize(("resident", "rest"), [(30 << 20, "; 29.9 MiB or more are not live blocks"), (4096, "")])
+def test_resident_bytes_that_no_block_explains(
+    tmp_path: Path, call: Callable[..., Answer], resident: int, rest: str
+) -> None:
+    with TraceWriter(tmp_path / "t.hst", command=["x"], source="test") as writer:
+        writer.append(Chunk.of([Op.MALLOC], [0], [0], [100 << 10], [0], [0]))
+        writer.close({"samples": Samples([], [(0, resident)], resident, [])})
+    (line,) = re.findall("^peak resident +(.*)$", call("trace", "info", tmp_path / "t.hst").out, re.MULTILINE)
+    assert line.partition(", but")[0] == amount(resident) + rest
 
 
 def test_progress_is_told(tmp_path: Path) -> None:

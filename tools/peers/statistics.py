@@ -16,6 +16,7 @@ import msgspec
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import JSON_FAULTS
+from heapsmith.model.trace.imports.aggregates import profile_of
 from heapsmith.tools.common.units import amount
 
 MUCH = 0.1
@@ -53,6 +54,11 @@ def read_statistics(path: Path, text: str) -> Statistics | None:
                 return read(text)
             except (LookupError, TypeError, ValueError, AttributeError, ElementTree.ParseError, *JSON_FAULTS):
                 raise BadInput(f"{path}: begins as statistics of {name}; expected all of them") from None
+    if (what := profile_of(text[:4096].encode())) is not None:
+        raise BadInput(
+            f"{path}: this is {what}, which tells blocks by call stack and not what a malloc holds; expected its "
+            "statistics; `heapsmith trace synth --like` draws a trace from it"
+        )
     return None
 
 

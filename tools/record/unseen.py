@@ -2,9 +2,14 @@
 
 from collections import defaultdict
 from pathlib import Path
+from typing import Any
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 
+from heapsmith.model.trace.events import WITH_SITE, Op
+from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory, is_other
 from heapsmith.tools.common.served_share import NO_EVENT, Image
@@ -48,7 +53,26 @@ def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[Other
         most = max(seen, key=lambda one: one.anonymous, default=None)
         if most is None or most.anonymous < OTHER_BYTES or any(trace.events > OTHER_EVENTS for trace in its):
             continue
-        live = max(trace_info(Path(trace.path)).peak_live_bytes for trace in its)
-        if is_other(most.anonymous, live):
+        lives = [(trace, trace_info(Path(trace.path)).peak_live_bytes) for trace in its]
+        live = max(live for _, live in lives)
+        if is_other(most.anonymous, live) and is_other(
+            most.anonymous, max(_kept(Path(trace.path), live) for trace, live in lives)
+        ):
             found.append(OtherMemory(pid, most.name, most.anonymous, live))
     return found
+
+
+def _kept(trace: Path, live: int) -> int:
+    """What caches of threads may keep: of each that lives at one time what it asked for, `live` bytes at most."""
+    asked: npt.NDArray[Any]
+    asked, alive, most = np.zeros(1), 0, 1
+    with TraceReader(trace) as reader:
+        for chunk in reader:
+            requests = np.isin(chunk.op, [*WITH_SITE])
+            size = max(asked.size, int(chunk.thread.max(initial=0)) + 1)
+            asked = np.pad(asked, (0, size - asked.size))
+            asked += np.bincount(chunk.thread[requests], chunk.size[requests], minlength=size)
+            steps = (chunk.op == Op.THREAD_START).astype(int) - (chunk.op == Op.THREAD_EXIT)
+            now = alive + np.cumsum(steps)
+            most, alive = max(most, int(now.max(initial=0))), int(now[-1]) if now.size else alive
+    return int(np.sort(np.minimum(asked, live))[-most:].sum())

@@ -55,7 +55,7 @@ def trace_info(info: "TraceInfo") -> None:
             *(("not exact", line) for line in info.inexact),
             *(("edited", line) for line in info.edits),
             *([("sampled", f"{info.sample_rate:.4g} of the program's blocks")] if info.sample_rate < 1 else []),
-            *([("peak resident", amount(peak))] if (peak := info.samples and info.samples.resident_peak) else []),
+            *_resident(info),
             *([("processor time", _processor_text(info.samples))] if info.samples else []),
         ]
     )
@@ -82,6 +82,18 @@ def trace_info(info: "TraceInfo") -> None:
 def _at(figure: str, event: int, info: "TraceInfo") -> str:
     """A figure and the event after which it was so, if the trace has any."""
     return f"{figure} after event {event:,}" if info.events else figure
+
+
+def _resident(info: "TraceInfo") -> list[tuple[str, str]]:
+    """The resident bytes of the whole process, and how many of these no live block explains."""
+    from heapsmith.tools.common.units import amount
+
+    peak = info.samples.resident_peak if info.samples else 0
+    if not peak:
+        return []
+    beside = peak - info.peak_live_bytes
+    rest = f"; {amount(beside)} or more are not live blocks, but malloc's free memory, files, stacks, mappings"
+    return [("peak resident", f"{amount(peak)}{rest if beside > 0 else ''}")]
 
 
 def _processor_text(samples: "Samples") -> str:
