@@ -77,7 +77,7 @@ def made(of: Report, page: str) -> str:
     page = with_part(page, COSTS, said, untitled(Words("", columns, cells)))
     names = ["<kind of attack", "tried", *(f"`{base}`" for base in attacks.BASES)]
     told = ", ".join(f"{share:.0%} (`{base}`)" for base, share in shares(of.found).items())
-    said = f"Reports tell use after free and overflow, both together, in {told}."
+    said = f"Use after free and overflow together: {told}."
     return with_part(page, FOUND, untitled(Words("", names, [list(row) for row in of.found])), said)
 
 
