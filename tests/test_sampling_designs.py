@@ -40,19 +40,8 @@ def test_forks_signals_and_threads(name: str) -> None:
     assert late < early + 2048  # as in test_runtime.py; the table of samples becomes resident as it is used
 
 
-MISUSED = [*((level, "slab_map") for level in LEVELS), ("full", "class_region"), ("full", "header")]
-"""The designs of the misuse programs: each level of hardening, and other classifiers."""
-
-
 @pytest.mark.thorough
-@pytest.mark.parametrize(
-    ("name", "level", "classifier"),
-    [
-        (name, *design)
-        for design in MISUSED
-        for name in sorted(set(table()) - ({"write_link"} if design[1] == "slab_map" else {"write_link", "underflow"}))
-    ],
-)
-def test_misuse_is_told_as_without_samples(name: str, level: str, classifier: str) -> None:
-    remote = "local_cache" if classifier == "slab_map" else "owner_list"
-    holds(name, level, sampled(design_of(level, classifier=classifier, remote=remote)))
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("name", sorted(set(table()) - {"write_link"}))
+def test_misuse_is_told_as_without_samples(name: str, level: str) -> None:
+    holds(name, level, sampled(design_of(level)))

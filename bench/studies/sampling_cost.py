@@ -82,26 +82,26 @@ def instructions(program: Program, library: Path) -> int:
     return int(events(library, found, *words[1:])[0])
 
 
-def rows(program: Program, smaller: Program) -> Iterator[Row]:
-    """The rows of a program; smaller: the same with inputs for counting instructions."""
-    designs = arms()
+def rows(program: Program, smaller: Program, designs: Sequence[Design], rounds: int) -> Iterator[Row]:
+    """The rows of a program, one for each design but the first; smaller: with inputs for counting instructions."""
     libraries = [library_of(design) for design in designs]
-    table = measure(program.command, [str(library) for library in libraries], stop=Stop(ROUNDS), must_succeed=True)
+    table = measure(program.command, [str(library) for library in libraries], stop=Stop(rounds), must_succeed=True)
     base, *counts = (instructions(smaller, library) for library in libraries)
     at, day = commit(), today()
-    for arm, count, row in zip(ARMS, counts, table.rows[1:], strict=True):
+    for design, count, row in zip(designs[1:], counts, table.rows[1:], strict=True):
+        arm = design.name.removeprefix(f"{designs[0].name}-")
         yield Row(program.name, arm, count / base, row.ratios.cpu, row.ratios.peak_rss, table.rounds, at, day)
 
 
-def written(out: Path, names: Sequence[str]) -> Report:
-    """The report with these programs anew, written after each."""
+def written(out: Path, names: Sequence[str], designs: Sequence[Design], rounds: int = ROUNDS) -> Report:
+    """The report with these programs anew, written after each; to the first design."""
     report = msgspec.json.decode(out.read_bytes(), type=Report) if out.exists() else Report([])
     with TemporaryDirectory() as folder:
         small = {one.name: one for one in programs(Path(folder) / "small", scale=SCALE)}
         for program in programs(Path(folder) / "whole"):
             if program.name in names and not program.lacks():
                 others = [one for one in report.rows if one.program != program.name]
-                report = Report([*others, *rows(program, small[program.name])])
+                report = Report([*others, *rows(program, small[program.name], designs, rounds)])
                 write_json(out, report)
     return report
 
@@ -138,7 +138,7 @@ def _figures(one: Row) -> tuple[float, float, float]:
 
 def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page."""
-    report = written(out, only or NAMES) if out else PART.read(Report)
+    report = written(out, only or NAMES, arms()) if out else PART.read(Report)
     return settle(PART, made(report), page)
 
 
