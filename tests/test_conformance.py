@@ -96,7 +96,7 @@ class Conformance(RuleBasedStateMachine):
             if old:
                 self.blocks.kept(after, old, size)
             self.blocks.born(after, size, 1 << align_log2)
-        elif old and op == Op.REALLOC:
+        elif old and op == Op.REALLOC and size > 0:
             self.blocks.born(before, old.asked)  # a realloc that fails leaves the block
         if op == Op.THREAD_EXIT:
             self.threads.pop(thread).join()
@@ -104,7 +104,7 @@ class Conformance(RuleBasedStateMachine):
         library.background(self.simulator.state.events)
         got = library.locate(after) if after else -1
         assert got == expected, f"{place(self.plan, expected, size)} expected, got {place(self.plan, got, size)}"
-        if after or op in (Op.FREE, Op.FREE_SIZED):
+        if after or op in (Op.FREE, Op.FREE_SIZED) or (op == Op.REALLOC and size == 0):
             self.address[block] = after
         self.compare_counters()
 

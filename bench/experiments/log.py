@@ -135,7 +135,8 @@ def page(of: Log, figures: Mapping[str, Kept]) -> str:
         lines += [filled(f"{how}: {'; '.join(found)}. The log: {step.log}."), ""]
     lines += [*section(phases(of, figures)), "", filled(" ".join(PHASES.split()))]
     for phase in of.phases:
-        lines += ["", f"### Phase {phase.number}: {phase.about}", "", filled(" ".join(phase.text.split()))]
+        about = f"{phase.about[0].upper()}{phase.about[1:]}."
+        lines += ["", f"### Phase {phase.number}", "", filled(" ".join([about, *phase.text.split()]))]
     return "\n".join(lines) + "\n"
 
 
