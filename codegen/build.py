@@ -15,6 +15,9 @@ from heapsmith.model.files import scratch, staged, write_text
 
 WARNINGS = ["-Wall", "-Wextra", "-Wshadow", "-Wstrict-prototypes", "-Wmissing-prototypes", "-Wno-override-init"]
 
+NO_INTERPOSITION = "-fno-semantic-interposition"
+"""The compiler may put exported functions into others: operator new has malloc inside."""
+
 COMPILE = [
     "-std=gnu17",
     "-O2",
@@ -23,7 +26,7 @@ COMPILE = [
     "-pthread",
     "-ffunction-sections",  # the linker drops functions whose every call was inlined
     "-fvisibility=hidden",
-    "-fno-semantic-interposition",  # what is exported may be put into other functions, as operator new has malloc
+    NO_INTERPOSITION,
     "-ftls-model=initial-exec",  # one load reaches the heap; costs static TLS
     "-fno-builtin-malloc",  # malloc + memset must not become calloc inside calloc
     "-fno-builtin-calloc",

@@ -7,6 +7,7 @@ warnings are not for it (-w).
 import re
 from collections.abc import Mapping
 
+from heapsmith.codegen.build import NO_INTERPOSITION
 from heapsmith.model.design.design import Design
 
 CMAKE = """# The malloc `@DESIGN@`: add_subdirectory(FOLDER), then
@@ -84,7 +85,7 @@ def library_name(design: Design) -> str:
 
 def projects_of(design: Design) -> dict[str, str]:
     """The build files: text by name."""
-    flags = ["-O2", "-w", *(flag for flag in design.compile_flags or () if flag != "-flto")]
+    flags = ["-O2", "-w", NO_INTERPOSITION, *(flag for flag in design.compile_flags or () if flag != "-flto")]
     single, double = (", ".join(f"{mark}{flag}{mark}" for flag in flags) for mark in ("'", '"'))
     words = {"DESIGN": design.name, "NAME": library_name(design)}
     files = (("CMakeLists.txt", CMAKE, " ".join(flags)), ("meson.build", MESON, single), ("BUILD.bazel", BAZEL, double))

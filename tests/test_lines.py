@@ -109,7 +109,7 @@ def predicted(plan: Plan, chunk: Chunk, nodes: Sequence[str]) -> list[set[int]]:
 
 
 def tops_of(plan: Plan, heaps: int) -> set[int]:
-    """The lines of the tops of so many heaps."""
+    """The lines of the tops of the first `heaps` heaps."""
     starts = [HEAPS + heap * plan.layout.heap_bytes for heap in range(heaps)]
     return {line for at in starts for line in range(at >> LINE_SHIFT, ((at + plan.layout.end - 1) >> LINE_SHIFT) + 1)}
 

@@ -32,7 +32,7 @@ def test_run_cache(compiled: bool) -> None:
 
 
 def test_a_thread_of_large_blocks_alone(compiled: bool) -> None:
-    """It gets a heap once the process has freed so many runs without any; its cache then waits as any other."""
+    """It gets a heap once threads without one have freed `run_cache_after` runs. Its cache then opens as any other."""
     program = Program(compiled, [16], run_cache_bytes=8192, run_cache_after=2)
     for number in range(3):
         program.malloc("a", 8192)

@@ -88,7 +88,7 @@ def fill(state: State, front: int, cls: int, first: int, count: int) -> None:
 
 @kernel
 def drain(state: State, front: int, cls: int) -> int:
-    """Move what is left of the stretch to `moved`; return their number."""
+    """Move the blocks that are left of the stretch to `moved`; return their number."""
     held = int(state.fronts[front]["held"])
     for index in range(held):
         state.moved[index] = pop(state, front, cls)

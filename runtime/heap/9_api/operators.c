@@ -4,7 +4,7 @@
  * the program put in their place, as the standard has it. Were a sized delete here too, it would free what a program's own
  * operator new made; those of hardened libraries look first (deletes/judged.c). A request that malloc serves never leaves
  * this file. One that it does not goes to the next definition of the same operator, the C++ library's, which runs the
- * new-handler over our malloc and throws. The plain operator new is emitted beside malloc, which it begins as. */
+ * new-handler over our malloc and throws. fast.c has the plain operator new, with malloc inside. */
 #include "9_api/operators.h"
 #include "9_api/api.h"
 #include "1_base/bound.h"

@@ -3,5 +3,5 @@
 
 #include "3_records/heap.h"
 
-void deletes_made(const void *block);  /* operator new made it; judged alone */
+void deletes_made(const void *block);  /* operator new made it; only judged.c has it */
 void deletes_plain(const void *block); /* operator delete is to free it */
