@@ -69,7 +69,10 @@ def play(design: Design, events: list[Event]) -> None:
         machine.teardown()
 
 
-PLAYED = "background bump choice delay extents freed_blocks fronts guarded large learner nodes opening shards unmapping"
+PLAYED = (
+    "background bump choice delay extents freed_blocks fronts guarded large learner levels locks "
+    "memory memory_limit nodes opening prepared processor remap remote run_cache sampling shards store unmapping"
+)
 MODULES = [f"test_{name}" for name in PLAYED.split()]
 """The files whose programs are played: those of designs and events that lives have too."""
 

@@ -211,6 +211,7 @@ def test_each_stack_has_one_number_and_one_record(tmp_path: Path) -> None:
         "1 stale, 20000 covered, 1 opened, 0 closed",
         "925 more in a window, 20925 in all",
         "1843 more without memory",
+        "1 yield, lock 0",
         "1 closed, 2 stale, lock 0",
         "2 opened",
     ]

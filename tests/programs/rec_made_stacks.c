@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "1_base/spool/windows.h"
 #include "image.h"
@@ -17,7 +19,7 @@ static struct image this_image;
 struct image *image = &this_image;
 static struct window one;
 static uint64_t written[MOST_WORDS];
-static unsigned copies, opened, closed, covered, stale, refuses_maps, refuses_windows;
+static unsigned yields, copies, opened, closed, covered, stale, refuses_maps, refuses_windows;
 static size_t words, held, maps;
 
 static void fails(const char *what)
@@ -41,11 +43,20 @@ static int of_unmap(void *start, size_t bytes)
     return munmap(start, bytes);
 }
 
+/* Another thread has the lock, and lets it go while this one yields. */
+static long of_yield(void)
+{
+    yields++;
+    return this_image.stack_lock = 0;
+}
+
+#define syscall(number) of_yield()
 #define mmap(start, bytes, ...) of_map(bytes)
 #define munmap of_unmap
 #include "stacks.c"
 #undef mmap
 #undef munmap
+#undef syscall
 
 struct window *window_open(uint32_t stream)
 {
@@ -183,6 +194,10 @@ int main(void)
         more++;
     printf("%u more without memory\n", more);
     refuses_maps = 0;
+    this_image.stack_lock = 1;
+    if (stack_of(frames[0], 1) != stack[0])
+        fails("a stack that is known is not found behind the lock");
+    printf("%u yield, lock %u\n", yields, this_image.stack_lock);
     stacks_reset();
     printf("%u closed, %u stale, lock %u\n", closed, stale, this_image.stack_lock);
     if (stack_of(frames[0], 1) == stack[0])
