@@ -6,7 +6,7 @@
 /* What heap.c defines is in this library: it is reached without a load of its address. */
 #pragma GCC visibility push(hidden)
 #include "9_api/api.h"
-#include "9_api/operators.h"
+#include "9_api/operator_new.h"
 #include "8_threads/front/linked_list.h"
 #include "8_threads/front/own_list.h"
 #include "4_blocks/classifier/classifier.h"

@@ -5,7 +5,7 @@
  * operator new made; those of hardened libraries look first (deletes/judged.c). A request that malloc serves never leaves
  * this file. One that it does not goes to the next definition of the same operator, the C++ library's, which runs the
  * new-handler over our malloc and throws. fast.c has the plain operator new, with malloc inside. */
-#include "9_api/operators.h"
+#include "9_api/operator_new.h"
 #include "9_api/api.h"
 #include "1_base/bound.h"
 #include "1_base/definitions.h"

@@ -1,4 +1,4 @@
-/* C++'s plain operator new, which is emitted, and what it leaves to operators.c. */
+/* C++'s plain operator new, which fast.c has, and what it leaves to operators.c. */
 #pragma once
 
 #include "1_base/bound.h"
