@@ -52,6 +52,53 @@ int main(void)
 }
 """
 
+TELLS = """
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* The mode and the owner of this process's spool. */
+static void tell(const char *when)
+{
+    char path[4096];
+    struct stat found;
+    snprintf(path, sizeof path, "%s/%d.0.spool", getenv("HEAPSMITH_RECORD"), (int)getpid());
+    if (stat(path, &found) != 0)
+        exit(1);
+    printf("%s: %o %d\\n", when, (unsigned)found.st_mode & 07777, (int)found.st_uid);
+    fflush(stdout);
+}
+int main(void)
+{
+    free(malloc(50));
+    tell("at first");
+    pid_t child = vfork();
+    if (child == 0)
+        _exit(setuid(65534));
+    waitpid(child, NULL, 0);
+    child = fork();
+    if (child == 0)
+        _exit(setresuid(65534, 65534, 65534));
+    waitpid(child, NULL, 0);
+    if (seteuid(65534) != 0 || seteuid(0) != 0 || setresuid(-1, 65534, 0) != 0 || setreuid(-1, 0) != 0)
+        return 1;
+    tell("root can come back");
+    WAY
+    tell("for good");
+    return 0;
+}
+"""
+WAYS = {
+    "setuid(65534)": "65534",
+    "setreuid(65534, 65534)": "65534",
+    "setresuid(65534, 65534, 65534)": "65534",
+    "setuid(0)": "0",
+}
+"""How a process changes its user for good, and whose its spool is then."""
+
 __all__ = ["library", "variables"]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="expected root, who may start programs of another user")
 
@@ -148,3 +195,19 @@ def test_a_program_that_gives_up_rights_is_recorded_to_its_end(everywhere: bool)
     assert found.exit_status == 0
     assert trace.events + trace.drops >= 40_000
     assert (trace.drops == 0) == everywhere
+
+
+@needs_root
+@pytest.mark.parametrize("way", WAYS)
+def test_a_spool_is_open_to_its_process_alone(way: str) -> None:
+    """A child that has root's memory, or no event yet, hands nothing of its parent over."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "job.c").write_text(TELLS.replace("WAY", f"if ({way} != 0) return 1;"))
+        job = compile_c([folder / "job.c"], folder / "job", flags=["-O1", "-fno-builtin", "-D_GNU_SOURCE"])
+        with (folder / "said").open("w") as said:
+            found = record([str(job)], folder / "t.hst", stdout=said, processes=Processes(everywhere=True))
+        lines = (folder / "said").read_text().splitlines()
+    assert found.exit_status == 0
+    assert lines == ["at first: 600 0", "root can come back: 600 0", f"for good: 600 {WAYS[way]}"]
