@@ -149,6 +149,6 @@ def test_a_program_that_cannot_be_read_is_no_trace(
         return opens(path, *words, **named)  # type: ignore[call-overload]
 
     monkeypatch.setattr(Path, "open", refuses)
-    answer = call("leaks", "./server")
+    answer = call("run", "./server")
     assert (answer.status, answer.out) == (2, "")
-    assert answer.err.endswith("; try: heapsmith record -o server.hst -- ./server\n")
+    assert answer.err.endswith("; try: heapsmith run default -- ./server\n")
