@@ -65,7 +65,7 @@ def test_figures_of_the_run_before_are_not_taken_for_those_of_this(checkout: Pat
 def test_each_benchmark_of_a_test_must_be_there(checkout: Path) -> None:
     with pytest.raises(CheckFailed, match="found none of alloc-test1, alloc-testN"):
         public_suite.once(checkout, Library(GLIBC, None), ("alloc-test",), 2)
-    with pytest.raises(CheckFailed, match="found none of alloc-test1$"):
+    with pytest.raises(CheckFailed, match=r"found none of alloc-test1$"):
         public_suite.once(checkout, Library(GLIBC, None), ("alloc-test",), 1)
 
 
