@@ -221,7 +221,7 @@ MUTANTS = [
         "        break;\n",
         "a record is written over",
     ),
-    Mutant("record", "record_3", "1_base/spool/windows.c", "!is_gone((*link)->ended_thread)", "false", RACE),
+    Mutant("record", "record_3", "1_base/spool/windows.c", "!is_gone(ended_of(*link)->thread)", "false", RACE),
     Mutant(
         *("sampling", "sampling_off", READY),
         *("    __atomic_store_n(&heap->caches.parked[class], NULL, __ATOMIC_RELAXED);\n", "", "a block is lost"),

@@ -25,7 +25,7 @@ class Prometheus(NamedTuple):
         """What its interface answers; None while it does not."""
         url = f"http://127.0.0.1:{self.port}/api/v1/{path}?{urllib.parse.urlencode(words)}"
         try:
-            with urllib.request.urlopen(url) as answer:
+            with urllib.request.urlopen(url, timeout=60) as answer:
                 return json.load(answer)["data"]
         except OSError:
             return None
@@ -97,7 +97,7 @@ def collected(folder: Path) -> Iterator[Callable[[], str]]:
 
     def shown() -> str:
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics") as answer:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/metrics", timeout=60) as answer:
                 return str(answer.read().decode())
         except OSError:
             return ""

@@ -135,3 +135,20 @@ def test_nothing_is_guessed_where_nothing_is_known(call: Call, folder: Path, wro
     answer = call(*wrong.split())
     assert answer.status == 2
     assert "try:" not in answer.err
+
+
+def test_a_program_that_cannot_be_read_is_no_trace(
+    call: Call, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Root can read every file: here the program's own fails as a file without the right to read does."""
+    opens = Path.open
+
+    def refuses(path: Path, *words: object, **named: object) -> object:
+        if path.name == "server":
+            raise PermissionError(13, "Permission denied", str(path))
+        return opens(path, *words, **named)  # type: ignore[call-overload]
+
+    monkeypatch.setattr(Path, "open", refuses)
+    answer = call("run", "./server")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err.endswith("; try: heapsmith run default -- ./server\n")

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from recipes import section
 from test_services import heapsmith, library, variables
 
 from heapsmith.bench.programs.services import lacking, place
@@ -17,8 +18,7 @@ from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.record.record import Processes, record
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "recipes.md"
-SECTION = PAGE.read_text().partition("\n### A canary of PostgreSQL\n")[2].partition("\n## ")[0]
+SECTION = section("A canary of PostgreSQL", level=3)
 CONTROL = 'pg_ctlcluster --skip-systemctl-redirect "$version" main'
 BEGIN = """
 . ./ask.sh
@@ -51,6 +51,53 @@ int main(void)
     return 0;
 }
 """
+
+TELLS = """
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+/* The mode and the owner of this process's spool. */
+static void tell(const char *when)
+{
+    char path[4096];
+    struct stat found;
+    snprintf(path, sizeof path, "%s/%d.0.spool", getenv("HEAPSMITH_RECORD"), (int)getpid());
+    if (stat(path, &found) != 0)
+        exit(1);
+    printf("%s: %o %d\\n", when, (unsigned)found.st_mode & 07777, (int)found.st_uid);
+    fflush(stdout);
+}
+int main(void)
+{
+    free(malloc(50));
+    tell("at first");
+    pid_t child = vfork();
+    if (child == 0)
+        _exit(setuid(65534));
+    waitpid(child, NULL, 0);
+    child = fork();
+    if (child == 0)
+        _exit(setresuid(65534, 65534, 65534));
+    waitpid(child, NULL, 0);
+    if (seteuid(65534) != 0 || seteuid(0) != 0 || setresuid(-1, 65534, 0) != 0 || setreuid(-1, 0) != 0)
+        return 1;
+    tell("root can come back");
+    WAY
+    tell("for good");
+    return 0;
+}
+"""
+WAYS = {
+    "setuid(65534)": "65534",
+    "setreuid(65534, 65534)": "65534",
+    "setresuid(65534, 65534, 65534)": "65534",
+    "setuid(0)": "0",
+}
+"""How a process changes its user for good, and whose its spool is then."""
 
 __all__ = ["library", "variables"]
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="expected root, who may start programs of another user")
@@ -115,7 +162,8 @@ def test_a_recording_of_the_server_has_its_backends(service: Path, variables: di
     (service / "traces").chmod(0o777)
     *_, recipe = blocks(library)
     ran(BEGIN + recipe.rstrip() + " > server.log 2>&1 &\n" + RECORD, service, variables)
-    assert "DROPPED" not in (service / "server.log").read_text()
+    dropped = re.findall(r"DROPPED of (\S+)", (service / "server.log").read_text())
+    assert set(dropped) <= {"/usr/bin/perl"}  # pg_ctlcluster, which keeps a way back to root until it is the server
     traces = sorted((service / "traces").glob("*.hst"), key=lambda one: one.stat().st_size)
     assert len(traces) > 5  # the server, what works for it all the time, and the clients' backends
     told = [trace_info(one) for one in traces]
@@ -148,3 +196,19 @@ def test_a_program_that_gives_up_rights_is_recorded_to_its_end(everywhere: bool)
     assert found.exit_status == 0
     assert trace.events + trace.drops >= 40_000
     assert (trace.drops == 0) == everywhere
+
+
+@needs_root
+@pytest.mark.parametrize("way", WAYS)
+def test_a_spool_is_open_to_its_process_alone(way: str) -> None:
+    """A child that has root's memory, or no event yet, hands nothing of its parent over."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.chmod(0o755)
+        (folder / "job.c").write_text(TELLS.replace("WAY", f"if ({way} != 0) return 1;"))
+        job = compile_c([folder / "job.c"], folder / "job", flags=["-O1", "-fno-builtin", "-D_GNU_SOURCE"])
+        with (folder / "said").open("w") as said:
+            found = record([str(job)], folder / "t.hst", stdout=said, processes=Processes(everywhere=True))
+        lines = (folder / "said").read_text().splitlines()
+    assert found.exit_status == 0
+    assert lines == ["at first: 600 0", "root can come back: 600 0", f"for good: 600 {WAYS[way]}"]

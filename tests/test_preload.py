@@ -162,3 +162,35 @@ def test_a_copy_is_what_it_is_a_copy_of(library: Path, safe: Path, monkeypatch: 
     assert links._readable(library).read_bytes() == library.read_bytes()
     copy.chmod(0o777)
     assert links._readable(library).stat().st_mode & 0o022 == 0
+
+
+HOLDS = """
+import sys
+from pathlib import Path
+from heapsmith.tools.common import preload
+preload._open_folder = lambda: Path(sys.argv[1])
+with preload.folder_for_all(Path("unused")) as place:
+    print(place, flush=True)
+    sys.stdin.read()
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="expected root, whose folders are for other users too")
+def test_a_folder_of_a_run_that_was_killed_goes_with_the_next(safe: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(links, "_open_folder", lambda: safe)
+    safe.chmod(0o755)
+    if links._folder_of_copies() is None:
+        pytest.skip("the folder of the test is mounted without the right to execute")
+    pipe = subprocess.PIPE
+    with subprocess.Popen([sys.executable, "-c", HOLDS, str(safe)], stdin=pipe, stdout=pipe, text=True) as holder:
+        assert holder.stdout is not None
+        place = Path(holder.stdout.readline().rstrip())
+        with links.folder_for_all(safe) as own:
+            assert {*safe.iterdir()} == {place, own}
+            assert place.stat().st_mode & 0o777 == 0o755
+        holder.kill()
+        holder.wait()
+    assert place.exists()
+    with links.folder_for_all(safe) as own:
+        assert {*safe.iterdir()} == {own}
+    assert not [*safe.iterdir()]

@@ -9,11 +9,12 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from mounts import OWN_MOUNTS
+from recipes import PAGE
 
 from heapsmith.bench.programs.services import SERVICES
 from heapsmith.bench.studies import services
 
-PAGE = Path(__file__).resolve().parent.parent / "docs" / "recipes.md"
 COSTS = PAGE.parent / "lab" / "costs.md"
 TOOLS = ("systemd-analyze", "redis-server", "redis-cli", "unshare", "musl-gcc")
 
@@ -115,9 +116,6 @@ engine run --rm --cgroups disabled --network none --ulimit nofile=1000:1000 --ul
   --volume "$PWD/out:/out" --env HEAPSMITH=stats=/out/stats.json job /bin/ls /usr/local/lib > listed
 cp out/stats.json .
 """
-
-
-OWN_MOUNTS = ["unshare", "--mount", "--propagation", "private"]
 
 
 @pytest.mark.parametrize(

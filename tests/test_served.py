@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import Answer
+from mounts import WHY_NOT, everywhere_works
 from watched import IS_AWAITED, awaiting, of_folder
 
 from heapsmith.bench.programs.programs import Program
@@ -327,12 +328,6 @@ def test_a_program_of_another_user_is_told(folder: Path, tmp_path: Path) -> None
     assert set(told) == {f"{served_share.NOT_LOADED}, as user 65534"}
 
 
-def everywhere_works() -> bool:
-    """Whether this process may make a mount namespace."""
-    done = subprocess.run(["unshare", "--mount", "true"], check=False, capture_output=True)
-    return os.geteuid() == 0 and done.returncode == 0
-
-
 def is_left() -> bool:
     """Whether the file is there, and no run has its lock: that of another test does."""
     try:
@@ -344,7 +339,7 @@ def is_left() -> bool:
 
 
 @pytest.mark.thorough
-@pytest.mark.skipif(not everywhere_works(), reason="expected root, who may make mount namespaces")
+@pytest.mark.skipif(not everywhere_works(), reason=WHY_NOT)
 @pytest.mark.parametrize("wrapper", ["env -i", "unset"])
 def test_everywhere_reaches_through_a_scrubbed_environment(folder: Path, wrapper: str, tmp_path: Path) -> None:
     command, was_there = SCRUBBED[wrapper](folder), preload_everywhere.FILE.exists()
@@ -360,7 +355,7 @@ def test_everywhere_reaches_through_a_scrubbed_environment(folder: Path, wrapper
     assert was_there or not is_left()
 
 
-@pytest.mark.skipif(not everywhere_works(), reason="expected root, who may make mount namespaces")
+@pytest.mark.skipif(not everywhere_works(), reason=WHY_NOT)
 def test_everywhere_is_seen_by_the_command_alone() -> None:
     """It sees its file, and other processes do not."""
     library = library_of(load("default"))

@@ -46,7 +46,7 @@ class Stated(NamedTuple):
 
 
 def percent(part: float) -> str:
-    return re.sub(r"^0\.", ".", f"{100 * part:g}")
+    return f"{100 * part:g}"
 
 
 STATED = [

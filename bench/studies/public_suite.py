@@ -1,4 +1,4 @@
-"""The public suite mimalloc-bench under its own names: peaks and CPU time of mallocs, to glibc's.
+"""The public suite mimalloc-bench under its own names: peaks of mallocs, to glibc's.
 
 python -m heapsmith.bench.studies.public_suite CHECKOUT [--lib NAME ...] [--procs N] [--rounds N] runs what is built in
 CHECKOUT/out/bench by the suite's own bench.sh, one malloc after the other, and writes public_suite.json beside this
@@ -30,8 +30,12 @@ TESTS = (
     *("cscratch", "glibc-simple", "glibc-thread"),
 )
 """Those of `allt` that need no download of further programs."""
-BY_TIME = ("larson", "rptest", "xmalloc", "glibc-thread")
-"""Beginnings of the names of benchmarks that do more work if they are faster; the others do a fixed amount."""
+NAMED = {
+    **{"larson-sized": ("larsonN-sized",), "larson": ("larsonN",), "mstress": ("mstressN",), "rptest": ("rptestN",)},
+    **{"xmalloc-test": ("xmalloc-testN",), "lean": ("leanN",), "sh6bench": ("sh6benchN",), "sh8bench": ("sh8benchN",)},
+    **{"alloc-test": ("alloc-test1", "alloc-testN"), "cscratch": ("cache-scratch1", "cache-scratchN")},
+}
+"""The benchmarks of a test that has not one of its own name; with one thread the first alone."""
 SET = {
     "mimalloc3, no huge pages": ("mimalloc3", {"MIMALLOC_ALLOW_THP": "0"}),
     "mimalloc3, no delay": ("mimalloc3", {"MIMALLOC_PURGE_DELAY": "0"}),
@@ -41,10 +45,15 @@ LARGE_KIB = 16 << 10
 
 
 class Used(msgspec.Struct, frozen=True):
-    """What a benchmark took, in medians of the rounds: peak RSS, and user and system time."""
+    """The peak RSS of a benchmark, in the median of the rounds; when it was measured, of which commit of heapsmith."""
 
     peak_kib: float
-    cpu_s: float
+    date: str
+    commit: str
+    rounds: int
+
+    def when(self) -> str:
+        return f"{self.date}, {self.commit}" + (f", {self.rounds} rounds" if self.rounds > 1 else "")
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -54,18 +63,15 @@ class Row(msgspec.Struct, frozen=True):
     procs: int
     under: dict[str, Used]
 
-    def part(self, malloc: str, field: str) -> float:
-        """The malloc's figure as a part of glibc's."""
-        return float(getattr(self.under[malloc], field) / getattr(self.under[GLIBC], field))
+    def part(self, malloc: str) -> float:
+        """The malloc's peak as a part of glibc's."""
+        return self.under[malloc].peak_kib / self.under[GLIBC].peak_kib
 
 
 class Data(msgspec.Struct, frozen=True):
-    """When the last figures were measured, of which commits of heapsmith and of the suite, in how many rounds."""
+    """The rows, and the commit of the suite of the last figures."""
 
-    date: str
-    commit: str
     suite: str
-    rounds: int
     rows: list[Row]
 
 
@@ -75,46 +81,60 @@ def library(name: str) -> Library:
     return msgspec.structs.replace(find_library(of), name=name, settings=settings)
 
 
-def once(checkout: Path, malloc: Library, tests: tuple[str, ...], procs: int) -> dict[str, Used]:
-    """A run of benchmarks under a malloc, by the suite's script. CheckFailed where one has no figures."""
+def once(checkout: Path, malloc: Library, tests: tuple[str, ...], procs: int) -> dict[str, float]:
+    """The peaks in a run of benchmarks under a malloc, by the suite's script. CheckFailed where one has none."""
     folder = checkout / "out" / "bench"
     if not (checkout / "bench.sh").is_file() or not folder.is_dir():
         raise BadInput(f"{checkout}: expected a checkout of mimalloc-bench, built in out/bench")
+    results = folder / "benchres.csv"
+    results.unlink(missing_ok=True)  # another malloc's
     with scratch() as place:
         write_text(place / "libraries", f"tested {malloc.path}\n")
         which = [f"--external={place / 'libraries'}"] if malloc.path else ["sys"]
         words = ["bash", str(checkout.resolve() / "bench.sh"), f"-j={procs}", *which, *tests]
         given = environment() | malloc.settings
-        subprocess.run(words, cwd=folder, env=given, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
-    return told((folder / "benchres.csv").read_text())
+        null = subprocess.DEVNULL
+        status = subprocess.run(words, cwd=folder, env=given, stdout=null, stderr=null, check=False).returncode
+    if status != 0 or not results.is_file():
+        raise CheckFailed(f"bench.sh under {malloc.name}: status {status}; expected 0, and the file {results}")
+    found = told(results.read_text())
+    if absent := sorted({benchmark for test in tests for benchmark in benchmarks(test, procs)} - found.keys()):
+        raise CheckFailed(f"{results}: expected a line of each benchmark, found none of {', '.join(absent)}")
+    return found
 
 
-def told(results: str) -> dict[str, Used]:
-    """What the suite's file of results says: name, malloc, time, peak in KiB, user and system time, faults."""
+def benchmarks(test: str, procs: int) -> tuple[str, ...]:
+    """The names in the file of results that a test of the suite has."""
+    names = NAMED.get(test, (test,))
+    return names if procs > 1 else names[:1]
+
+
+def told(results: str) -> dict[str, float]:
+    """The peaks in the suite's file of results: name, malloc, time, peak in KiB, user and system time, faults."""
     found = {}
     for line in results.splitlines():
         if line.startswith("#") or not line.strip():
             continue
         try:
-            name, _, _, peak, user, system, _, _ = line.split()
-            found[name] = Used(float(peak), float(user) + float(system))
+            name, _, _, peak, _, _, _, _ = line.split()
+            found[name] = float(peak)
         except ValueError:
-            raise CheckFailed(f"benchres.csv: {line!r}; expected eight columns, the fourth to sixth numbers") from None
+            raise CheckFailed(f"benchres.csv: {line!r}; expected eight columns, the fourth a number") from None
     return found
 
 
 def measured(checkout: Path, names: list[str], tests: tuple[str, ...], procs: int, rounds: int) -> dict[str, list[Row]]:
     """The runs of each malloc, in shuffled rounds: rows with one malloc each, by benchmark."""
-    runs: dict[tuple[str, str], list[Used]] = {}
+    runs: dict[tuple[str, str], list[float]] = {}
     draw = random.Random(1)
     for _ in range(rounds):
         for name in draw.sample(names, len(names)):
-            for benchmark, used in once(checkout, library(name), tests, procs).items():
-                runs.setdefault((benchmark, name), []).append(used)
+            for benchmark, peak in once(checkout, library(name), tests, procs).items():
+                runs.setdefault((benchmark, name), []).append(peak)
     rows: dict[str, list[Row]] = {}
-    for (benchmark, name), each in runs.items():
-        middle = Used(median(one.peak_kib for one in each), median(one.cpu_s for one in each))
-        rows.setdefault(benchmark, []).append(Row(benchmark, procs, {name: middle}))
+    for (benchmark, name), peaks in runs.items():
+        used = Used(median(peaks), today(), commit(), rounds)
+        rows.setdefault(benchmark, []).append(Row(benchmark, procs, {name: used}))
     return rows
 
 
@@ -128,35 +148,33 @@ def joined(known: list[Row], found: dict[str, list[Row]]) -> list[Row]:
 
 
 def made(of: Data) -> list[str]:
-    """The part of the page: a table for each number of processors, peak and CPU time as parts of glibc's."""
-    version = f"Of {of.date}, commit {of.commit}, mimalloc-bench {of.suite}, "
-    said = version + (f"medians of {of.rounds} rounds." if of.rounds > 1 else "one round.")
-    paragraphs = [said]
+    """The part of the page: a table for each number of processors, of peaks as parts of glibc's."""
+    paragraphs = [f"Of mimalloc-bench {of.suite}. The last line says when a column was measured, and of which commit."]
     for procs in sorted({row.procs for row in of.rows}):
         rows = [row for row in of.rows if row.procs == procs]
         names = [name for name in rows[0].under if name != GLIBC and all(name in row.under for row in rows)]
         lines = [
-            [row.benchmark, f"{row.under[GLIBC].peak_kib / 1024:.1f} MiB", *(_cell(row, name) for name in names)]
+            [row.benchmark, f"{row.under[GLIBC].peak_kib / 1024:.1f} MiB", *(f"{row.part(name):.2f}" for name in names)]
             for row in rows
         ]
-        fixed = [row for row in rows if not row.benchmark.startswith(BY_TIME)]
         large = [row for row in rows if row.under[GLIBC].peak_kib >= LARGE_KIB]
-        for what, some, field in (
-            ("peak, all", rows, "peak_kib"),
-            ("peak, 16 MiB and more", large, "peak_kib"),
-            ("CPU time", fixed, "cpu_s"),
-        ):
+        for what, some in (("all", rows), ("16 MiB and more", large)):
             if some:
-                means = (geometric_mean(row.part(name, field) for row in some) for name in names)
+                means = (geometric_mean(row.part(name) for row in some) for name in names)
                 lines.append([f"geometric mean: {what}", "", *(f"{mean:.2f}" for mean in means)])
-        paragraphs.append(f"With `-j={procs}`: peak RSS, CPU time, to glibc's.")
+        lines.append(["measured", *(_measured(rows, name) for name in (GLIBC, *names))])
+        paragraphs.append(f"With `-j={procs}`: peak RSS, to glibc's.")
         paragraphs.append(untitled(Words("", ("<benchmark", f"{GLIBC}'s peak", *names), lines)))
     return paragraphs
 
 
-def _cell(row: Row, name: str) -> str:
-    cpu = "" if row.benchmark.startswith(BY_TIME) else f", {row.part(name, 'cpu_s'):.2f}"
-    return f"{row.part(name, 'peak_kib'):.2f}{cpu}"
+def _measured(rows: list[Row], name: str) -> str:
+    """When the figures of a column were measured; which ones, where they differ."""
+    by: dict[str, list[str]] = {}
+    for row in rows:
+        by.setdefault(row.under[name].when(), []).append(row.benchmark)
+    most, *others = sorted(by, key=lambda when: -len(by[when]))
+    return "; ".join([most, *(f"{', '.join(by[when])}: {when}" for when in others)])
 
 
 def main(
@@ -173,7 +191,7 @@ def main(
         known = PART.read(Data).rows if PART.data.exists() else []
         head = ["git", "-C", str(checkout), "rev-parse", "--short=12", "HEAD"]
         suite = subprocess.run(head, capture_output=True, text=True, check=False).stdout.strip() or "of no clone"
-        write_json(PART.data, Data(today(), commit(), suite, rounds, joined(known, found)))
+        write_json(PART.data, Data(suite, joined(known, found)))
     else:
         PART.put(made(PART.read(Data)), check)
     return 0

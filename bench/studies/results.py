@@ -13,7 +13,7 @@ import typer
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.study import LAB, Part
 from heapsmith.bench.suite.benchmark import PAGE, tables
-from heapsmith.bench.suite.results import BenchReport, geometric_mean
+from heapsmith.bench.suite.results import BenchReport, mean_ratio
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.tables import Words, fold, section
@@ -40,7 +40,7 @@ def joined(reports: Sequence[BenchReport]) -> BenchReport:
     whole = [row for row in rows if all(row.cell(name) for name in names)]
 
     def mean(name: str, ratio: str) -> float | None:
-        return geometric_mean([getattr(row.cell(name), ratio).median for row in whole])
+        return mean_ratio([getattr(row.cell(name), ratio).median for row in whole])
 
     columns = [
         msgspec.structs.replace(

@@ -2,9 +2,10 @@
 
 from collections.abc import Callable
 from pathlib import Path
+from statistics import geometric_mean
 
 from heapsmith.bench.suite.columns import TUNED
-from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow, geometric_mean
+from heapsmith.bench.suite.results import BenchCell, BenchReport, BenchRow
 from heapsmith.model.files import write_json, write_text
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.tables import Words, fold, section

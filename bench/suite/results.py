@@ -1,8 +1,7 @@
 """The benchmark's results from samples of rounds: ratios with intervals, cells, rows, columns."""
 
-import math
 from collections.abc import Sequence
-from statistics import median
+from statistics import geometric_mean, median
 from typing import NamedTuple
 
 import msgspec
@@ -259,13 +258,13 @@ def make_column(column: Column, done: list[BenchRow], across: list[Column]) -> B
         version=column.library.version,
         path=str(column.library.path) if column.library.path else None,
         tuned_on=column.tuned_on,
-        cpu_mean=geometric_mean([cell.cpu_to_glibc.median for cell in cells]) if is_compared else None,
-        rss_mean=geometric_mean([cell.rss_to_glibc.median for cell in cells]) if is_compared else None,
-        average_mean=geometric_mean([cell.average_to_glibc.median for cell in cells]) if is_compared else None,
+        cpu_mean=mean_ratio([cell.cpu_to_glibc.median for cell in cells]) if is_compared else None,
+        rss_mean=mean_ratio([cell.rss_to_glibc.median for cell in cells]) if is_compared else None,
+        average_mean=mean_ratio([cell.average_to_glibc.median for cell in cells]) if is_compared else None,
         rows=len(common),
     )
 
 
-def geometric_mean(values: Sequence[float]) -> float | None:
+def mean_ratio(values: Sequence[float]) -> float | None:
     """The geometric mean of positive values; None without values."""
-    return math.exp(math.fsum(map(math.log, values)) / len(values)) if values else None
+    return geometric_mean(values) if values else None

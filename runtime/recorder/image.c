@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -28,6 +29,8 @@ struct image *image = &no_image;
 static uint32_t images_begun; /* by this memory and all it descends from: unlike *image, a child inherits it */
 static char path[PATH_MAX + NAME_BYTES]; /* of this image's spool file */
 static size_t directory_length;
+static struct stat created;   /* that file */
+static uint32_t owner;        /* the process that made it */
 static struct spool_header *header; /* of this image's spool file, mapped; NULL before the first image */
 
 /* Feed one byte to the search for `name` at the start of an entry, which `end` ends. `matched` counts the bytes matched so
@@ -93,8 +96,6 @@ static int create_spool(uint32_t pid, uint32_t *sequence)
         *dot = '.';
         strcpy(write_number(dot + 1, *sequence), ".spool");
         int file = hs_spool_open(path, O_RDWR | O_CREAT | O_EXCL);
-        if (file >= 0 && syscall(SYS_geteuid) == 0) /* it may become another user, who opens the file by its path */
-            syscall(SYS_fchmod, file, 0666);
         if (file >= 0 || errno != EEXIST)
             return file;
     }
@@ -129,7 +130,9 @@ bool image_begin(void)
         munmap(header, SPOOL_HEADER_BYTES);
     header = NULL;
     int file = create_spool(pid, &sequence);
+    owner = pid;
     if (file >= 0) {
+        fstat(file, &created);
         header = hs_spool_map(file, SPOOL_HEADER_BYTES, 0);
         syscall(SYS_close, file);
     }
@@ -141,6 +144,23 @@ bool image_begin(void)
     image->units = 1;
     __atomic_store_n(&image->number, ++images_begun, __ATOMIC_RELEASE);
     return true;
+}
+
+/* The number and the process tell the image from a parent's: a child that has no event yet, or that vfork made. The folder
+ * may be another user's: what the path names by now must be the file that was made. */
+int image_hand_over(uint32_t user)
+{
+    struct stat found;
+    if (image->number == 0 || owner != (uint32_t)syscall(SYS_getpid) || syscall(SYS_geteuid) != 0)
+        return -1;
+    int file = hs_spool_open(path, O_RDWR | O_NOFOLLOW);
+    if (file < 0)
+        return -1;
+    bool is_ours = fstat(file, &found) == 0 && found.st_dev == created.st_dev && found.st_ino == created.st_ino;
+    if (is_ours && syscall(SYS_fchown, file, user, -1) == 0)
+        return file;
+    syscall(SYS_close, file);
+    return -1;
 }
 
 static uint32_t claim_unit(void)

@@ -28,6 +28,10 @@ extern struct image *image __attribute__((visibility("hidden"))); /* said here t
  * recorded. The caller holds image->lock. */
 bool image_begin(void);
 
+/* Make the spool file, which root alone can open, the file of a user whom this process is about to become: as him it opens
+ * the file again. A descriptor of the file, or -1: it stays root's, or was not. */
+int image_hand_over(uint32_t user);
+
 /* A new live window, empty, at the end of the spool file; NULL if that fails. */
 struct window *window_open(uint32_t stream);
 

@@ -80,7 +80,7 @@ static bool turn_window(struct writer *w)
 {
     if (!window_copy(w->window))
         return false;
-    w->window->ended_cursor = w->cursor = w->window->slots[0];
+    ended_of(w->window)->cursor = w->cursor = w->window->slots[0];
     return true;
 }
 

@@ -16,7 +16,7 @@ from heapsmith.bench.programs.micro_programs import HERE
 from heapsmith.bench.programs.micro_rows import CEILINGS, MICRO, THREADS
 from heapsmith.bench.suite import benchmark, columns, suite
 from heapsmith.bench.suite.load import Clocks
-from heapsmith.bench.suite.results import BenchReport, Extra, geometric_mean, make_column, make_row
+from heapsmith.bench.suite.results import BenchReport, Extra, make_column, make_row, mean_ratio
 from heapsmith.bench.suite.rows import SUITES, Row, Runner, Sample, environment, rows
 from heapsmith.bench.suite.suite import Request, bench, run_rounds
 from heapsmith.codegen.toolchain import compile_c
@@ -58,8 +58,8 @@ def test_ratios_by_hand() -> None:
     assert ratio([1], [0]).median == math.inf
     with pytest.raises(ValueError, match="longer"):
         ratio([1], [1, 2])
-    assert geometric_mean([2, 8]) == pytest.approx(4)
-    assert geometric_mean([]) is None
+    assert mean_ratio([2, 8]) == pytest.approx(4)
+    assert mean_ratio([]) is None
 
 
 def test_load_from_elsewhere(tmp_path: Path) -> None:

@@ -59,7 +59,8 @@ def test_the_numbers_of_the_model_are_those_of_the_proof_and_the_replays(of: Dem
     assert all(one.model == one.library for one in of.proof.shown)
     misses = [100 * (1 - one.predicted / one.measured) for one in of.replayed]
     assert len(misses) == 8
-    assert f"These predictions are {min(misses):.1f} to {max(misses):.1f} % too low".replace(" 0.", " .") in MODEL
+    between = " to ".join(dict.fromkeys(f"{miss:.1f}" for miss in (min(misses), max(misses))))
+    assert f"These predictions are {between} % too low" in MODEL
 
 
 def test_the_numbers_of_the_search_are_those_of_the_search(of: Demo) -> None:
@@ -72,10 +73,10 @@ def test_the_numbers_of_the_search_are_those_of_the_search(of: Demo) -> None:
         f"takes {time:.2f} of the base's time and {peak:.2f} of its peak",
         f"takes {its_time:.2f} of the time and {its_peak:.2f} of the peak",
         f"The chosen design has {found.scores[found.chosen]:.3f} and not the best score",
-        f"The second costs {100 * (1 - second.ratios['time']):.1f} % of time",
-        f"the third {100 * (1 - third.ratios['time']):.1f} %; both save memory",
     ):
         assert said.replace(" 0.", " .") in SEARCH
+    assert f"The second costs {100 * (1 - second.ratios['time']):.1f} % of time" in SEARCH
+    assert f"the third {100 * (1 - third.ratios['time']):.1f} %; both save memory" in SEARCH
     assert min(found.scores) < found.scores[found.chosen]
     assert 1 - min(found.scores[:10]) > (1 - min(found.scores)) / 2
     assert found.weights["time"] < 0.5

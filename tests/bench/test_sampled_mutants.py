@@ -12,7 +12,7 @@ from covering import covering_designs, kept_name, rows_of
 
 from heapsmith.bench.gates import trying
 from heapsmith.bench.gates.focused import Focused, Found
-from heapsmith.bench.gates.mutants import AREAS, Outcome, drawn, key, population, summary
+from heapsmith.bench.gates.mutants import AREAS, Outcome, drawn, key, population, summary, to_try
 from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.bench.gates.mutating_python import mutants as of_python
 from heapsmith.bench.gates.object_code import of_design, of_tools
@@ -250,6 +250,7 @@ def test_a_changed_model_has_the_covering_designs_of_the_unchanged(tmp_path: Pat
 
 
 def test_the_table_counts_what_is_listed_apart() -> None:
+    """Unless a test notices it."""
     sample = [Mutant("model/heap/a.py", line, "f", str(line), "") for line in range(7)]
     by = [trying.UNBUILT, f"{trying.LIVES}[covering-1]", "tests/test_x.py::test_y", *2 * [trying.SURVIVED]]
     by.append(trying.EQUIVALENT)
@@ -257,5 +258,7 @@ def test_the_table_counts_what_is_listed_apart() -> None:
         key(one): Outcome(one.file, one.line, one.before, one.after, way, "", 1, 1, "1")
         for one, way in zip(sample, by, strict=False)
     }
-    listed = {key(one): Listed(one.file, one.before, "", "equivalent") for one in (sample[4], sample[6])}
+    listed = {key(one): Listed(one.file, one.before, "", "equivalent") for one in (sample[2], sample[4], sample[6])}
     assert summary(sample, outcomes, listed).rows[-1] == ["all", "7", "7", "1", "1", "1", "1", "2", "1", "66.7 %"]
+    assert to_try(sample, outcomes, listed, again=False) == []
+    assert to_try(sample, outcomes, listed, again=True) == [sample[3], sample[4], sample[6]]

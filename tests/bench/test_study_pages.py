@@ -82,7 +82,7 @@ def test_the_figures_have_no_faults(study: ModuleType) -> None:
 def mean_peak(malloc: str, procs: int = 2, least_kib: float = 0) -> str:
     """A malloc's geometric mean of peaks in the public suite, as the prose of pages has it."""
     rows = [row for row in figures(public_suite).rows if row.procs == procs]
-    parts = [row.part(malloc, "peak_kib") for row in rows if row.under["glibc"].peak_kib >= least_kib]
+    parts = [row.part(malloc) for row in rows if row.under["glibc"].peak_kib >= least_kib]
     return f"{geometric_mean(parts):.2f}".removeprefix("0")
 
 

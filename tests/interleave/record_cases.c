@@ -12,7 +12,6 @@
 
 enum { ENDING = THREADS - 1, RECORDS = 2, FIRST_ID = 100 };
 
-static struct window windows[ENDING];
 static uint64_t is_dead[ENDING]; /* the kernel no longer knows the thread */
 static uint64_t taken;           /* 1 + the window */
 static __thread int self, of_call;
@@ -40,6 +39,15 @@ static long system_call(long number, int thread)
 #undef syscall
 
 static struct recording_here page;
+static struct {
+    struct window window;
+    struct ended ended; /* behind it, as ended_of expects */
+} windows[ENDING];
+
+static uint64_t number_of(const struct window *window)
+{
+    return (uint64_t)((const char *)window - (const char *)windows) / sizeof windows[0];
+}
 
 static void setup(void)
 {
@@ -49,8 +57,9 @@ static void setup(void)
     share("here", &hs_recording_here, sizeof hs_recording_here);
     share("page", &page, sizeof page);
     for (int thread = 0; thread < ENDING; thread++) {
-        share("records", windows[thread].slots, (RECORDS + 1) * sizeof windows[thread].slots[0]);
-        share("of the end", &windows[thread].ended_thread, sizeof windows[thread] - offsetof(struct window, ended_thread));
+        struct window *window = &windows[thread].window;
+        share("records", window->slots, (RECORDS + 1) * sizeof window->slots[0]);
+        share("of the end", ended_of(window), sizeof *ended_of(window));
         share("is_dead", &is_dead[thread], sizeof is_dead[thread]);
     }
     share("taken", &taken, sizeof taken);
@@ -59,7 +68,7 @@ static void setup(void)
 /* It says that it ends, and frees once more. */
 static void end_thread(int thread)
 {
-    struct window *window = &windows[thread];
+    struct window *window = &windows[thread].window;
     struct writer *w = &hs_writer;
     self = thread;
     *w = (struct writer){ .cursor = window->slots[0], .limit = window_end(window), .image = 1, .window = window };
@@ -78,7 +87,7 @@ static void end_or_begin(int thread)
     struct window *window = hs_window_take(&hs_recording_here->ended);
     unlock_here();
     if (window != NULL) {
-        taken = 1 + (uint64_t)(window - windows);
+        taken = 1 + number_of(window);
         expect(hs_window_cursor(window) == window->slots[RECORDS], "a record is written over");
     }
 }
@@ -87,9 +96,9 @@ static void end_or_begin(int thread)
 static uint64_t each_once(void)
 {
     uint64_t seen = taken > 0 ? UINT64_C(1) << (taken - 1) : 0;
-    for (const struct window *window = page.ended; window != NULL; window = window->next_ended) {
-        expect((seen >> (window - windows) & 1) == 0, "a window is there twice");
-        seen |= UINT64_C(1) << (window - windows);
+    for (struct window *window = page.ended; window != NULL; window = ended_of(window)->next) {
+        expect((seen >> number_of(window) & 1) == 0, "a window is there twice");
+        seen |= UINT64_C(1) << number_of(window);
     }
     expect(seen == 3 && page.lock == 0, "a window is lost");
     return taken;

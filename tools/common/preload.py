@@ -1,5 +1,6 @@
 """Words for LD_PRELOAD: paths without special characters, and words that only programs of one kind find."""
 
+import fcntl
 import hashlib
 import os
 import re
@@ -11,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import mkdtemp
 from typing import NamedTuple
 
 from heapsmith.model.errors import CheckFailed, Missing
@@ -24,6 +25,8 @@ SPECIAL = re.compile(r"[ :$]")
 LIB = "$LIB"
 """glibc's loader replaces it by the folder of libraries of its own word size; musl's loader takes it as a name."""
 _SEARCHED = "/heapsmith"
+_ONCE = "once-"
+"""How the names of folders begin that are for one run."""
 
 
 class Preload(NamedTuple):
@@ -178,15 +181,45 @@ def _is_readable(library: Path) -> bool:
         return False
 
 
+def _locked(folder: Path) -> int:
+    """A descriptor that locks a folder. Raises OSError where another process does."""
+    held = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(held)
+        raise
+    return held
+
+
 @contextmanager
 def folder_for_all(folder: Path) -> Iterator[Path]:
     """Give a folder for what is preloaded once: `folder`, or for root a new one that other users can read."""
     if os.geteuid() != 0 or (within := _folder_of_copies()) is None:
         yield folder
         return
-    with TemporaryDirectory(dir=within, ignore_cleanup_errors=True) as anew:
-        Path(anew).chmod(0o755)
-        yield Path(anew)
+    place, held = _locked_folder(within)
+    try:
+        place.chmod(0o755)
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        os.close(held)
+
+
+def _locked_folder(within: Path) -> tuple[Path, int]:
+    """A new folder, and a descriptor that locks it until this process ends; those that nobody locks any more go."""
+    turn = os.open(within, os.O_RDONLY)  # of what a process makes and locks, and another one looks for
+    try:
+        fcntl.flock(turn, fcntl.LOCK_EX)
+        for old in within.glob(f"{_ONCE}*"):
+            with suppress(OSError):
+                os.close(_locked(old))
+                shutil.rmtree(old, ignore_errors=True)
+        place = Path(mkdtemp(prefix=_ONCE, dir=within))
+        return place, _locked(place)
+    finally:
+        os.close(turn)
 
 
 def _readable(library: Path) -> Path:

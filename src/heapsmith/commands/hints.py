@@ -4,6 +4,7 @@ import os
 import shlex
 import shutil
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 
@@ -129,8 +130,10 @@ def is_program(word: str) -> bool:
 
 
 def _is_trace(file: Path) -> bool:
-    with file.open("rb") as content:
+    """Whether a file can be read, and is a trace: a program may be one that this user can only execute."""
+    with suppress(OSError), file.open("rb") as content:
         return content.read(len(MAGIC)) == MAGIC
+    return False
 
 
 def _lone_trace(rest: Words) -> str | None:

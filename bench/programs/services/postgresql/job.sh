@@ -8,7 +8,7 @@ if [ "$1" = keep ] && [ -n "${LD_PRELOAD-}" ]; then
   echo "LD_PRELOAD = '$LD_PRELOAD'" >> "$PG_CLUSTER_CONF_ROOT/$version/main/environment"
 fi
 cd "$folder"
-$as pg_ctlcluster "$version" main start --foreground -- -o '-c listen_addresses= -c fsync=off' > server.log 2>&1 &
+$as pg_ctlcluster "$version" main start --foreground -- -o '-c fsync=off' > server.log 2>&1 &
 server=$!
 soon ask 'select 1'
 ask "$work"; ask "$work"

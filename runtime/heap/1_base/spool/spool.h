@@ -91,11 +91,7 @@ struct window {
     uint64_t ordinal; /* within the stream: 0, 1, 2, ... */
     uint32_t stream;
     uint32_t home; /* the live window's place in the file, in units */
-    /* The recorder's own, for a live window whose thread has announced its end (see stream.c). */
-    uint32_t ended_thread; /* the kernel's id of that thread */
-    uint32_t reserved;
-    uint64_t *ended_cursor; /* where its records stopped then; a few may follow */
-    struct window *next_ended;
+    uint64_t reserved[3];
     uint64_t magic;
 };
 _Static_assert(sizeof(struct window) == SPOOL_UNIT_BYTES, "a window is one unit");

@@ -10,6 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+enum { WINDOW_BYTES = SPOOL_UNIT_BYTES + 4096 };
+
 int hs_spool_open(const char *name, int flags)
 {
     return (int)syscall(SYS_openat, AT_FDCWD, name, flags | O_CLOEXEC, 0600);
@@ -24,14 +26,37 @@ static bool write_at(int file, const void *from, uint64_t bytes, uint64_t offset
     return syscall(SYS_pwrite64, file, from, bytes, offset) == (long)bytes;
 }
 
-void *hs_spool_map(int file, uint64_t bytes, uint64_t offset)
+static bool write_zeros(int file, uint64_t bytes, uint64_t offset)
 {
     static const char zeros[4096];
     for (uint64_t at = 0; at < bytes; at += sizeof zeros)
         if (!write_at(file, zeros, sizeof zeros, offset + at))
-            return NULL;
+            return false;
+    return true;
+}
+
+void *hs_spool_map(int file, uint64_t bytes, uint64_t offset)
+{
+    if (!write_zeros(file, bytes, offset))
+        return NULL;
     void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, (off_t)offset);
     return mapped == MAP_FAILED ? NULL : mapped;
+}
+
+/* A unit of the file, and behind it memory of the process's own. */
+static struct window *map_window(int file, uint64_t offset)
+{
+    if (!write_zeros(file, SPOOL_UNIT_BYTES, offset))
+        return NULL;
+    int access = PROT_READ | PROT_WRITE;
+    struct window *window = mmap(NULL, WINDOW_BYTES, access, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (window == MAP_FAILED)
+        return NULL;
+    if (mmap(window, SPOOL_UNIT_BYTES, access, MAP_SHARED | MAP_FIXED, file, (off_t)offset) == MAP_FAILED) {
+        munmap(window, WINDOW_BYTES);
+        return NULL;
+    }
+    return window;
 }
 
 struct window *hs_window_open(const char *path, uint32_t unit, uint32_t stream)
@@ -39,7 +64,7 @@ struct window *hs_window_open(const char *path, uint32_t unit, uint32_t stream)
     int file = hs_spool_open(path, O_RDWR);
     if (file < 0)
         return NULL;
-    struct window *window = hs_spool_map(file, SPOOL_UNIT_BYTES, (uint64_t)unit * SPOOL_UNIT_BYTES);
+    struct window *window = map_window(file, (uint64_t)unit * SPOOL_UNIT_BYTES);
     syscall(SYS_close, file);
     if (window == NULL)
         return NULL;
@@ -51,7 +76,7 @@ struct window *hs_window_open(const char *path, uint32_t unit, uint32_t stream)
 
 void hs_window_close(struct window *window)
 {
-    munmap(window, sizeof *window);
+    munmap(window, WINDOW_BYTES);
 }
 
 bool hs_window_copy(const char *path, uint32_t unit, struct window *window)
@@ -70,7 +95,7 @@ bool hs_window_copy(const char *path, uint32_t unit, struct window *window)
 
 uint64_t *hs_window_cursor(struct window *window)
 {
-    uint64_t *slot = window->ended_cursor;
+    uint64_t *slot = ended_of(window)->cursor;
     while (slot < window_end(window) && *slot != 0)
         slot += record_words(*slot);
     return slot;
@@ -92,9 +117,7 @@ bool hs_stream_start(struct writer *w, uint32_t image, bool (*open)(struct write
 void hs_window_leave(struct window **ended, struct writer *w)
 {
     struct window *window = w->window;
-    window->ended_thread = (uint32_t)syscall(SYS_gettid);
-    window->ended_cursor = w->cursor;
-    window->next_ended = *ended;
+    *ended_of(window) = (struct ended){ w->cursor, *ended, (uint32_t)syscall(SYS_gettid) };
     *ended = window;
 }
 
@@ -106,10 +129,10 @@ static bool is_gone(uint32_t thread)
 struct window *hs_window_take(struct window **ended)
 {
     struct window **link = ended;
-    while (*link != NULL && !is_gone((*link)->ended_thread))
-        link = &(*link)->next_ended;
+    while (*link != NULL && !is_gone(ended_of(*link)->thread))
+        link = &ended_of(*link)->next;
     struct window *window = *link;
     if (window != NULL)
-        *link = window->next_ended;
+        *link = ended_of(window)->next;
     return window;
 }

@@ -8,6 +8,19 @@
 #include "1_base/spool/records.h"
 #include "1_base/spool/spool.h"
 
+/* What its process keeps of a live window whose thread has announced its end (see stream.c). It follows the unit in memory,
+ * but not in the file: whoever can write the file steers nothing by it. */
+struct ended {
+    uint64_t *cursor; /* where the thread's records stopped then; a few may follow */
+    struct window *next;
+    uint32_t thread; /* the kernel's id of it */
+};
+
+static inline struct ended *ended_of(struct window *window)
+{
+    return (struct ended *)(window + 1);
+}
+
 /* As open(2), but no point of thread cancellation. */
 int hs_spool_open(const char *name, int flags);
 

@@ -47,7 +47,7 @@ static bool turn_stream(struct writer *w)
 {
     if (!hs_window_copy(hs_recording.path, give_out(&hs_recording.units), w->window))
         return false;
-    w->window->ended_cursor = w->cursor = w->window->slots[0];
+    ended_of(w->window)->cursor = w->cursor = w->window->slots[0];
     return true;
 }
 
