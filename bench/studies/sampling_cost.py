@@ -39,13 +39,21 @@ ARMS: dict[str, dict[str, Any]] = {
     "ready": {"kind": "ready", "on": True},
 }
 """Off shows what chance does: the library has samples, which are off, and its hot paths are those of the base."""
+COUNTED = f"{BASE}-countdown"
+PARTS = ("hs_call_stack", "hs_sample_taken", "hs_sample_freed", "sample_interval")
+SAMPLED_MEAN = 1 << 14
+"""The design whose samples are counted, functions of a sample, none of which calls another, and a mean for many."""
 ROUNDS = 15
 SCALE = 0.25
 """The inputs of the runs whose instructions are counted, in parts of those whose time is."""
 
 
 class Row(msgspec.Struct, frozen=True):
-    """A program under the design with samples, to the design without: medians of rounds, with 95 % intervals."""
+    """A program under the design with samples, to the design without: medians of rounds, with 95 % intervals.
+
+    samples, each, walk: how many a run takes at a mean of 16 KiB, and the instructions of one and of its walk of the
+    stack, besides those of its run of pages.
+    """
 
     program: str
     arm: str
@@ -55,6 +63,9 @@ class Row(msgspec.Struct, frozen=True):
     rounds: int
     commit: str
     date: str
+    samples: int = 0
+    each: int = 0
+    walk: int = 0
 
 
 class Report(msgspec.Struct, frozen=True):
@@ -69,8 +80,11 @@ def arms() -> list[Design]:
     return [base, *(changed(base, f"{BASE}-{arm}", {"sampling": fields}) for arm, fields in ARMS.items())]
 
 
-def instructions(program: Program, library: Path) -> int:
-    """Those of a run of the program, whose command is a program or env(1) with variables and a program."""
+def instructions(program: Program, library: Path, *options: str) -> int:
+    """Those of a run of the program, whose command is a program or env(1) with variables and a program.
+
+    options: of callgrind.
+    """
     words = list(program.command)
     if words[0] == "env":
         first = next(at for at, word in enumerate(words[1:], 1) if "=" not in word)
@@ -79,7 +93,20 @@ def instructions(program: Program, library: Path) -> int:
     found = Path(shutil.which(words[0]) or words[0]).resolve()
     if not loader(found):
         raise Missing(f"{found}: no program that a loader starts; expected one first on PATH")
-    return int(events(library, found, *words[1:])[0])
+    return int(events(library, found, *words[1:], options=options)[0])
+
+
+def taken(program: Program, library: Path) -> tuple[int, int, int]:
+    """How many samples a run of the program takes, and the instructions of one and of its walk of the stack."""
+    with TemporaryDirectory() as folder:
+        stats = Path(folder) / "stats"
+        os.environ["HEAPSMITH"] = f"stats={stats},sample={SAMPLED_MEAN}"
+        each, walk = (
+            instructions(program, library, *map("--toggle-collect={}".format, of)) for of in (PARTS, PARTS[:1])
+        )
+        del os.environ["HEAPSMITH"]
+        samples = int(msgspec.json.decode(stats.read_bytes())["counters"]["sampled"])
+    return samples, round(each / samples), round(walk / samples)
 
 
 def rows(program: Program, smaller: Program, designs: Sequence[Design], rounds: int) -> Iterator[Row]:
@@ -88,9 +115,11 @@ def rows(program: Program, smaller: Program, designs: Sequence[Design], rounds: 
     table = measure(program.command, [str(library) for library in libraries], stop=Stop(rounds), must_succeed=True)
     base, *counts = (instructions(smaller, library) for library in libraries)
     at, day = commit(), today()
+    counted = {design.name: library for design, library in zip(designs, libraries, strict=True)}.get(COUNTED)
     for design, count, row in zip(designs[1:], counts, table.rows[1:], strict=True):
         arm = design.name.removeprefix(f"{designs[0].name}-")
-        yield Row(program.name, arm, count / base, row.ratios.cpu, row.ratios.peak_rss, table.rounds, at, day)
+        ratios, more = row.ratios, taken(smaller, counted) if counted and design.name == COUNTED else ()
+        yield Row(program.name, arm, count / base, ratios.cpu, ratios.peak_rss, table.rounds, at, day, *more)
 
 
 def written(out: Path, names: Sequence[str], designs: Sequence[Design], rounds: int = ROUNDS) -> Report:
