@@ -193,7 +193,7 @@ def test_a_signal_amid_requests_goes_on_to_the_programs_handler(design: str, han
 
 
 def test_what_a_walk_remembers_ends_with_the_code() -> None:
-    """Of two libraries at one address, whose code is equally long and whose frames are not, each stack leads to main."""
+    """Of libraries at one address, whose code is equally long and whose frames are not, each stack leads to main."""
     plugins = [shim("rec_plugin", "-DNAME=inner", f"-DROOM={room}") for room in (400, 800, 1200)]
     words = [str(word) for word in (program("sample_plugins", "-g"), *plugins)]
     added = {"LD_PRELOAD": preloadable(library("sampled", checked=False)), "HEAPSMITH": "sample=1"}

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "9_api/sampling/switch.h"
 
+#include "plan.h"
 #include SAMPLING_ROW
 
 #include <errno.h>
