@@ -238,5 +238,14 @@ MUTANTS = [
         *("sampling", "sampling_again", READY),
         *("    if (sampling_counts())\n        set_rows(heap, true);\n}\n\n/* Brings", "}\n\n/* Brings", PAST),
     ),
+    Mutant(
+        *("sampling", "sampling_signals", "9_api/sampling/switch.c"),
+        *("next = mean > 0 ? 0 : __atomic_load_n(&mean_before, __ATOMIC_RELAXED)", "next = mean > 0 ? 0 : SAMPLE_MEAN"),
+        "samples are not taken with the mean that they had",
+    ),
+    Mutant(
+        *("handler", "handler_once", "1_base/handler.h"),
+        *("__atomic_exchange_n(&handled->had_turn, true, __ATOMIC_RELAXED)", "false", "a handler has its turn twice"),
+    ),
     Mutant("sampling", "sampling_signals", READY, "while (watched != (sampling_mean() > 0));", "while (false);", PAST),
 ]

@@ -179,6 +179,11 @@ ORDERS = [
         *(READY, "hs_malloc_watched", "ldar"),
     ),
     Order(
+        *("samples", "keep a mean, before it is switched off", "release", "sampling", "sampling_signals", ()),
+        *("9_api/sampling/switch.c", "__ATOMIC_RELEASE, __ATOMIC_RELAXED", "__ATOMIC_RELAXED, __ATOMIC_RELAXED"),
+        *("samples are not taken with the mean", "9_api/sampling/switch.c", "sampling_switch", "cas8_rel"),
+    ),
+    Order(
         *("samples", "a mean, before the rows", "fence", "sampling", "sampling_again", ()),
         *(READY, FENCE.rstrip() + " /*", "    /*", PAST, READY, "sampling_leads", "dmb"),
     ),

@@ -55,6 +55,7 @@ PROGRAMS = {
     "helper": ("helper_cases.c", "2_system/lock.c"),
     "processor": ("processor_cases.c", "2_system/lock.c"),
     "elsewhere": ("elsewhere_cases.c",),
+    "handler": ("handler_cases.c",),
     "record": ("record_cases.c",),
     "sampling": ("sampling_cases.c",),
 }
@@ -296,11 +297,12 @@ CASES = [
     ("helper", "helper_2", [1, 2], 50_000),
     ("processor", "processor_2", [1, 2], 44_000),
     ("elsewhere", "elsewhere_2", [2], 2_000),
+    ("handler", "handler_once", [1], 10),
     ("record", "record_3", [0, 1, 2], 430_000),
     ("sampling", "sampling_on", [2, 3], 1_600),
     ("sampling", "sampling_off", [0, 1, 2, 3], 19_000),
     ("sampling", "sampling_again", [2, 3], 5_000),
-    ("sampling", "sampling_signals", [2], 25_000),
+    ("sampling", "sampling_signals", [2], 11_000),
     ("sampling", "sampling_other", [0], 45),
 ]
 """Program, case, every outcome (the case's own number), and transitions: a search that has fewer has lost its way."""

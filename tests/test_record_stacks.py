@@ -53,8 +53,8 @@ TABLE = "-Wl,--eh-frame-hdr"
 def compiled(folder: Path, *flags: str, compiler: str | None = None) -> list[str]:
     """The command of the program, with its two libraries."""
     compile_c([PROGRAMS / "rec_stacks.c"], folder / "stacks", flags=(*FLAGS, *flags), compiler=compiler)
-    for name in ("one", "two"):
-        library = ("-shared", "-fPIC", f"-DNAME=plugin_{name}")
+    for name, room in (("one", 400), ("two", 800)):  # their code is equally long, their frames are not
+        library = ("-shared", "-fPIC", f"-DNAME=plugin_{name}", f"-DROOM={room}")
         out = folder / f"{name}.so"
         compile_c([PROGRAMS / "rec_plugin.c"], out, flags=(*FLAGS, *library, *flags), compiler=compiler)
     return [str(folder / name) for name in ("stacks", "one.so", "two.so")]
@@ -129,6 +129,7 @@ def test_a_program_of_musl_is_inspected(tmp_path: Path) -> None:
 
 
 def test_libraries_at_one_address_are_told_apart(recorded: RecordResult) -> None:
+    """What a walk remembers of the first one's frames does not hold for the second."""
     ways = found(recorded.traces[0])
     assert ways[108] == {"plugin_one allocate in_plugin main": 1}
     assert ways[109] == {"plugin_two allocate in_plugin main": 1}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from conftest import Answer
-from preloaded import library, program
+from preloaded import library, program, shim
 
 from heapsmith.commands import sampled
 from heapsmith.tools.common.preload import preloadable
@@ -190,6 +190,23 @@ def test_a_signal_amid_requests_goes_on_to_the_programs_handler(design: str, han
         assert mean == 500 * (ran % 2)
     else:
         assert ran == (handler == "once")
+
+
+def test_what_a_walk_remembers_ends_with_the_code() -> None:
+    """Of libraries at one address, whose code is equally long and whose frames are not, each stack leads to main."""
+    plugins = [shim("rec_plugin", "-DNAME=inner", f"-DROOM={room}") for room in (400, 800, 1200)]
+    words = [str(word) for word in (program("sample_plugins", "-g"), *plugins)]
+    added = {"LD_PRELOAD": preloadable(library("sampled", checked=False)), "HEAPSMITH": "sample=1"}
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, text=True, env=os.environ | added, **pipes) as process:  # type: ignore[call-overload]
+        place, same = map(int, process.stdout.readline().split())
+        found = of_process(process.pid)
+        process.stdin.close()
+        assert process.wait(60) == 0
+    assert same == len(plugins)
+    samples = {int(sample["bytes"]): found.sites[sample["site"]] for sample in found.samples}
+    frames = [samples[101 + at]["frame"][: samples[101 + at]["depth"]].tolist() for at in range(len(plugins))]
+    assert [place in row for row in frames] == [True] * len(plugins)
 
 
 def test_of_two_commands_that_switch_the_second_is_refused(call: Call) -> None:

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from tempfile import TemporaryDirectory
 from typing import Any
 
@@ -39,6 +39,12 @@ ARMS: dict[str, dict[str, Any]] = {
     "ready": {"kind": "ready", "on": True},
 }
 """Off shows what chance does: the library has samples, which are off, and its hot paths are those of the base."""
+COUNTED = "countdown"
+"""The arm whose samples are counted."""
+PARTS = ("hs_call_stack", "hs_sample_taken", "hs_sample_freed", "sample_interval")
+"""The functions of a sample, none of which calls another: first its walk of the stack."""
+SAMPLED_MEAN = 1 << 14
+"""For samples enough in a short run."""
 ROUNDS = 15
 SCALE = 0.25
 """The inputs of the runs whose instructions are counted, in parts of those whose time is."""
@@ -57,10 +63,22 @@ class Row(msgspec.Struct, frozen=True):
     date: str
 
 
+class Samples(msgspec.Struct, frozen=True):
+    """How many samples a program takes, and the instructions of one: all but its run of pages, and its walk alone."""
+
+    program: str
+    samples: int
+    each: int
+    walk: int
+    commit: str
+    date: str
+
+
 class Report(msgspec.Struct, frozen=True):
-    """All rows."""
+    """All rows, and the samples of some programs."""
 
     rows: list[Row]
+    samples: list[Samples] = []
 
 
 def arms() -> list[Design]:
@@ -69,8 +87,11 @@ def arms() -> list[Design]:
     return [base, *(changed(base, f"{BASE}-{arm}", {"sampling": fields}) for arm, fields in ARMS.items())]
 
 
-def instructions(program: Program, library: Path) -> int:
-    """Those of a run of the program, whose command is a program or env(1) with variables and a program."""
+def instructions(program: Program, library: Path, *options: str) -> int:
+    """Those of a run of the program, whose command is a program or env(1) with variables and a program.
+
+    options: of callgrind.
+    """
     words = list(program.command)
     if words[0] == "env":
         first = next(at for at, word in enumerate(words[1:], 1) if "=" not in word)
@@ -79,7 +100,20 @@ def instructions(program: Program, library: Path) -> int:
     found = Path(shutil.which(words[0]) or words[0]).resolve()
     if not loader(found):
         raise Missing(f"{found}: no program that a loader starts; expected one first on PATH")
-    return int(events(library, found, *words[1:])[0])
+    return int(events(library, found, *words[1:], options=options)[0])
+
+
+def taken(program: Program, library: Path) -> Samples:
+    """The samples of a run of the program."""
+    with TemporaryDirectory() as folder:
+        stats = Path(folder) / "stats"
+        os.environ["HEAPSMITH"] = f"stats={stats},sample={SAMPLED_MEAN}"
+        each, walk = (
+            instructions(program, library, *map("--toggle-collect={}".format, of)) for of in (PARTS, PARTS[:1])
+        )
+        del os.environ["HEAPSMITH"]
+        count = int(msgspec.json.decode(stats.read_bytes())["counters"]["sampled"])
+    return Samples(program.name, count, round(each / count), round(walk / count), commit(), today())
 
 
 def rows(program: Program, smaller: Program, designs: Sequence[Design], rounds: int) -> Iterator[Row]:
@@ -101,7 +135,20 @@ def written(out: Path, names: Sequence[str], designs: Sequence[Design], rounds: 
         for program in programs(Path(folder) / "whole"):
             if program.name in names and not program.lacks():
                 others = [one for one in report.rows if one.program != program.name]
-                report = Report([*others, *rows(program, small[program.name], designs, rounds)])
+                report = Report([*others, *rows(program, small[program.name], designs, rounds)], report.samples)
+                write_json(out, report)
+    return report
+
+
+def with_samples(out: Path, names: Sequence[str]) -> Report:
+    """The report with the samples of these programs anew."""
+    library = library_of(changed(load(BASE), f"{BASE}-{COUNTED}", {"sampling": ARMS[COUNTED]}))
+    report = msgspec.json.decode(out.read_bytes(), type=Report)
+    with TemporaryDirectory() as folder:
+        for program in programs(Path(folder), scale=SCALE):
+            if program.name in names and not program.lacks():
+                others = [one for one in report.samples if one.program != program.name]
+                report = Report(report.rows, [*others, taken(program, library)])
                 write_json(out, report)
     return report
 
@@ -120,10 +167,15 @@ def made(of: Report) -> list[str]:
         means = [geometric_mean(values) for values in zip(*map(_figures, own), strict=True)]
         count, cpu, peak = (mean - 1 for mean in means)
         cells.append(["geometric mean", arm, f"{count:+.2%}", f"{cpu:+.1%}", "", f"{peak:+.1%}", ""])
-    columns = ["program", "<samples", "instructions", "CPU time", "", "peak RSS", ""]
+    columns_of_rows = ["program", "<samples", "instructions", "CPU time", "", "peak RSS", ""]
     first = of.rows[0]
     said = f"Measured on {first.date} at commit {first.commit}, {first.rounds} interleaved rounds."
-    return [said, untitled(Words("", columns, cells))]
+    columns = ["program", "samples", "instructions of one", "of its walk"]
+    counts = [[one.program, *(f"{count:,}" for count in (one.samples, one.each, one.walk))] for one in of.samples]
+    each = int(median(one.each for one in of.samples))
+    last = of.samples[0]
+    of_one = f"A sample in the median takes {each:,} instructions. Counted on {last.date} at commit {last.commit}:"
+    return [said, untitled(Words("", columns_of_rows, cells)), of_one, untitled(Words("", columns, counts))]
 
 
 def _cells(of: Ratio) -> tuple[str, str]:
@@ -138,7 +190,9 @@ def _figures(one: Row) -> tuple[float, float, float]:
 
 def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page."""
-    report = written(out, only or NAMES, arms()) if out else PART.read(Report)
+    if out:
+        written(out, only or NAMES, arms())
+    report = with_samples(out, only or NAMES) if out else PART.read(Report)
     return settle(PART, made(report), page)
 
 

@@ -6,6 +6,7 @@
 #define _GNU_SOURCE /* for all parts, before the first system header */
 #include "plan.c"
 #include "1_base/definitions.c"
+#include "1_base/frames.c"
 #include "1_base/libc.c"
 #include "1_base/object.c"
 #include "1_base/text.c"

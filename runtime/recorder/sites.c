@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 
 #include "../heap/1_base/definitions.h"
+#include "../heap/1_base/frames.h"
 #include "../heap/1_base/unwind.h"
 
 enum {
@@ -47,16 +48,16 @@ void sites_reset(void)
     stacks_reset();
 }
 
-/* The return address of a frame lies one word below its top. */
+/* The return address of a frame lies one word below its top. Without the caller's top no path is remembered. */
 static bool visit(void *to, const struct frame *frame)
 {
     struct walk *walk = to;
     const uint64_t *top = (const uint64_t *)frame->top;
-    if (walk->depth == 0 && (frame->place != walk->caller.place || top != walk->caller.top))
+    if (walk->depth == 0 && (frame->place != walk->caller.place || (walk->caller.top != NULL && top != walk->caller.top)))
         return true; /* the recorder's own */
     uint64_t slot = (uint64_t)(top - 1 - walk->caller.top);
     bool is_there = walk->depth == 0 || (slot < UINT32_MAX && top[-1] == frame->place);
-    walk->is_lasting = walk->is_lasting && !frame->is_interrupted && is_there;
+    walk->is_lasting = walk->is_lasting && walk->caller.top != NULL && !frame->is_interrupted && is_there;
     walk->frames[walk->depth] = frame->place + frame->is_interrupted;
     walk->slots[walk->depth] = (uint32_t)slot;
     return ++walk->depth < STACK_DEPTH;
@@ -176,6 +177,7 @@ int dlclose(void *library)
     if (real_dlclose == NULL)
         *(void **)&real_dlclose = definition_next("dlclose").function;
     int status = real_dlclose(library);
+    hs_frames_stale();
     __atomic_fetch_add(&image->epoch, 1, __ATOMIC_RELAXED);
     return status;
 }

@@ -5,6 +5,7 @@
  * innermost first: then no call of it can be another. So a known path costs no unwinding, no lock, no system call. */
 #pragma once
 
+#include "1_base/arch/arch.h"
 #include "stacks.h"
 #include "writer.h"
 
@@ -38,7 +39,7 @@ struct caller {
     const uint64_t *top;
 };
 #if STACK_DEPTH > 0
-#define CALLER ((struct caller){(uint64_t)__builtin_return_address(0), (const uint64_t *)__builtin_dwarf_cfa()})
+#define CALLER ((struct caller){(uint64_t)__builtin_return_address(0), (const uint64_t *)ARCH_CALLER_TOP})
 #else
 #define CALLER ((struct caller){0, NULL})
 #endif

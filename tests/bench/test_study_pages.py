@@ -1,7 +1,7 @@
 """Pages made of the figures of studies: each part is that of its file, has all rows, and other figures are noticed."""
 
 from pathlib import Path
-from statistics import geometric_mean
+from statistics import geometric_mean, median
 from types import ModuleType
 from typing import Any
 
@@ -20,6 +20,7 @@ from heapsmith.bench.studies import (
     sampling_cost,
 )
 from heapsmith.model.errors import CheckFailed
+from heapsmith.model.policy.sampling import common
 from heapsmith.tools.peers.peers import AS_SET, PEERS
 
 KINDS = {
@@ -69,6 +70,8 @@ def test_the_figures_have_all_rows() -> None:
     assert {(one.program, one.arm) for one in figures(sampling_cost).rows} == {
         (program, arm) for program in sampling_cost.NAMES for arm in sampling_cost.ARMS
     }
+    assert {one.program for one in figures(sampling_cost).samples} == {*sampling_cost.NAMES}
+    assert round(median(one.each for one in figures(sampling_cost).samples), -2) == common.TAKEN
     assert {(one.program, one.way) for one in figures(from_profile).rows} == {
         (program, way) for program in from_profile.NAMES for way in from_profile.WAYS
     }

@@ -30,10 +30,10 @@ STATE = {
 """Where `samplers` has what the thread of the event draws by; 1: the block that was just made is a sample; threads
 that drew; slots of guarded samples that had a block, how often one was freed, and how often a freed one was taken.
 """
-TAKEN, GUARDED = 2_200.0, 6_000.0
+TAKEN, GUARDED = 5_600.0, 6_000.0
 """Instructions of a sample besides its run, and of a guarded one's walk at its free and its two calls of the system.
 
-By hand: callgrind, a loop of 512 bytes, where a walk of the stack meets three known frames; each more takes 75.
+By callgrind: of a sample the median of programs (bench/studies/sampling_cost.py), of a guarded one by hand.
 """
 LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,--eh-frame-hdr")
 """Stacks are unwound by a libgcc of the library's own: the shared one locks where programs register frames."""

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#ifndef HEAPSMITH_ARCHIVE /* which leaves all to libgcc */
+
 /* What glibc's dlfcn.h has since 2.35, and unwind.c with another C library. */
 struct found_file {
     unsigned long long flags;
@@ -163,7 +165,7 @@ static COLD bool cfa_run_of_registers(struct program *program, unsigned what)
     }
 }
 
-/* Those from 0x0c on. False: not known. */
+/* Instructions from 0x0c on. False: not known. */
 static COLD bool cfa_run_of_end(struct program *program, unsigned what)
 {
     const uint64_t first = what != 0x0f ? leb(&program->at) : 0; /* nearly all have one */
@@ -251,12 +253,12 @@ static COLD bool cfa_begin(struct program *program, const uint8_t *common)
 {
     const uint32_t bytes = frame_word(common);
     const char *letters = (const char *)common + 9;
-    if (bytes == UINT32_MAX || common[8] != 1 || *letters != 'z')
+    if (bytes == UINT32_MAX || (common[8] != 1 && common[8] != 3) || *letters != 'z')
         return false;
     program->at = common + 9 + strlen(letters) + 1;
     program->code_step = leb(&program->at);
     program->data_step = signed_leb(&program->at);
-    const uint8_t place = *program->at++;
+    const uint64_t place = common[8] == 1 ? *program->at++ : leb(&program->at); /* gas writes version 3 for RISC-V */
     const uint64_t length = leb(&program->at);
     const uint8_t *data = program->at;
     program->at += length;
@@ -337,14 +339,21 @@ static COLD APART uint64_t frame_told(const uint8_t *index, uintptr_t place)
 }
 
 /* Any thread writes here, and a signal's handler, both words apart: they belong together if one tells the other. What another file
- * had at a place does not count, for its index lay elsewhere. */
+ * had at a place does not count: its index lay elsewhere, or it was unmapped before the generation was raised. */
 COLD_DATA static struct {
     uint64_t mark, told;
 } remembered[TOLD_ROOM];
+COLD_DATA static uint64_t frames_generation;
+
+COLD void hs_frames_stale(void)
+{
+    __atomic_fetch_add(&frames_generation, 1, __ATOMIC_RELAXED);
+}
 
 static uint64_t frame_known(const uint8_t *index, uintptr_t place)
 {
-    const uint64_t key = place * 0x9e3779b97f4a7c15 ^ (uintptr_t)index * 0xc2b2ae3d27d4eb4f;
+    const uint64_t generation = __atomic_load_n(&frames_generation, __ATOMIC_RELAXED);
+    const uint64_t key = place * 0x9e3779b97f4a7c15 ^ (uintptr_t)index * 0xc2b2ae3d27d4eb4f ^ generation * 0xd6e8feb86659fd93;
     uint64_t *mark = &remembered[key >> TOLD_ROOM_SHIFT].mark, *at = &remembered[key >> TOLD_ROOM_SHIFT].told;
     uint64_t told = __atomic_load_n(at, __ATOMIC_RELAXED);
     if (told != 0 && (__atomic_load_n(mark, __ATOMIC_RELAXED) ^ told) == key)
@@ -378,3 +387,5 @@ enum outwards hs_call_outwards(struct called *call, struct frames_of_file *file)
     call->top = end;
     return CALLED_FROM;
 }
+
+#endif

@@ -1,5 +1,5 @@
-/* One call outwards along the stack by the tables of .eh_frame (DWARF 5, 6.4), for the three registers that a plain frame needs. It
- * takes a fifth of libgcc's instructions. What it does not know, such as frames of signals, it leaves to libgcc. */
+/* One call outwards along the stack by the tables of .eh_frame (DWARF 5, 6.4), for the three registers that a plain frame needs. What
+ * it does not know, such as frames of signals, it leaves to libgcc. */
 #pragma once
 
 #include <stdbool.h>
@@ -21,3 +21,6 @@ enum outwards { CALLED_FROM, OUTERMOST, NOT_KNOWN };
 
 /* NOT_KNOWN: `call` is as before. */
 enum outwards hs_call_outwards(struct called *call, struct frames_of_file *file);
+
+/* Code may come to lie where other code lay: forget what the tables told. */
+void hs_frames_stale(void);

@@ -9,6 +9,12 @@ static inline bool handler_is_own(const struct sigaction *of)
     return (of->sa_flags & SA_SIGINFO) || (of->sa_handler != SIG_DFL && of->sa_handler != SIG_IGN);
 }
 
+/* What a handler goes on to. Handlers in several threads read it at once, so none of them writes to `before`. */
+struct handled {
+    struct sigaction before;
+    bool had_turn; /* with SA_RESETHAND */
+};
+
 /* A handler that goes on to `found`, which finds the stack and the mask of signals that it wanted. */
 static inline struct sigaction handler_before(const struct sigaction *found, void (*handler)(int, siginfo_t *, void *))
 {
@@ -18,16 +24,16 @@ static inline struct sigaction handler_before(const struct sigaction *found, voi
 }
 
 /* Calls the handler that was there before; false: none was. With SA_RESETHAND it has its turn once. */
-static inline bool handler_goes_on(struct sigaction *before, int number, siginfo_t *signal, void *context)
+static inline bool handler_goes_on(struct handled *handled, int number, siginfo_t *signal, void *context)
 {
-    const struct sigaction next = *before;
-    if (!handler_is_own(&next))
+    const struct sigaction *next = &handled->before;
+    if (!handler_is_own(next))
         return false;
-    if (next.sa_flags & SA_RESETHAND)
-        *before = (struct sigaction){ .sa_handler = SIG_DFL };
-    if (next.sa_flags & SA_SIGINFO)
-        next.sa_sigaction(number, signal, context);
+    if (next->sa_flags & SA_RESETHAND && __atomic_exchange_n(&handled->had_turn, true, __ATOMIC_RELAXED))
+        return false;
+    if (next->sa_flags & SA_SIGINFO)
+        next->sa_sigaction(number, signal, context);
     else
-        next.sa_handler(number);
+        next->sa_handler(number);
     return true;
 }

@@ -13,7 +13,8 @@
 struct walk_of_stack {
     bool (*visit)(void *to, const struct frame *frame);
     void *to;
-    uintptr_t behind, top; /* of the last frame that was visited already; 0: of none */
+    uintptr_t behind; /* the place of the last frame that was visited already; 0: of none */
+    uintptr_t top;    /* of that frame; 0: it is the first one to visit */
 };
 
 /* Libgcc shows each frame with the stack pointer after the return to it. */
@@ -25,11 +26,11 @@ static _Unwind_Reason_Code visit_context(struct _Unwind_Context *context, void *
     const struct frame frame = { place, (const uintptr_t *)top, is_interrupted != 0 };
     if (place == 0)
         return _URC_END_OF_STACK;
-    if (walk->behind == 0)
-        return walk->visit(walk->to, &frame) ? _URC_NO_REASON : _URC_END_OF_STACK;
-    if (walk->behind == place && walk->top == top)
-        walk->behind = 0;
-    return _URC_NO_REASON;
+    if (walk->behind != 0 && (walk->behind != place || (walk->top != 0 && walk->top != top)))
+        return _URC_NO_REASON;
+    const bool is_visited = walk->behind != 0 && walk->top != 0;
+    walk->behind = 0;
+    return is_visited || walk->visit(walk->to, &frame) ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 static void walk_by_libgcc(struct walk_of_stack walk)
@@ -133,9 +134,9 @@ static void walking_begins(void)
 void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
 {
     struct frames_of_file file = { 0 };
-    struct called call = { .top = (uintptr_t)__builtin_dwarf_cfa(), .base = ARCH_CALLER_BASE, .has_base = true };
+    struct called call = { .top = ARCH_CALLER_TOP, .base = ARCH_CALLER_BASE, .has_base = true };
     call.place = (uintptr_t)__builtin_return_address(0);
-    enum outwards outwards = CALLED_FROM;
+    enum outwards outwards = call.top != 0 ? CALLED_FROM : NOT_KNOWN;
     while (outwards == CALLED_FROM) {
         const struct frame frame = { call.place, (const uintptr_t *)call.top, false };
         if (call.place == 0 || !visit(to, &frame))

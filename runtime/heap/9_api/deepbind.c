@@ -5,6 +5,7 @@
 #include "9_api/api.h"
 
 #include "1_base/definitions.h"
+#include "1_base/frames.h"
 #include "9_api/foreign/foreign.h"
 #include "2_system/locks.h"
 
@@ -71,6 +72,7 @@ JUMPS void *dlopen(const char *file, int mode)
 {
     static void *(*known)(const char *, int);
     static const char own_name[] = "dlopen"; /* an array: texts lie with what few read */
+    hs_frames_stale();
     if ((mode & RTLD_DEEPBIND) != 0)
         serve_plugins();
     void *(*opens)(const char *, int) = __atomic_load_n(&known, __ATOMIC_RELAXED);

@@ -10,8 +10,8 @@
 enum { SIGNALS = 2, NAME_LENGTH = 4, ACTS = 2 };
 
 COLD_DATA static struct {
-    struct sigaction before; /* what the handler goes on to */
-    signal_act *act[ACTS];   /* NULL: none, nor behind it */
+    struct handled handled;
+    signal_act *act[ACTS]; /* NULL: none, nor behind it */
 } heard[SIGNALS];
 
 static COLD void on_signal(int number, siginfo_t *signal, void *context)
@@ -20,7 +20,7 @@ static COLD void on_signal(int number, siginfo_t *signal, void *context)
     for (int index = 0; index < ACTS && heard[which].act[index] != NULL; index++)
         heard[which].act[index]();
     errno = saved;
-    handler_goes_on(&heard[which].before, number, signal, context);
+    handler_goes_on(&heard[which].handled, number, signal, context);
 }
 
 bool signal_does(const char *name, size_t length, signal_act *act)
@@ -39,8 +39,8 @@ bool signal_does(const char *name, size_t length, signal_act *act)
         return true;
     const int number = which == 0 ? SIGUSR1 : SIGUSR2;
     struct sigaction action;
-    if (sigaction(number, NULL, &heard[which].before) != 0)
+    if (sigaction(number, NULL, &heard[which].handled.before) != 0)
         return false;
-    action = handler_before(&heard[which].before, on_signal);
+    action = handler_before(&heard[which].handled.before, on_signal);
     return sigaction(number, &action, NULL) == 0;
 }

@@ -5,9 +5,9 @@ struct fork_handlers {
     void (*before)(void), (*in_parent)(void), (*in_child)(void);
 };
 
-void hs_watch_fork(struct fork_handlers handlers);
+void hs_watch_fork(const struct fork_handlers *handlers);
 
-static inline void watch_fork(struct fork_handlers handlers)
+static inline void watch_fork(const struct fork_handlers *handlers)
 {
     (void)handlers;
 }

@@ -145,5 +145,6 @@ enum { HAS_SEQUENCES = 1, ABORT_SIGNATURE = 0x53053053 };
  * (System V ABI for AMD64, 3.6.2). */
 enum { ARCH_FRAME_BASE = 6, ARCH_FRAME_TOP = 7, ARCH_FRAME_RETURN = 16 };
 
-/* The frame's base in the caller of a function. */
+/* The stack's top after the return from a function, and the frame's base in its caller. */
+#define ARCH_CALLER_TOP ((uintptr_t)__builtin_dwarf_cfa())
 #define ARCH_CALLER_BASE (*(const uintptr_t *)__builtin_frame_address(0))

@@ -108,7 +108,7 @@ static const char *fault_kind(uintptr_t address)
 }
 
 enum { FAULT_HANDLERS = 2 };
-static struct sigaction handled_before[FAULT_HANDLERS]; /* what each handler goes on to */
+static struct handled handled_before[FAULT_HANDLERS];
 
 /* The default: the instruction faults again, and ends the program as if nobody had looked. A signal that was sent comes again. */
 static void fault_by_default(int number, bool sent)
@@ -146,7 +146,7 @@ static void on_guard_fault_second(int number, siginfo_t *fault, void *context)
 static void install_handler(unsigned which, const struct sigaction *found)
 {
     const struct sigaction action = handler_before(found, which == 0 ? on_guard_fault_first : on_guard_fault_second);
-    handled_before[which] = *found;
+    handled_before[which].before = *found;
     sigaction(SIGSEGV, &action, NULL);
 }
 

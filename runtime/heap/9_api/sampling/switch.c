@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "9_api/sampling/switch.h"
 
+#include "plan.h"
 #include SAMPLING_ROW
 
 #include <errno.h>
@@ -25,15 +26,18 @@ bool sampling_switches(uint64_t mean)
     return mean <= SAMPLE_MOST_BYTES;
 }
 
-/* Two signals at one time, in two threads, are two switches. Who reads the new mean sees the thread that was stored before the old
- * one, since an exchange goes on with the order of what it replaces. */
+/* Two signals at one time, in two threads, are two switches: the second one finds the mean that the first one kept. A thread that
+ * reads the new mean sees the number of the sampled thread too, which was stored before the old mean, since an exchange carries on
+ * the order of the value that it replaces. */
 void sampling_switch(void)
 {
-    uint64_t mean = sampling_mean(), on = __atomic_load_n(&mean_before, __ATOMIC_RELAXED);
-    while (!__atomic_compare_exchange_n(&hs_sample_mean, &mean, mean > 0 ? 0 : on, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED))
-        ;
-    if (mean > 0)
-        __atomic_store_n(&mean_before, mean, __ATOMIC_RELAXED);
+    uint64_t mean, next;
+    do {
+        mean = sampling_mean();
+        if (mean > 0)
+            __atomic_store_n(&mean_before, mean, __ATOMIC_RELAXED);
+        next = mean > 0 ? 0 : __atomic_load_n(&mean_before, __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(&hs_sample_mean, &mean, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
     sampling_leads();
 }
 
