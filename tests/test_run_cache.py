@@ -12,39 +12,37 @@ pytestmark = [plain_and_compiled, pytest.mark.quick]
 def test_run_cache(compiled: bool) -> None:
     page = 4096
     program = Program(compiled, [16], run_cache_bytes=8 * page)
-    program.malloc("a", 3 * page, thread=1)
-    program.free("a", thread=1)  # a thread without a heap gets one
-    assert program.totals("run_free", "heaps") == (0, 1)
-    program.exit(1)
-    assert program.totals("run_free", "run_spill") == (1, 1)
+    program.malloc("a", 3 * page)
+    program.free("a")  # a thread without a heap frees at once
+    assert program.totals("run_free") == (1,)
     program.malloc("s", 16)
     assert program.malloc("a b c", 2 * page) == [RUN, RUN + 2, RUN + 4]  # b: page 2 and one from the top
     assert program.malloc("d", 3 * page) == RUN + 6
     program.free("a b c d")  # 6 + 3 are too many: a goes, the oldest
-    assert program.totals("run_free", "run_spill", "committed") == (2, 2, 10 * page)
+    assert program.totals("run_free", "run_spill", "committed") == (2, 1, 10 * page)
     assert program.malloc("e", page) == RUN  # none of exactly one page: a's, from the bin
     assert program.malloc("f g", 2 * page) == [RUN + 4, RUN + 2]  # c, b
     assert program.totals("run_hit", "run_reuse") == (2, 2)
     program.exit(0)
-    assert program.totals("run_free", "run_spill") == (3, 3)  # d
-    program.free("f", thread=0)  # a heap again
-    assert program.totals("run_free", "run_spill", "adoptions") == (3, 3, 2)
+    assert program.totals("run_free", "run_spill") == (3, 2)  # d
+    program.free("f", thread=0)  # no heap any more
+    assert program.totals("run_free", "run_spill") == (4, 2)
 
 
 def test_a_thread_of_large_blocks_alone(compiled: bool) -> None:
-    """It gets a heap once threads without one have freed `run_cache_after` runs. Its cache then opens as any other."""
-    program = Program(compiled, [16], run_cache_bytes=8192, run_cache_after=2)
-    for number in range(3):
-        program.malloc("a", 8192)
-        program.free("a")
-        assert program.totals("heaps", "run_free") == (number // 2, number + 1)
-    program.malloc("a b", 8192)  # the heap's second look
+    """It gets a heap once threads without one have freed 256 runs. Its cache then opens as any other."""
+    program = Program(compiled, [16], run_cache_bytes=8192)
+    for number in range(256):
+        program.malloc("a", 8192, thread=number % 2)
+        program.free("a", thread=number % 2)
+    assert program.totals("heaps", "run_free") == (0, 256)
+    program.malloc("a b", 8192)
     program.free("a")
-    assert program.totals("heaps", "run_free", "run_hit") == (1, 3, 0)
+    assert program.totals("heaps", "run_free") == (1, 256)
     program.malloc("c", 8192)
     assert program.totals("run_hit") == (1,)
-    program.free("b", thread=1)  # another without a heap: no further run goes by
-    assert program.totals("heaps", "run_free") == (2, 4)
+    program.free("b", thread=1)  # another without a heap
+    assert program.totals("heaps", "run_free") == (2, 256)
 
 
 def test_run_cache_holds_16(compiled: bool) -> None:

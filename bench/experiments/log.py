@@ -28,6 +28,8 @@ FILE = Path(__file__).with_name("log.toml")
 FIGURES = Path(__file__).with_name("log.json")
 PAGE = Path(__file__).resolve().parents[2] / "docs/lab/log.md"
 
+NO_FIGURE = "none"
+"""Of a step whose figure the log does not give."""
 AGAIN = "python -m heapsmith.bench.experiments.log --page"
 
 HEAD = """# The log, step by step
@@ -112,7 +114,7 @@ def as_book(of: Log) -> Book:
     for step, before, after in zip(of.steps, designs, designs[1:], strict=False):
         found[step.name] = Experiment(
             about=step.about,
-            claim=Claim("" if step.log == "none" else step.log, sign=None),
+            claim=Claim(step.log.removeprefix(NO_FIGURE), sign=None),
             workloads=step.workloads,
             arms=[Arm("before"), Arm("after", step.change)],
             varies=list(step.change),

@@ -37,9 +37,12 @@ NUMBERS = (
     "run_cache_floor_bytes",
     "run_cache_least_bytes",
     "run_cache_after",
+    "run_cache_alone",
 )
 COSTS: dict[str, float] = {}  # machines have those of runs
 RUN_CACHE_SLOTS = 16
+RUN_CACHE_ALONE = 256
+"""Runs that threads without a heap free before such a thread gets a heap, and so a cache."""
 FLOOR_BYTES, LEAST_BYTES = 1 << 20, 1 << 16
 """What all caches may have together whatever their share is, and each whatever its part of that is."""
 MOST, HITS, HEAD_BYTES, RUN_BYTES = 8, 16, 24, 8
@@ -60,6 +63,7 @@ def numbers(design: Any) -> dict[str, int]:
         "run_cache_floor_bytes": FLOOR_BYTES,
         "run_cache_least_bytes": LEAST_BYTES,
         "run_cache_after": design.run_cache_after,
+        "run_cache_alone": RUN_CACHE_ALONE,
     }
 
 
@@ -154,7 +158,7 @@ def lacks_room(state: State, heap: int, size: int) -> bool:
 @kernel
 def claims_heap(state: State) -> bool:
     """Return whether a thread without a heap, which frees a run, gets one; it counts the run otherwise."""
-    if state.freed_alone >= state.run_cache_after:
+    if state.freed_alone >= state.run_cache_alone:
         return True
     state.freed_alone += 1
     return False

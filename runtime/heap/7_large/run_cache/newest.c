@@ -10,7 +10,7 @@ static uint32_t freed_alone; /* runs, by threads without a heap */
 
 bool run_cache_claims_heap(void)
 {
-    if (__atomic_load_n(&freed_alone, __ATOMIC_RELAXED) >= RUN_CACHE_AFTER)
+    if (__atomic_load_n(&freed_alone, __ATOMIC_RELAXED) >= RUN_CACHE_ALONE)
         return true;
     __atomic_fetch_add(&freed_alone, 1, __ATOMIC_RELAXED);
     return false;
