@@ -29,6 +29,9 @@ BODY = re.compile(r"^([a-z][^\n;{}]*?(\w+)\([^()\n]*\)\s*\{)( [^\n]*(?= \}$)|\n.
 MISUSE = re.compile(r"(?:>= CLASS_COUNT|row == 0)\) \{[^\n]*\n(?P<guarded>.*?\n)    \}\n", re.DOTALL)
 """What only a program's fault leads to: a header that the library did not write, or a slab without a class."""
 
+NO_STATEMENT = ("}", "case ", "__builtin_unreachable();")
+"""What begins no statement, or only tells the compiler something."""
+
 COLLIDES = ("free_small: free_probed(block);", "free_small: return;", "free_probed: ")
 """What only superslabs with one place in a hash table come to, which tests/test_registry.py makes."""
 
@@ -53,7 +56,7 @@ class Watched:
                 is_here = not code.startswith("#else")
                 lines.append(line)
                 continue
-            is_statement = begins and is_here and code not in ("", "}") and not code.startswith(("}", "case "))
+            is_statement = begins and is_here and code not in ("", "}") and not code.startswith(NO_STATEMENT)
             if is_statement and not (guarded and line in guarded["guarded"]):
                 mark = self._mark(name, code)
                 lines.append(f"{{ {mark} {code} }}\n" if is_branch else f"{mark} {line}")

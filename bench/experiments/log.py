@@ -135,7 +135,7 @@ def page(of: Log, figures: Mapping[str, Kept]) -> str:
         found = [f"{one.workload} {change_text(one.changes[0])}" for one in its.results]
         how = "Measured here" if its.conditions.rounds else "Predicted here"
         lines += [filled(f"{how}: {'; '.join(found)}. The log: {step.log}."), ""]
-    lines += [*section(phases(of, figures)), "", filled(" ".join(PHASES.split()))]
+    lines[-1:] = [*section(phases(of, figures)), "", filled(" ".join(PHASES.split()))]
     for phase in of.phases:
         about = f"{phase.about[0].upper()}{phase.about[1:]}."
         lines += ["", f"### Phase {phase.number}", "", filled(" ".join([about, *phase.text.split()]))]
