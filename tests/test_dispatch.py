@@ -20,7 +20,7 @@ ROWS = [("default", "stack", 2), ("by-class", "table", 4), ("sll", "table", 4)]
 def test_jumps_by_class_are_mispredicted_where_sizes_alternate(row: tuple[str, str, int]) -> None:
     design, dispatch, jumps = row
     assert make_plan(load(design)).dispatch == dispatch
-    alike, mixed = (cost(form, load(design), operations=1000) for form in ("pair-32", "mixed"))
+    alike, mixed = (cost(form, load(design), operations=2000) for form in ("pair-32", "mixed"))
     assert (alike.jumps, mixed.jumps) == (pytest.approx(jumps, abs=0.1), pytest.approx(jumps, abs=0.1))
     assert alike.mispredicted < 0.1
     assert mixed.mispredicted > 1 if dispatch == "table" else mixed.mispredicted < 0.1
