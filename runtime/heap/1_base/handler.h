@@ -26,14 +26,14 @@ static inline struct sigaction handler_before(const struct sigaction *found, voi
 /* Calls the handler that was there before; false: none was. With SA_RESETHAND it has its turn once. */
 static inline bool handler_goes_on(struct handled *handled, int number, siginfo_t *signal, void *context)
 {
-    const struct sigaction *next = &handled->before;
-    if (!handler_is_own(next))
+    const struct sigaction *then = &handled->before;
+    if (!handler_is_own(then))
         return false;
-    if (next->sa_flags & SA_RESETHAND && __atomic_exchange_n(&handled->had_turn, true, __ATOMIC_RELAXED))
+    if (then->sa_flags & SA_RESETHAND && __atomic_exchange_n(&handled->had_turn, true, __ATOMIC_RELAXED))
         return false;
-    if (next->sa_flags & SA_SIGINFO)
-        next->sa_sigaction(number, signal, context);
+    if (then->sa_flags & SA_SIGINFO)
+        then->sa_sigaction(number, signal, context);
     else
-        next->sa_handler(number);
+        then->sa_handler(number);
     return true;
 }
