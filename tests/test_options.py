@@ -14,7 +14,7 @@ import pytest
 from conftest import Answer
 from loaded import checked_library
 
-from heapsmith.codegen.build import FLAGS, build
+from heapsmith.codegen.build import FLAGS, NO_INTERPOSITION, build
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
@@ -229,7 +229,7 @@ def test_words_beside_a_wrong_one_count() -> None:
 
 def test_check_walks_the_heap_at_exit(tmp_path: Path) -> None:
     """The checked library without -Bsymbolic-functions: the program's own heapsmith_check stands before it."""
-    flags = [flag for flag in FLAGS if flag not in ("-O2", "-g", "-Wl,-Bsymbolic-functions")]
+    flags = [flag for flag in FLAGS if flag not in ("-O2", "-g", NO_INTERPOSITION, "-Wl,-Bsymbolic-functions")]
     library = build(DESIGN, tmp_path / "open.so", checked=True, flags=flags)
     assert run("check", library=library) == ("checked\n", "")
     assert run("", library=library) == ("", "")

@@ -66,7 +66,7 @@ struct heap_count hs_count;
 #define pthread_attr_setstacksize(...) ((void)0)
 #define pthread_attr_destroy(...) ((void)0)
 #define pthread_sigmask(...) ((void)0)
-#define hs_register(handlers, object) ((void)(handlers).in_child)
+#define hs_register(handlers, object) ((void)(handlers)->in_child)
 #define sigfillset(...) ((void)0)
 #define shard_lock_transfer(shard) lock_acquire(&cache)
 #define shard_unlock_transfer(shard) lock_release(&cache)

@@ -16,7 +16,7 @@ extern bool hs_fork_watched;
 /* pthread_atfork(3) for handlers of the object, past our own definition of what that calls. */
 int hs_register(const struct fork_handlers *handlers, void *object);
 /* From its return on they are registered. It may allocate. */
-COLD void hs_watch_fork(const struct fork_handlers *handlers);
+APART void hs_watch_fork(const struct fork_handlers *handlers);
 
 /* For who is about to take a lock, and holds none: no thread comes while one is held. */
 static inline void watch_fork(const struct fork_handlers *handlers)
