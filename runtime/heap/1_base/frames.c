@@ -343,16 +343,11 @@ static COLD APART uint64_t frame_told(const uint8_t *index, uintptr_t place)
 COLD_DATA static struct {
     uint64_t mark, told;
 } remembered[TOLD_ROOM];
-COLD_DATA static uint64_t frames_generation;
-
-COLD void hs_frames_stale(void)
-{
-    __atomic_fetch_add(&frames_generation, 1, __ATOMIC_RELAXED);
-}
+uint64_t hs_frames_generation;
 
 static uint64_t frame_known(const uint8_t *index, uintptr_t place)
 {
-    const uint64_t generation = __atomic_load_n(&frames_generation, __ATOMIC_RELAXED);
+    const uint64_t generation = __atomic_load_n(&hs_frames_generation, __ATOMIC_RELAXED);
     const uint64_t key = place * 0x9e3779b97f4a7c15 ^ (uintptr_t)index * 0xc2b2ae3d27d4eb4f ^ generation * 0xd6e8feb86659fd93;
     uint64_t *mark = &remembered[key >> TOLD_ROOM_SHIFT].mark, *at = &remembered[key >> TOLD_ROOM_SHIFT].told;
     uint64_t told = __atomic_load_n(at, __ATOMIC_RELAXED);

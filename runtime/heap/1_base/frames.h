@@ -22,5 +22,11 @@ enum outwards { CALLED_FROM, OUTERMOST, NOT_KNOWN };
 /* NOT_KNOWN: `call` is as before. */
 enum outwards hs_call_outwards(struct called *call, struct frames_of_file *file);
 
-/* Code may come to lie where other code lay: forget what the tables told. */
-void hs_frames_stale(void);
+extern uint64_t hs_frames_generation;
+
+/* Code may come to lie where other code lay: forget what the tables told. Inline, for each dlopen(3) comes here, and no page of
+ * cold code is to be read for it. */
+static inline void hs_frames_stale(void)
+{
+    __atomic_fetch_add(&hs_frames_generation, 1, __ATOMIC_RELAXED);
+}

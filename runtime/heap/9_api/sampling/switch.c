@@ -31,13 +31,13 @@ bool sampling_switches(uint64_t mean)
  * the order of the value that it replaces. */
 void sampling_switch(void)
 {
-    uint64_t mean, next;
+    uint64_t mean, wanted;
     do {
         mean = sampling_mean();
         if (mean > 0)
             __atomic_store_n(&mean_before, mean, __ATOMIC_RELAXED);
-        next = mean > 0 ? 0 : __atomic_load_n(&mean_before, __ATOMIC_RELAXED);
-    } while (!__atomic_compare_exchange_n(&hs_sample_mean, &mean, next, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
+        wanted = mean > 0 ? 0 : __atomic_load_n(&mean_before, __ATOMIC_RELAXED);
+    } while (!__atomic_compare_exchange_n(&hs_sample_mean, &mean, wanted, false, __ATOMIC_RELEASE, __ATOMIC_RELAXED));
     sampling_leads();
 }
 
