@@ -144,11 +144,12 @@ def test_no_verdict_on_a_program_behind_a_scrubbed_environment(folder: Path, wra
     with pytest.raises(CheckFailed, match=refusal):
         measure(command, [GLIBC, "default"], stop=Stop(3))
     recorded = record(command, tmp_path / "t.hst")
-    (missed,) = recorded.apart
+    missed = max(recorded.apart, key=lambda one: one.cpu_share)  # on a busy machine a wrapper's start counts too
     assert (missed.program, missed.why.startswith(CHANGED)) == ("churn", True)
     assert missed.cpu_share > 0.5
-    assert recorded.warnings()[0].startswith("in no trace is churn (")
-    assert recorded.warnings()[1] == served_share.HELP
+    warnings = recorded.warnings()
+    assert len([line for line in warnings if line.startswith("in no trace is churn (")]) == 1
+    assert warnings[len(recorded.apart)] == served_share.HELP
     assert did_the_work(recorded.apart)
 
 
