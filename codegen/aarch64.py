@@ -1,8 +1,8 @@
 """Instructions of 64-bit Arm, as objdump shows them (binutils)."""
 
-import re
+from functools import partial
 
-from heapsmith.codegen.instruction import Instruction, Processor, Unreadable, Way, words
+from heapsmith.codegen.instruction import Instruction, Processor, Unreadable, Way, split, words
 from heapsmith.model.policy.emitted import NOTHING, Hit
 
 NEUTRAL = words(
@@ -18,13 +18,6 @@ LOADS = words(
 STORES = words("str strb strh stur sturb sturh stlr stlrb stlrh")
 PAIRS = {"ldp": Hit(2, 0, 0), "ldpsw": Hit(2, 0, 0), "stp": Hit(0, 2, 0)}
 BRANCHES = words("cbz cbnz tbz tbnz")
-
-
-def _split(shown: str) -> tuple[str, tuple[str, ...]]:
-    """The mnemonic and the operands, without objdump's comments."""
-    parts = shown.partition("//")[0].split(maxsplit=1)
-    operands = re.split(r",\s*(?![^\[]*\])", parts[1].strip()) if len(parts) > 1 else []
-    return parts[0], tuple(operands)
 
 
 def _way(instruction: Instruction) -> Way:
@@ -49,4 +42,4 @@ def _effect(instruction: Instruction) -> Hit:
     raise Unreadable(f"unknown instruction form: {instruction}")
 
 
-AARCH64 = Processor("elf64-littleaarch64", _split, _way, _effect)
+AARCH64 = Processor("elf64-littleaarch64", partial(split, "//", r",\s*(?![^\[]*\])"), _way, _effect)

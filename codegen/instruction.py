@@ -1,5 +1,6 @@
 """One instruction, as objdump shows it, and what differs between processors in reading it."""
 
+import re
 from collections.abc import Callable
 from typing import Literal, NamedTuple
 
@@ -23,6 +24,13 @@ class Instruction(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.mnemonic} {','.join(self.operands)}".strip()
+
+
+def split(comment: str, between: str, shown: str) -> tuple[str, tuple[str, ...]]:
+    """The mnemonic and the operands of an instruction, without objdump's comment; between: what parts operands."""
+    parts = shown.partition(comment)[0].split(maxsplit=1)
+    operands = re.split(between, parts[1].strip()) if len(parts) > 1 else []
+    return parts[0], tuple(operands)
 
 
 class Processor(NamedTuple):

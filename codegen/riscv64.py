@@ -1,8 +1,9 @@
 """Instructions of 64-bit RISC-V, as objdump shows them (binutils): compressed ones by the names of long ones."""
 
 import re
+from functools import partial
 
-from heapsmith.codegen.instruction import Instruction, Processor, Unreadable, Way, words
+from heapsmith.codegen.instruction import Instruction, Processor, Unreadable, Way, split, words
 from heapsmith.model.policy.emitted import NOTHING, Hit
 
 NEUTRAL = words(
@@ -17,13 +18,6 @@ STORES = words("sd sw sh sb")
 SWAP = re.compile(r"amoswap\.[dw](\.aq|\.rl|\.aqrl)?")
 """By which gcc 12 stores a word at once: what was there goes to the register zero."""
 BRANCHES = words("beq bne blt bge bltu bgeu beqz bnez blez bgez bltz bgtz bgt ble bgtu bleu")
-
-
-def _split(shown: str) -> tuple[str, tuple[str, ...]]:
-    """The mnemonic and the operands, without objdump's comments."""
-    parts = shown.partition("#")[0].split(maxsplit=1)
-    operands = re.split(r",\s*", parts[1].strip()) if len(parts) > 1 else []
-    return parts[0], tuple(operands)
 
 
 def _way(instruction: Instruction) -> Way:
@@ -51,4 +45,4 @@ def _effect(instruction: Instruction) -> Hit:
     raise Unreadable(f"unknown instruction form: {instruction}")
 
 
-RISCV64 = Processor("elf64-littleriscv", _split, _way, _effect)
+RISCV64 = Processor("elf64-littleriscv", partial(split, "#", r",\s*"), _way, _effect)

@@ -240,7 +240,10 @@ MUTANTS = [
     ),
     Mutant(
         *("sampling", "sampling_signals", "9_api/sampling/switch.c"),
-        *("wanted = mean > 0 ? 0 : __atomic_load_n(&mean_before, __ATOMIC_RELAXED)", "wanted = mean > 0 ? 0 : SAMPLE_MEAN"),
+        *(
+            "wanted = mean > 0 ? 0 : __atomic_load_n(&mean_before, __ATOMIC_RELAXED)",
+            "wanted = mean > 0 ? 0 : SAMPLE_MEAN",
+        ),
         "samples are not taken with the mean that they had",
     ),
     Mutant(

@@ -8,14 +8,13 @@ fails where less than 95 % of the attacks by use after free and by overflow are 
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Annotated
 
 import msgspec
-import typer
 
 from heapsmith.bench.attacks import guarded as attacks
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.study import LAB, Measure, Only, Put
 from heapsmith.bench.studies import sampling_cost
 from heapsmith.bench.studies.sampling_cost import NAMES, Row
 from heapsmith.model.design.design import Design, changed, load
@@ -24,7 +23,7 @@ from heapsmith.model.files import write_json, write_text
 from heapsmith.tools.common.tables import Words
 
 DATA = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "hardening.md"
+PAGE = LAB / "hardening.md"
 COSTS = "<!-- costs, made by bench/studies/guarded.py -->"
 FOUND = "<!-- attacks, made by bench/studies/guarded.py -->"
 BASE = "checks"
@@ -101,11 +100,7 @@ def written(out: Path, only: Sequence[str]) -> Report:
     return report
 
 
-def main(
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
-    only: Annotated[list[str] | None, typer.Option(metavar="PROGRAM", help="Default: all, and the attacks.")] = None,
-    page: Annotated[bool, typer.Option("--page", help="Write the tables of the report in the checkout.")] = False,
-) -> int:
+def main(out: Measure = None, only: Only = None, page: Put = False) -> int:
     """Measure, or write the page."""
     report = written(out, only or []) if out else msgspec.json.decode(DATA.read_bytes(), type=Report)
     if page:

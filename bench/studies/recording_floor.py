@@ -4,29 +4,25 @@ python -m heapsmith.bench.studies.recording_floor [--out FILE] runs the programs
 libraries and under the recorder, by turns in random order; --page writes the table into docs/lab/recording.md.
 """
 
-import datetime
 import random
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import Annotated
 
 import msgspec
-import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.commit import commit
-from heapsmith.bench.common.pages import untitled, with_part
+from heapsmith.bench.common.commit import commit, today
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Measure, Part, Put, settle
 from heapsmith.bench.studies.recording import Job, jobs, spent_s
 from heapsmith.codegen.toolchain import build_tool
-from heapsmith.model.files import write_json, write_text
+from heapsmith.model.files import write_json
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.record.record import SPOOL_VARIABLE, build_recorder
 
-DATA = Path(__file__).with_suffix(".json")
-PAGE = Path(__file__).resolve().parents[2] / "docs" / "lab" / "recording.md"
-MADE = "<!-- made by bench/studies/recording_floor.py -->"
+PART = Part(Path(__file__), LAB / "recording.md")
 SOURCE = Path(__file__).resolve().parents[1] / "programs" / "recorder_floor.c"
 STEPS = ("forwards", "stores", "copies")
 ROUNDS = 5
@@ -80,30 +76,22 @@ def cells(rows: Sequence[Row]) -> list[list[str]]:
     return [*found, ["median", *(f"{median(getattr(one, name) for one in rows):.2f}x" for name in names)]]
 
 
-def made(of: Report, page: str) -> str:
-    """The page with the table of this report."""
+def made(of: Report) -> list[str]:
+    """The part of the page that is made of this report."""
     said = f"Measured on {of.date} at commit {of.commit}."
     columns = ["program", "forwards the calls", "and stores 8 bytes", "and copies windows", "the recorder"]
-    return with_part(page, MADE, said, untitled(Words("", columns, cells(of.rows))))
+    return [said, untitled(Words("", columns, cells(of.rows)))]
 
 
-def main(
-    out: Annotated[Path | None, typer.Option("-o", "--out", metavar="FILE", help="Measure; write the report.")] = None,
-    page: Annotated[bool, typer.Option("--page", help="Write the table of the report in the checkout.")] = False,
-) -> int:
+def main(out: Measure = None, page: Put = False) -> int:
     """Measure, or take the committed figures, and write the page."""
+    report = Report(today(), commit(), []) if out else PART.read(Report)
     if out:
-        today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
-        report = Report(today, commit(), [])
         with TemporaryDirectory() as folder:
             for one in jobs(Path(folder) / "jobs"):
                 report.rows.append(row(one, Path(folder)))
                 write_json(out, report)
-    else:
-        report = msgspec.json.decode(DATA.read_bytes(), type=Report)
-    if page:
-        write_text(PAGE, made(report, PAGE.read_text()))
-    return 0
+    return settle(PART, made(report), page)
 
 
 if __name__ == "__main__":

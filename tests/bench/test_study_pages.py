@@ -16,6 +16,7 @@ from heapsmith.bench.studies import (
     newer_glibc,
     pinned,
     public_suite,
+    recording_floor,
     sampling,
     sampling_cost,
 )
@@ -32,6 +33,7 @@ KINDS = {
     pinned: pinned.Report,
     from_profile: from_profile.Report,
     public_suite: public_suite.Data,
+    recording_floor: recording_floor.Report,
 }
 
 
