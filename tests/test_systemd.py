@@ -14,8 +14,9 @@ from heapsmith.model.design.design import load
 
 SECTION = section("A service of systemd")
 JOB = """\
-import signal, sys
+import os, signal, sys
 signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
+open(f"/run/user/0/ready.{os.getpid()}", "w").close()
 while True:
     signal.pause()
 """
@@ -32,7 +33,13 @@ for n in $(seq 600); do
   case $(ask is-system-running 2>&1) in running|degraded) break ;; esac
   sleep .1
 done
-look() { for unit; do echo "$unit: $(grep -c libheap.so "/proc/$(ask show -P MainPID "$unit")/maps" || true)"; done; }
+look() { # a job is started before it has its handler, and the signal of a stop would kill it
+  for unit; do
+    pid=$(ask show -P MainPID "$unit")
+    until test -e "$XDG_RUNTIME_DIR/ready.$pid"; do sleep .1; done
+    echo "$unit: $(grep -c libheap.so "/proc/$pid/maps" || true)"
+  done
+}
 """
 DROP_IN = """
 ask start job
