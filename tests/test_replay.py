@@ -201,11 +201,13 @@ def test_the_peak_of_rss_need_not_be_that_of_live_bytes(tmp_path: Path) -> None:
 
 
 def test_a_peak_between_two_samples_is_seen(tmp_path: Path) -> None:
-    """15 MiB are resident for one event; of the 64 MiB that are live later, at the only sample, nothing is touched."""
+    """15 MiB are resident between the fourth sample and the fifth; of the 64 MiB that are live later nothing is touched."""
     mib = 1 << 20
-    events: list[Event] = [(Op.MALLOC, 0, name, 3 * mib) for name in range(1, 6)]
+    small: list[Event] = [(Op.MALLOC, 0, 1, 24), (Op.FREE, 0, 1, 0)]
+    events = 40 * small
+    events += [(Op.MALLOC, 0, name, 3 * mib) for name in range(1, 6)]
     events += [(Op.FREE, 0, name, 0) for name in range(1, 6)]
-    events += [(Op.MALLOC, 0, 1, 64 * mib), (Op.FREE, 0, 1, 0)]
+    events += [(Op.MALLOC, 0, 1, 64 * mib), (Op.FREE, 0, 1, 0), *(40 * small)]
     write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
     replayed = replay_once(tmp_path / "script", GLIBC, touched=(1024, 1024, 0, 0))
     assert replayed.peak_live_rss_bytes < 2 * mib
