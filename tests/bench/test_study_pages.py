@@ -19,6 +19,7 @@ from heapsmith.bench.studies import (
     recording_floor,
     sampling,
     sampling_cost,
+    sized_free,
 )
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.policy.sampling import common
@@ -34,6 +35,7 @@ KINDS = {
     from_profile: from_profile.Report,
     public_suite: public_suite.Data,
     recording_floor: recording_floor.Report,
+    sized_free: sized_free.Report,
 }
 
 
@@ -74,6 +76,7 @@ def test_the_figures_have_all_rows() -> None:
     }
     assert {one.program for one in figures(sampling_cost).samples} == {*sampling_cost.NAMES}
     assert round(median(one.each for one in figures(sampling_cost).samples), -2) == common.TAKEN
+    assert {round(one.free_sized - one.trusting_free) for one in figures(sized_free).rows} == {3}  # as the prose says
     assert {(one.program, one.way) for one in figures(from_profile).rows} == {
         (program, way) for program in from_profile.NAMES for way in from_profile.WAYS
     }
