@@ -201,7 +201,7 @@ def test_the_peak_of_rss_need_not_be_that_of_live_bytes(tmp_path: Path) -> None:
 
 
 def test_a_peak_between_two_samples_is_seen(tmp_path: Path) -> None:
-    """15 MiB are resident between the fourth sample and the fifth; of the 64 MiB that are live later nothing is touched."""
+    """15 MiB are resident between two samples; of the 64 MiB that are live later, nothing is touched."""
     mib = 1 << 20
     small: list[Event] = [(Op.MALLOC, 0, 1, 24), (Op.FREE, 0, 1, 0)]
     events = 40 * small
