@@ -249,7 +249,7 @@ def test_containers(name: str, emitted: Folder, tmp_path: Path) -> None:
     source = PROGRAMS / "header_containers.cc"
     program = compile_program(source, tmp_path / "program", emitted(name), *WARNINGS, *linked(library(name)))
     letters = sum(number % 90 for number in range(3001) if number * 7919 % 3001 % 3)
-    answer = f"{name} {DESIGNS[name].hash()} 2000 2000 {letters} shared 1 1\n"
+    answer = f"{name} {DESIGNS[name].hash()} 2000 2000 {letters} shared 1 1 0\n"
     for checked in (False, True):
         folder = str(library(name, checked=checked).parent)
         assert ended([program], LD_LIBRARY_PATH=folder) == (0, answer)

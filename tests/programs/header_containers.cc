@@ -1,8 +1,10 @@
-/* Containers whose nodes hs::allocator makes: contents, and what happens at the ends of memory; prints the library's design. */
+/* Containers whose nodes hs::allocator makes: contents, bytes in use after their end, and what happens at the ends of
+ * memory; prints the library's design. */
 #include "heapsmith.h"
 
 #include <cstdio>
 #include <list>
+#include <malloc.h>
 #include <map>
 #include <memory>
 #include <string>
@@ -34,6 +36,17 @@ template <class Error> static bool throws(std::size_t count)
     return false;
 }
 
+/* Nodes are single objects, the vector's blocks are arrays. */
+static std::size_t left()
+{
+    std::size_t before = mallinfo2().uordblks;
+    {
+        names made = numbered(3001);
+        std::vector<double, on<double>> grown(made.size());
+    }
+    return mallinfo2().uordblks - before;
+}
+
 int main()
 {
     names first = numbered(3001), second = first;
@@ -51,6 +64,7 @@ int main()
         letters += entry.size();
     bool same = on<int>() == on<text>() && !(on<int>() != on<int>());
     bool ends = throws<std::bad_alloc>(PTRDIFF_MAX / sizeof(long)) && throws<std::bad_array_new_length>(SIZE_MAX / 2);
-    std::printf("%s %zu %zu %zu %s %d %d\n", heapsmith_design(), second.size(), grows.size(), letters, shared->c_str(), same, ends);
+    std::printf("%s %zu %zu %zu %s %d %d %zu\n", heapsmith_design(), second.size(), grows.size(), letters,
+                shared->c_str(), same, ends, left());
     return 0;
 }
