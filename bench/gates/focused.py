@@ -33,6 +33,8 @@ PACKAGES = ("hypothesis.stateful", "jinja2", "msgspec", "numba", "numpy", "typer
 OPTIONS = ("-x", "-q", "--hypothesis-profile=unshrunk", "-p", "no:cacheprovider")
 NOTHING_WRONG = (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED)
 PAUSE_S = 0.01
+ENDED = "a signal, a limit, or no such test"
+"""What is known of a run that pytest did not end."""
 
 
 class Found(NamedTuple):
@@ -148,7 +150,7 @@ def _run(limit_s: float, arguments: list[str], plugins: list[Any]) -> Found:
     if status in NOTHING_WRONG:
         return Found(None, cpu_s)
     test, words = next((line for line in lines if line[1]), [*lines[-1:], [arguments[-1], None]][0])
-    return Found((test, words or f"status {status}: a signal, a limit, or no such test"), cpu_s)
+    return Found((test, words or f"status {status}: {ENDED}"), cpu_s)
 
 
 def _ended(pid: int, limit_s: float) -> tuple[int, resource.struct_rusage]:

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import msgspec
 
 from heapsmith.bench.gates import object_code
-from heapsmith.bench.gates.focused import Focused, Found
+from heapsmith.bench.gates.focused import ENDED, Focused, Found
 from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.bench.gates.object_code import known_designs
 from heapsmith.codegen import rooms
@@ -113,7 +113,10 @@ def lives(names: Sequence[str]) -> list[str]:
 
 
 def focused(file: str) -> Iterator[tuple[float, list[str]]]:
-    """The runs of tests behind the lives, each with its limit in seconds: those that take least come first."""
+    """The runs of tests behind the lives, each with its limit in seconds: those that take least come first.
+
+    Last, the longer forms of each file: what only these notice is noticed.
+    """
     if file.startswith("model/"):
         with_lines = [one.name for one in importlib.import_module("covering").with_every_row(of_processors=False)]
         names = [name for name in having(file) if name in with_lines][: DESIGNS + 1]
@@ -126,6 +129,7 @@ def focused(file: str) -> Iterator[tuple[float, list[str]]]:
     yield from ([(TESTS_S, whole)] if file.endswith(".py") else ((TESTS_S, [test]) for test in whole))
     if single := [test for test in tests if "::" in test and test not in plays]:
         yield TESTS_S, ["-m", "not big", *single]
+    yield from ((TESTS_S, ["-m", "thorough and not big", test]) for test in whole)
 
 
 class Copy:
@@ -277,6 +281,8 @@ class Trial:
             self.cpu_s += cpu_s
             if failed is None:
                 break
+            if ENDED in failed[1] and "::" in failed[0] and [one for one in arguments if "::" in one] != [failed[0]]:
+                return self._failure(limit_s, ["-m", "", failed[0]])  # alone: the tests before it took time too
             if self._judge.is_sound(self._copy, self._mutant.file, limit_s, failed[0]):
                 return failed
             out += ["--deselect", failed[0]]
