@@ -28,13 +28,14 @@ from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search.asked import Asked
 from heapsmith.tools.common.other_memory import OtherMemory
+from heapsmith.tools.common.preload import for_all, preload
 from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.tools.common.rounds import Stop, quiet
 from heapsmith.tools.forge import forge
 from heapsmith.tools.forge.forge import RUNS, Order, _kept
 from heapsmith.tools.forge.page import read_report
 from heapsmith.tools.forge.report import conclusion, markdown
-from heapsmith.tools.forge.share import Share, malloc_share
+from heapsmith.tools.forge.share import VARIABLE, Share, malloc_share, sampler_tool
 from heapsmith.tools.record.record import RecordResult
 from heapsmith.tools.record.unseen import RecordedTrace
 from heapsmith.tools.report import hardening
@@ -102,6 +103,19 @@ def test_the_share_of_malloc_is_sampled() -> None:
     assert much.samples > 10
     assert little.samples > 10
     assert little.part < 0.1 < 0.15 < much.part
+
+
+def test_a_forked_child_has_samples_of_its_own(tmp_path: Path) -> None:
+    """A parent computes, and its child ends at once: the child's counts come first, and are not the parent's."""
+    library, listing = library_of(load("default")), tmp_path / "samples"
+    listing.touch()
+    words = ["perl", "-e", "$sum += $_ for 1 .. 6_000_000; fork or exit; wait"]
+    preloaded = preload([for_all(sampler_tool().ready()).word, str(library)], {})
+    added = {"LD_PRELOAD": preloaded, VARIABLE: str(listing)}
+    subprocess.run(words, env={**os.environ, **added}, check=True)
+    child, parent = (int(line.split()[0]) for line in listing.read_text().splitlines())
+    assert parent > 10
+    assert child < parent / 4
 
 
 def test_few_samples_say_nothing_of_the_share() -> None:
