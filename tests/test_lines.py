@@ -31,7 +31,8 @@ SPAN_BYTES = 1 << 32
 STARTED = {POOL_LOCK >> LINE_SHIFT}
 """What the library touches at its first request besides, to start itself; no part of the machine."""
 
-SIZES = (1, 16, 24, 48, 100, 200, 700, 1500, 3000, 9000, 40_000)
+SIZES = (1, 16, 24, 48, 100, 200, 700, 2032, 3000, 9000, 40_000)
+"""2032 has the last entry of a line, where entries are bytes and stand for 16 bytes."""
 WEIGHTS = (4, 4, 4, 4, 4, 4, 4, 4, 2, 1, 1)
 ALLOCATIONS = (Op.MALLOC, Op.MALLOC, Op.MALLOC, Op.CALLOC, Op.ALIGNED)
 

@@ -111,7 +111,7 @@ def test_the_average_rss_is_that_of_the_tree_over_time(built: Path) -> None:
     assert is_half
     assert row.peak_rss_bytes.median > 64 * MIB
     (used,) = row.runs
-    assert used.samples > 20
+    assert 20 < used.samples < 100_000
     assert 0 < used.sampling_ns < 0.5 * used.wall_ns
 
 
