@@ -86,17 +86,18 @@ def test_library_and_model_take_the_same_samples_with_threads(tmp_path: Path) ->
     assert [row.counters.totals["sampled"] > 0 for row in rows] == [False, True]
 
 
-@pytest.mark.thorough
-def test_step_by_step() -> None:
+@pytest.mark.parametrize("on", [pytest.param(True, marks=pytest.mark.thorough), False])
+def test_step_by_step(on: bool) -> None:
     small = {"sizes": [32, 64, 1024, 1360, 2048], "slab_bytes": 4096, "superslab_bytes": 8192, "huge_bytes": 65_536}
     design = msgspec.structs.replace(load("sampling-ready"), name="ready-small", **small)
     front = msgspec.structs.replace(design.front, capacity=5)
-    design = msgspec.structs.replace(design, front=front, sampling=Params(on=True, mean_bytes=4000))
+    design = msgspec.structs.replace(design, front=front, sampling=Params(on=on, mean_bytes=4000))
     assert design.why_not_valid() is None
     assert make_plan(design).direct_limit < design.sizes[-1]
     total = lives(design, examples=12)
-    counted = ("sampled", "sampled_bytes", "sampled_freed", "hit0", "push", "refill", "flush", "heaps", "adoptions")
-    assert min(total[name] for name in counted) > 0
+    sampled = {total[name] > 0 for name in ("sampled", "sampled_bytes", "sampled_freed")}
+    assert sampled == {on}
+    assert min(total[name] for name in ("hit0", "push", "refill", "flush", "heaps", "adoptions")) > 0
 
 
 SWITCHED = """
