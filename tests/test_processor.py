@@ -1,5 +1,6 @@
 """Heaps of processors against docs/machine-rooms.md, 'heaps', by hand; and threads that share them in real programs."""
 
+import ctypes
 import json
 import shutil
 from collections.abc import Mapping
@@ -90,6 +91,24 @@ def test_stacks_serve_without_sequences(tmp_path: Path) -> None:
     assert storm(checked_library(load("processor")), environment) is None
     rows = json.loads((tmp_path / "s.json").read_text())["classes"]
     assert sum(row["hit0"] for row in rows) > sum(row["refill"] for row in rows) > 0
+
+
+def other_locks(environment: Mapping[str, str], folder: Path) -> int:
+    """The locks that a storm takes for stacks of a processor's heap."""
+    out = folder / "locks.json"
+    assert storm(checked_library(load("processor")), {"HEAPSMITH": f"stats={out}", **environment}) is None
+    return int(json.loads(out.read_text())["locks"]["other"])
+
+
+def test_sequences_take_no_locks(tmp_path: Path) -> None:
+    """A call takes one where its thread has no sequence yet, or is moved to another processor again and again."""
+    try:
+        registered = ctypes.c_uint.in_dll(ctypes.CDLL(None), "__rseq_size").value > 0
+    except ValueError:
+        registered = False
+    if not registered:
+        pytest.skip("the C library or the kernel has no restartable sequences (rseq(2))")
+    assert 10 * other_locks({}, tmp_path) < other_locks(NO_SEQUENCES, tmp_path)
 
 
 def slow_library(folder: Path, *, described: bool) -> Path:

@@ -207,13 +207,15 @@ def test_a_process_that_begins_another_program_is_shown_as_that_one(call: Call) 
 
 def test_a_signal_and_the_end_write_the_file(tmp_path: Path) -> None:
     with waiting(tmp_path, f",stats-on=USR1,stats={tmp_path}/stats.json") as (process, step):
-        out = tmp_path / f"at exit-{process.pid}.heap"
+        out, files = tmp_path / f"at exit-{process.pid}.heap", Path(f"/proc/{process.pid}/fd")
+        before = sorted(file.name for file in files.iterdir())
         process.send_signal(signal.SIGUSR1)
         end = time.monotonic() + 300
         while not out.exists() and time.monotonic() < end:
             time.sleep(0.005)
         at_signal = read(out)
         step("a")
+        assert sorted(file.name for file in files.iterdir()) == before
         process.stdin.close()  # type: ignore[union-attr]
         assert process.wait(60) == 0
     at_end = read(out)
