@@ -18,7 +18,20 @@ from heapsmith.model.design.plan import Plan, make_plan
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.memory.application import Application
 from heapsmith.model.memory.hardware import load_hardware
-from heapsmith.model.memory.layout import HEAPS, HUGE, POOL_LOCK, Layout
+from heapsmith.model.memory.layout import (
+    ALLOC_OF,
+    BACKGROUND_FULL,
+    BACKGROUND_LOW,
+    CLASSES,
+    FREE_OF,
+    HEAPS,
+    HUGE,
+    POOL_LOCK,
+    REGION,
+    SIZE_CLASS,
+    SIZED_ROW,
+    Layout,
+)
 from heapsmith.model.memory.listener import Listener
 from heapsmith.model.memory.listener_words import LOGGED
 from heapsmith.model.memory.touches import LOG
@@ -28,6 +41,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SPAN_BYTES = 1 << 32
 """Of slabs, at most: under valgrind a process does not get more, and regions would be narrower than in the model."""
 
+CONSTANT = (CLASSES, SIZE_CLASS, ALLOC_OF, FREE_OF, BACKGROUND_LOW, BACKGROUND_FULL, SIZED_ROW)
+"""Regions of tables that no library writes."""
 STARTED = {POOL_LOCK >> LINE_SHIFT}
 """What the library touches at its first request besides, to start itself; no part of the machine."""
 
@@ -104,6 +119,7 @@ def predicted(plan: Plan, chunk: Chunk, nodes: Sequence[str]) -> list[set[int]]:
         listener.array[LOGGED] = 0
         simulator.feed(chunk.part(index, index + 1))
         touched = [(at >> LINE_SHIFT, write) for at, write in listener.log() if not HUGE <= at < huge_end]
+        assert not [at for at, write in listener.log() if write and any(0 <= at - begin < REGION for begin in CONSTANT)]
         found.append({line for line, _ in touched} | {~line for line, write in touched if write})
     assert listener.lost == 0
     return found
