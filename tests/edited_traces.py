@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from traces import random_chunk
 
 from heapsmith.model.trace.codec import U32
-from heapsmith.model.trace.events import WITH_SITE, Chunk, Op, join, op_mask
+from heapsmith.model.trace.events import DEATHS, WITH_SITE, Chunk, Op, join, op_mask
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import TraceReader, TraceWriter, verify
 from heapsmith.model.trace.stacks import CallTree, Module
@@ -55,13 +55,15 @@ def made(draw: st.DrawFn, *, ties: bool = False) -> Made:
     site = None
     if draw(st.booleans()):
         numbers = np.random.default_rng(seed).integers(0, TREE.innermost.size + 1, chunk.op.size)
-        site = np.where(op_mask(WITH_SITE)[chunk.op], numbers, 0).astype(np.uint32)
+        sited = WITH_SITE | (DEATHS if draw(st.booleans()) else set())
+        site = np.where(op_mask(sited)[chunk.op], numbers, 0).astype(np.uint32)
     return Made(chunk, site, draw(st.sampled_from([7, 50, 1000])))
 
 
 def write(path: Path, of: Made, **footer: object) -> Path:
     """Write the trace; `path`."""
     columns = {"processors": bool((of.chunk.processor >= 0).any()), "sites": of.site is not None}
+    columns["free_sites"] = of.site is not None and bool(of.site[op_mask(DEATHS)[of.chunk.op]].any())
     with TraceWriter(path, command=[path.name], source="test", chunk_events=of.chunk_events, **columns) as writer:
         writer.append(of.chunk, of.site)
         threads = int(of.chunk.thread.max(initial=0)) + 1
@@ -83,7 +85,7 @@ def read(path: Path) -> Whole:
     verify(path)
     with TraceReader(path) as trace:
         tree = trace.stacks()
-        parts = list(trace.sited())
+        parts = list(trace.sited(frees=True))
         sites = [number for _, site in parts for number in site.tolist()]
         chunk = join([chunk for chunk, _ in parts]) if parts else Chunk.of(*[[]] * 6)
         if tree is None:

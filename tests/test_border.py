@@ -99,10 +99,13 @@ def test_a_library_asks_nothing_of_others_that_may_lock(design: str) -> None:
     assert sorted(asked - WEAK - ALLOWED.keys()) == []
 
 
+RECORDERS = pytest.mark.parametrize(("stacks", "frees"), [(0, False), (64, False), (64, True)])
+
+
 @pytest.mark.skipif(shutil.which("nm") is None, reason="nm is not installed")
-@pytest.mark.parametrize("stacks", [0, 64])
-def test_the_recorder_asks_nothing_of_others_that_may_lock(stacks: int) -> None:
-    asked = asked_of_others(build_recorder(stacks))
+@RECORDERS
+def test_the_recorder_asks_nothing_of_others_that_may_lock(stacks: int, frees: bool) -> None:
+    asked = asked_of_others(build_recorder(stacks, frees=frees))
     assert "mmap" in asked
     assert sorted(asked - WEAK - ALLOWED.keys()) == []
     assert not asked & {"fprintf", "fwrite", "getenv", "open", "read", "close"}
@@ -158,10 +161,10 @@ def ends(command: list[str | Path | int], preloaded: Path, **environment: str) -
     assert (done.returncode, done.stdout.lstrip("."), done.stderr) == (0, "done\n", "")
 
 
-@pytest.mark.parametrize("stacks", [0, 64])
+@RECORDERS
 @pytest.mark.parametrize("kind", FIRST)
-def test_the_recorder_serves_a_first_malloc_under_a_lock(kind: str, stacks: int, tmp_path: Path) -> None:
-    ends([first(kind)], build_recorder(stacks), HEAPSMITH_RECORD=str(tmp_path))
+def test_the_recorder_serves_a_first_malloc_under_a_lock(kind: str, stacks: int, frees: bool, tmp_path: Path) -> None:
+    ends([first(kind)], build_recorder(stacks, frees=frees), HEAPSMITH_RECORD=str(tmp_path))
     assert len(list(tmp_path.glob("*.spool"))) == 2  # the program and its child
 
 
@@ -178,9 +181,9 @@ def test_a_first_malloc_before_all_constructors(tmp_path: Path) -> None:
     ends([command], library("default"))
 
 
-@pytest.mark.parametrize("stacks", [0, 64])
-def test_the_recorder_in_a_thread_for_which_the_dynamic_linker_waits(stacks: int, tmp_path: Path) -> None:
-    ends(locked(), build_recorder(stacks), HEAPSMITH_RECORD=str(tmp_path))
+@RECORDERS
+def test_the_recorder_in_a_thread_for_which_the_dynamic_linker_waits(stacks: int, frees: bool, tmp_path: Path) -> None:
+    ends(locked(), build_recorder(stacks, frees=frees), HEAPSMITH_RECORD=str(tmp_path))
 
 
 @pytest.mark.parametrize("design", LIBRARIES)

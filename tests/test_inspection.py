@@ -65,7 +65,11 @@ def test_inspect_prints_tables(call: Call, program: Path, tmp_path: Path) -> Non
     parts = answer.out.partition("Temporary allocations")
     assert "keeps (p.c:4)" in parts[0]
     assert "blocks are live after event" in " ".join(parts[0].split())
-    assert [line.split()[:3] for line in parts[2].splitlines() if "hurries" in line] == [["hurries", "(p.c:5)", "500"]]
+    temporary, _, scoped = parts[2].partition("Freed in the call that asked for them")
+    for table in (temporary, scoped):
+        rows = [line.split()[:3] for line in table.splitlines() if "hurries" in line]
+        assert rows == [["hurries", "(p.c:5)", "500"]]
+        assert "keeps" not in table
     assert f"{out / 'report.html'}: the trace and its page" in answer.err
 
 

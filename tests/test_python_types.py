@@ -25,7 +25,7 @@ CALLS: dict[str, dict[str, Any]] = {
     "report": {"sources": "a.hst", "out": "a.html"},
 }
 TRUTHS = {"only", "single", "everywhere", "latency", "resume", "replay", "huge_pages", "check", "checked", "static"}
-TRUTHS |= {"glibc", "crate"}
+TRUTHS |= {"glibc", "crate", "frees"}
 """Parameters that take any value, as true or false."""
 
 

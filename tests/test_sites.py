@@ -137,7 +137,7 @@ def test_a_design_sees_the_innermost_call_alone(file: str, build: str | None, of
     tree = CallTree([Module(file, build)], parent, np.zeros(4, np.int64), offsets, np.array([2, 3]))
     paths = [(Spot("f", name, "program"),) for name in ("none", "one", "other")]
     grouped = Grouped(Path("t.hst"), np.array([0, 1, 2]), 3)
-    groups = Groups("site", grouped, paths, [0, 1, 1], [], tree, [[{*()}], [{2}], [{3}]])
+    groups = Groups("site", grouped, paths, [0, 1, 1], [], tree, [[{*()}], [{2}], [{3}]], [], [], set())
     assert groups.why_no_design([2]) == why
     assert groups.places(2) == [[Place(file, build, offset)]]
 

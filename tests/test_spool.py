@@ -13,7 +13,7 @@ from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.frames import Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
 from heapsmith.tools.record import spool_merge as m
-from heapsmith.tools.record.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals
+from heapsmith.tools.record.spool import SPOOL_MAGIC, VERSION, WINDOW_MAGIC, Spool, Totals, add_stacks
 
 START = (1 << 58) - 1000  # stamps lose their high bits within the recording
 PLACES = [0x5555_0000_1000 + 16 * i for i in range(6)] + [1 << 50, 0xFF_FFFF_FFFF_FFF0]
@@ -26,14 +26,16 @@ Event = tuple[int, int, int, int, int]
 class Heap:
     """A heap in use, the records it leaves per thread, and the events that they stand for."""
 
-    def __init__(self, *, stamped: bool = False) -> None:
+    def __init__(self, *, stamped: bool = False, stacks: int = 0) -> None:
+        self.stacks = stacks  # each record about a block has one of these many, or none
+        self.site, self.sites = 0, list[int]()  # of the last record, and of the events
         self.stamped = stamped  # each record has a stamp, as in a process of several threads
         self.records: dict[int, list[bytes]] = {}
         self.events: list[Event] = []
         self.at: dict[int, int] = {}  # address -> block
         self.numbers: dict[int, int] = {}  # the recorder's thread -> the trace's
         self.spare: list[int] = []
-        self.blocks = self.stamp = self.foreign = self.lost = self.samples = 0
+        self.blocks = self.stamp = self.foreign = self.lost = self.samples = self.written = 0
         self.last = -1  # the thread of the last record
 
     def write(self, thread: int, operation: int, address: int = 0, size: int = 0, align: int = 0) -> int:
@@ -43,16 +45,21 @@ class Heap:
             self.numbers[thread] = len(self.numbers)
             self.write(thread, m.THREAD_START, thread)
             self.emit(Op.THREAD_START, self.numbers[thread], 0)
+        is_event = operation <= m.REALLOC_TO and self.stacks > 0
+        self.site = (self.stamp // 3 + 5 * self.written) % (self.stacks + 1) if is_event else 0
+        self.written += 1
         is_brief = not self.stamped and self.last == thread and self.stamp % 2 == 1
         self.last = thread
         if is_brief and operation <= m.REALLOC_TO and not (address % 16 or address >> 48 or size >> 14 or align):
             word = size << m.BRIEF_SIZE_SHIFT | address >> 4 << m.STAMP_SHIFT | m.BRIEF | operation
-            self.records[thread].append(struct.pack("<Q", word))
+            more = struct.pack("<Q", self.site) if self.site else b""
+            self.records[thread].append(struct.pack("<Q", word | (m.LONG if more else 0)) + more)
             return self.numbers[thread]
         self.stamp += 3
         head = (START + self.stamp) << m.STAMP_SHIFT & (1 << 64) - 1 | operation
-        if address >> 48 or size >> 16 or align:
-            words = (head | m.LONG, address & m.ADDRESS_MASK, size, address >> 48 << 8 | align)
+        if address >> 48 or size >> 16 or align or self.site:
+            more = self.site << m.SITE_SHIFT | address >> 48 << 8 | align
+            words = (head | m.LONG, address & m.ADDRESS_MASK, size, more)
         else:
             words = (head, size << 48 | address)
         self.records[thread].append(struct.pack(f"<{len(words)}Q", *words))
@@ -60,15 +67,22 @@ class Heap:
 
     def emit(self, op: int, thread: int, block: int, size: int = 0, align: int = 0) -> None:
         self.events.append((int(op), thread, block, size, align))
+        self.sites.append(self.site)
 
     def bury(self, op: int, thread: int, block: int, size: int = 0, align: int = 0) -> None:
         self.emit(op, thread, block, size, align)
         self.spare.append(block)
 
-    def bear(self, op: int, thread: int, address: int, size: int, align: int = 0) -> None:
+    def lose(self, thread: int, address: int) -> None:
+        """The block there was freed unseen: nothing tells where."""
         if address in self.at:
+            site, self.site = self.site, 0
             self.lost += 1
             self.bury(Op.FREE, thread, self.at.pop(address))
+            self.site = site
+
+    def bear(self, op: int, thread: int, address: int, size: int, align: int = 0) -> None:
+        self.lose(thread, address)
         if not self.spare:
             self.spare.append(self.blocks)
             self.blocks += 1
@@ -98,9 +112,7 @@ class Heap:
             if held is not None:
                 self.at[old] = held
         elif held is not None and size:
-            if new in self.at:
-                self.lost += 1
-                self.bury(Op.FREE, number, self.at.pop(new))
+            self.lose(number, new)
             self.at[new] = held
             self.emit(Op.REALLOC, number, held, size)
         else:
@@ -185,6 +197,27 @@ def test_any_history_comes_back(
     with spool_of(heap, tmp_path_factory.getbasetemp() / "any.spool", cuts, seed) as spool:
         assert events_of(spool) == heap.events
         assert spool.totals == Totals(sum(map(len, heap.records.values())) - heap.samples, heap.foreign, heap.lost, 0)
+
+
+@settings(max_examples=100, deadline=None)
+@given(steps=st.lists(STEP, min_size=1, max_size=60), stamped=st.booleans(), seed=st.integers(0, 1000))
+def test_any_history_comes_back_with_the_stacks_of_its_events(
+    steps: list[tuple[str, int]], stamped: bool, seed: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """And with no other stacks: frees that are no events have some, too."""
+    heap = Heap(stamped=stamped, stacks=9)
+    for name, *arguments in steps:
+        getattr(heap, name)(*arguments)
+    path = tmp_path_factory.getbasetemp() / "stacks.spool"
+    spool_of(heap, path, 1, seed)
+    add_stacks(path, [(number, np.array([100, 200 + number])) for number in range(1, 10)], [])
+    with Spool(path) as spool:
+        sites = np.concatenate([np.zeros(0, np.uint32), *(site for _, site in spool.chunks(1.0))])
+        tree = spool.tree
+    assert tree is not None
+    offsets = [[int(tree.offset[frame]) for frame in tree.path(int(site))] for site in sites]
+    assert offsets == [[99, 199 + site] if site else [] for site in heap.sites]
+    assert tree.innermost.size == len({site for site in heap.sites if site}) <= len(heap.events)
 
 
 def test_long_history_in_many_windows(tmp_path: Path) -> None:

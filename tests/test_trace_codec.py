@@ -22,7 +22,7 @@ BLOCKS = 5000
 
 def encoded(chunk: Chunk, *, processors: bool = False) -> bytes:
     slot = np.full(BLOCKS, 3, np.int32)  # any content will do; this one looks like that of a chunk before
-    return encode(chunk, slot, zstandard.ZstdCompressor(), processors=processors)
+    return encode(chunk, slot, zstandard.ZstdCompressor(), further=[PROCESSOR] if processors else [])
 
 
 def decoded(payload: bytes, events: int, columns: list[Column] = COLUMNS) -> Chunk:

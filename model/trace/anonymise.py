@@ -51,8 +51,9 @@ def anonymise(
             chunk_events=reader.header.chunk_events,
             processors=reader.header.has_processors,
             sites=tree is not None,
+            free_sites=reader.header.has_free_sites,
         ) as writer:
-            for chunk, site in reader.sited():
+            for chunk, site in reader.sited(frees=True):
                 size = rounded(chunk) if round_sizes else chunk.size
                 changed += int(np.count_nonzero(size != chunk.size))
                 writer.append(chunk._replace(size=size), site)

@@ -63,6 +63,8 @@ PROCESSOR = _column("processor", frozenset(Op), "moves")
 """The column of traces that tell processors; other traces lack it."""
 SITE = Column("site", "uint32", sorted(map(int, WITH_SITE)), "plain")
 """The column of traces with stacks; other traces lack it."""
+FREE_SITE = Column("free_site", "uint32", sorted(map(int, DEATHS)), "plain")
+"""The column of traces with the stacks of frees."""
 _MOVE_THREADS = 4096
 _KIND = np.where(op_mask(BIRTHS), 0, np.where(op_mask(DEATHS), 1, 2)).astype(np.uint8)  # else: neither
 
@@ -170,15 +172,20 @@ _CODES: dict[str, tuple[Callable[[I64, U8, I32], I64], Callable[[I64, U8], I64]]
 
 
 def encode(
-    chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor, site: U32 | None = None, *, processors: bool = False
+    chunk: Chunk, slot: I32, zstd: zstandard.ZstdCompressor, site: U32 | None = None, further: Sequence[Column] = ()
 ) -> bytes:
-    """Return the payload of a chunk's frame. `slot`: scratch with an entry per block number."""
+    """Return the payload of a chunk's frame.
+
+    slot: scratch with an entry per block number. site: of each event. further: the columns behind those that each
+    trace has.
+    """
     given: list[tuple[Column, npt.NDArray[Any]]] = [(column, getattr(chunk, column.name)) for column in COLUMNS]
     sections = [_section_of(column, values, chunk.op, slot, zstd) for column, values in given]
-    if processors:
-        sections.append(section(_moves_encode(chunk.thread, chunk.processor), zstd))
-    if site is not None:
-        sections.append(_section_of(SITE, site, chunk.op, slot, zstd))
+    for column in further:
+        if column == PROCESSOR:
+            sections.append(section(_moves_encode(chunk.thread, chunk.processor), zstd))
+        elif site is not None:
+            sections.append(_section_of(column, site, chunk.op, slot, zstd))
     return b"".join(sections)
 
 
@@ -221,11 +228,12 @@ def decode(payload: bytes, events: int, columns: Sequence[Column], zstd: zstanda
 
 
 def decode_site(payload: bytes, op: U8, columns: Sequence[Column], zstd: zstandard.ZstdDecompressor) -> U32:
-    """Return the column `site` of a payload that `decode` takes; 0 for all events if there is none."""
+    """Return the sites of a payload that `decode` takes: its columns `site` and `free_site`, 0 where it has none."""
+    found = np.zeros(op.size, np.uint32)
     for column, (width, data) in _sections(payload, columns):
-        if column == SITE:
-            return _column_values(column, width, data, op, zstd)
-    return np.zeros(op.size, np.uint32)
+        if column in (SITE, FREE_SITE):
+            found |= _column_values(column, width, data, op, zstd)
+    return found
 
 
 def _sections(payload: bytes, columns: Sequence[Column]) -> Iterator[tuple[Column, tuple[int, bytes]]]:

@@ -14,7 +14,7 @@ import msgspec
 import zstandard
 
 from heapsmith.model.errors import BadInput, WrongKind
-from heapsmith.model.trace.codec import COLUMNS, PROCESSOR, SITE, U32, Column, Damage, decode, decode_site
+from heapsmith.model.trace.codec import COLUMNS, FREE_SITE, PROCESSOR, SITE, U32, Column, Damage, decode, decode_site
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.stacks import Stacks
 
@@ -43,6 +43,11 @@ class Header(msgspec.Struct, frozen=True):
     def has_sites(self) -> bool:
         """Whether the events have a column `site`."""
         return SITE in self.columns
+
+    @property
+    def has_free_sites(self) -> bool:
+        """Whether the sites of frees are there too."""
+        return FREE_SITE in self.columns
 
     @property
     def has_processors(self) -> bool:
@@ -257,7 +262,7 @@ class TraceFile:
             raise Damage(f"{frame.name}: {damage}") from None
 
     def site(self, frame: Frame, chunk: Chunk) -> U32:
-        """Return the column `site` of a frame whose events are `chunk`; 0 where the trace has none."""
+        """Return the site of each event of a frame whose events are `chunk`; 0 where the trace has none."""
         try:
             return decode_site(self._payload(frame), chunk.op, self.header.columns, self._zstd)
         except Damage as damage:

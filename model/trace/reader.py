@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any, Self, TextIO
 
 import msgspec
+import numpy as np
 
 from heapsmith.model.errors import BadInput, CheckFailed
 from heapsmith.model.trace.codec import U32, Damage
-from heapsmith.model.trace.events import CHUNK_EVENTS, SIZED, WITH_BLOCK, Chunk, Op, Rules
+from heapsmith.model.trace.events import CHUNK_EVENTS, SIZED, WITH_BLOCK, WITH_SITE, Chunk, Op, Rules, op_mask
 from heapsmith.model.trace.frames import FOOTER_TAG, Footer, Frame, Header, TraceFile
 from heapsmith.model.trace.stacks import CallTree, SitedChunk, Stacks, unpacked
 from heapsmith.model.trace.writer import TraceWriter
@@ -74,12 +75,16 @@ class TraceReader:
             for _, chunk in self._frames_checked_by(rules):
                 yield chunk
 
-    def sited(self, rules: Rules | None = None) -> Iterator[tuple[Chunk, U32]]:
-        """Yield each chunk with its column `site`, checked too; all are 0 in a trace without stacks."""
+    def sited(self, rules: Rules | None = None, *, frees: bool = False) -> Iterator[tuple[Chunk, U32]]:
+        """Yield each chunk with the sites of its requests, checked too; all are 0 in a trace without stacks.
+
+        frees: with the sites of frees, if the trace has them.
+        """
         with self._naming_file():
             stacks = self.footer.stacks.stacks if self.footer.stacks else 0
             for frame, chunk in self._frames_checked_by(rules or Rules()):
-                yield chunk, _sites(self.file, frame, chunk, stacks)
+                site = _sites(self.file, frame, chunk, stacks)
+                yield chunk, site if frees else _of_requests(chunk, site)
 
     def stacks(self) -> CallTree | None:
         """Return the stacks of the column `site`; None for a trace without them."""
@@ -110,7 +115,8 @@ class TraceReader:
                 if first < end and begin < stop:
                     chunk = self.file.chunk(frame)
                     if tree:
-                        chunk = SitedChunk.with_sites(chunk, _sites(self.file, frame, chunk, len(tree.innermost)), tree)
+                        site = _of_requests(chunk, _sites(self.file, frame, chunk, len(tree.innermost)))
+                        chunk = SitedChunk.with_sites(chunk, site, tree)
                     yield chunk.part(max(first - begin, 0), stop - begin)
                 begin = end
 
@@ -145,8 +151,13 @@ def _sound_chunks(file: TraceFile, rules: Rules) -> Iterator[tuple[Frame, Chunk]
         yield frame, chunk
 
 
+def _of_requests(chunk: Chunk, site: U32) -> U32:
+    """Return the sites without those of frees."""
+    return np.where(op_mask(WITH_SITE)[chunk.op], site, np.uint32(0))
+
+
 def _sites(file: TraceFile, frame: Frame, chunk: Chunk, stacks: int) -> U32:
-    """Return the column `site` of a chunk; Damage if it names one of more than `stacks` stacks."""
+    """Return the sites of a chunk, those of frees too; Damage if it names one of more than `stacks` stacks."""
     site = file.site(frame, chunk)
     if site.max(initial=0) > stacks:
         raise Damage(f"{frame.name}: site {site.max()}; the footer has {stacks} stacks")
@@ -204,6 +215,7 @@ def salvage(path: str | Path, out: str | Path) -> SalvageReport:
             chunk_events=head.chunk_events,
             processors=head.has_processors,
             sites=stacks is not None,
+            free_sites=head.has_free_sites,
         ) as writer:
             sound, damage, footer = _copy_sound_chunks(file, writer, stacks)
             if damage and not writer.events:

@@ -10,7 +10,7 @@ import zstandard
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import STANDARD
-from heapsmith.model.trace.codec import COLUMNS, PROCESSOR, SITE, U32, ZSTD_LEVEL, encode
+from heapsmith.model.trace.codec import COLUMNS, FREE_SITE, PROCESSOR, SITE, U32, ZSTD_LEVEL, encode
 from heapsmith.model.trace.events import CHUNK_EVENTS, Chunk, Rules, join
 from heapsmith.model.trace.frames import CHUNK_TAG, MAX_CHUNK_EVENTS, Footer, Header, epilogue, frame_bytes, prologue
 
@@ -26,7 +26,7 @@ class TraceWriter:
     as it was. The rules check every event, so that no invalid trace is ever written. Raises
     BadInput if the file cannot be written or an event breaks a rule. processors: the trace has the
     column `processor`; without it the processors of events are dropped. sites: the trace has the
-    column `site`; closing then takes the `stacks`.
+    column `site`; closing then takes the `stacks`. free_sites: it has `free_site` too.
     """
 
     def __init__(
@@ -38,6 +38,7 @@ class TraceWriter:
         chunk_events: int = CHUNK_EVENTS,
         processors: bool = False,
         sites: bool = False,
+        free_sites: bool = False,
     ) -> None:
         self.path = Path(path)
         if not 0 < chunk_events <= MAX_CHUNK_EVENTS:
@@ -45,7 +46,7 @@ class TraceWriter:
         is_stream = str(path) == STANDARD
         self._temporary = None if is_stream else self.path.with_name(f".{self.path.name}.{os.getpid()}")
         self._bytes = 0
-        self._chunk_events, self._processors = chunk_events, processors
+        self._chunk_events = chunk_events
         self._rules = Rules()
         self._pending: list[Chunk] = []
         self._pending_sites: list[U32] | None = [] if sites else None
@@ -59,8 +60,9 @@ class TraceWriter:
             self._file = self._temporary.open("wb") if self._temporary else os.fdopen(os.dup(1), "wb")
         except OSError as error:
             raise self._cannot_write(error) from None
-        columns = [*COLUMNS, *([PROCESSOR] if processors else []), *([SITE] if sites else [])]
-        self._write(prologue(Header(command, source, chunk_events, columns)))
+        asked = ((PROCESSOR, processors), (SITE, sites), (FREE_SITE, sites and free_sites))
+        self._further = [column for column, is_there in asked if is_there]
+        self._write(prologue(Header(command, source, chunk_events, [*COLUMNS, *self._further])))
 
     def __enter__(self) -> Self:
         return self
@@ -133,7 +135,7 @@ class TraceWriter:
             raise BadInput(f"{self.path}: not written: chunk {self._chunks}: {breach}")
         if self._slot.size < self._rules.blocks:
             self._slot = np.zeros(2 * self._rules.blocks, np.int32)
-        payload = encode(chunk, self._slot, self._zstd, site, processors=self._processors)
+        payload = encode(chunk, self._slot, self._zstd, site, self._further)
         self._write(frame_bytes(CHUNK_TAG, payload, chunk.op.size))
         self._chunks += 1
 

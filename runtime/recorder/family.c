@@ -66,19 +66,20 @@ static void *resize(const struct real_basis *from, void *block, size_t bytes, st
     sample_block(w, block);
     put_event(w, SPOOL_REALLOC_FROM, block, 0, 0);
     void *moved = from->realloc(block, bytes);
-    put_event(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : site_of(w, caller));
+    bool is_sited = moved != NULL || (FREE_SITES && bytes == 0); /* else it failed, or is a free */
+    put_event(w, SPOOL_REALLOC_TO, moved, bytes, is_sited ? site_of(w, caller) : 0);
     end_call(w);
     return moved;
 }
 
-static inline void give_back(const struct real_basis *to, void *block)
+static inline void give_back(const struct real_basis *to, void *block, struct caller caller)
 {
     if (block == NULL)
         return;
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE, block, 0, 0);
+        put_event(w, SPOOL_FREE, block, 0, free_site_of(w, caller));
     }
     to->free(block);
     if (w != NULL)
@@ -135,12 +136,12 @@ void *reallocarray(void *block, size_t count, size_t bytes)
 
 void free(void *block)
 {
-    give_back(&real.plain, block);
+    give_back(&real.plain, block, CALLER);
 }
 
 void cfree(void *block)
 {
-    give_back(&real.plain, block);
+    give_back(&real.plain, block, CALLER);
 }
 
 void free_sized(void *block, size_t bytes)
@@ -150,7 +151,7 @@ void free_sized(void *block, size_t bytes)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_event(w, SPOOL_FREE_SIZED, block, bytes, 0);
+        put_event(w, SPOOL_FREE_SIZED, block, bytes, free_site_of(w, CALLER));
     }
     real.free_sized(block, bytes);
     if (w != NULL)
@@ -164,7 +165,7 @@ void free_aligned_sized(void *block, size_t alignment, size_t bytes)
     struct writer *w = begin_call();
     if (w != NULL) {
         sample_block(w, block);
-        put_aligned(w, SPOOL_FREE_SIZED, block, alignment, bytes, 0);
+        put_aligned(w, SPOOL_FREE_SIZED, block, alignment, bytes, free_site_of(w, CALLER));
     }
     real.free_aligned_sized(block, alignment, bytes);
     if (w != NULL)
@@ -229,12 +230,12 @@ void *__libc_realloc(void *block, size_t bytes)
 
 void __libc_free(void *block)
 {
-    give_back(&real.libc, block);
+    give_back(&real.libc, block, CALLER);
 }
 
 void __libc_cfree(void *block)
 {
-    give_back(&real.libc, block);
+    give_back(&real.libc, block, CALLER);
 }
 
 void *__libc_memalign(size_t alignment, size_t bytes)

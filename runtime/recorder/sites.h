@@ -84,3 +84,9 @@ static inline uint32_t site_of(struct writer *w, struct caller caller)
     }
     return site_slow(sites, caller);
 }
+
+/* The same of a free, whose stack a recorder tells only if it is built so. */
+static inline uint32_t free_site_of(struct writer *w, struct caller caller)
+{
+    return FREE_SITES ? site_of(w, caller) : 0;
+}

@@ -7,6 +7,9 @@
 #ifndef STACK_DEPTH
 #define STACK_DEPTH 0 /* the most frames of a stack; 0: no stacks */
 #endif
+#ifndef FREE_SITES
+#define FREE_SITES 0 /* 1: frees have stacks too */
+#endif
 
 /* A stack that has been written; it never changes again. */
 struct stack {

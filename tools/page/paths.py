@@ -1,4 +1,6 @@
-"""The call paths of a page: live bytes at each stop, bytes allocated, bytes pinned under each design, and leaks."""
+"""The call paths of a page: live bytes at each stop, bytes allocated, bytes pinned under each design; and of sites the
+leaks, the temporary blocks and those that were freed in the call that asked for them.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -9,13 +11,15 @@ import numpy.typing as npt
 
 from heapsmith.model.design.design import Design
 from heapsmith.model.memory.hardware import Hardware
-from heapsmith.model.predict.pins_at_moments import moments, pieces
+from heapsmith.model.predict.pins_at_moments import moments, pieces, site_lives
 from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import SiteLives
 from heapsmith.tools.page.payload import Payload
 from heapsmith.tools.sites.grouping import Groups, group_sites
-from heapsmith.tools.sites.leaks import LeakTable, leak_table
+from heapsmith.tools.sites.leaks import LeakTable, leaks_of
+from heapsmith.tools.sites.scoped import scoped_table
+from heapsmith.tools.sites.sites import Scoped
 
 I64 = npt.NDArray[np.int64]
 
@@ -43,6 +47,8 @@ class Paths(msgspec.Struct, frozen=True):
     cut: int
     least: float
     leaks: LeakTable
+    temporary: list[tuple[str, int, int]]  # name of a site, its temporary blocks, its requests
+    scoped: list[Scoped] | None
     reasons: list[str]
 
 
@@ -80,9 +86,22 @@ def paths_of(
     numbers: dict[str, int] = {}
     paths = [[numbers.setdefault(name, len(numbers)) for name in path] for path in rows]
     cut = sum(short != path for short, path in zip(shown, named, strict=True))
-    leaks = leak_table(sites, progress=progress)
+    by_site = site_lives(sites.grouped, progress)
+    rest = (leaks_of(sites, by_site), _temporary(sites, by_site), _scoped(sites, progress))
     sums = (summed(live), summed(allocated), summed(requests), summed(pinned))
-    return Paths(list(numbers), paths, *sums, cut, least, leaks, groups.reasons)
+    return Paths(list(numbers), paths, *sums, cut, least, *rest, groups.reasons)
+
+
+def _temporary(sites: Groups, lives: SiteLives) -> list[tuple[str, int, int]]:
+    """The sites with temporary blocks, those with most first."""
+    of = lives.groups
+    order = np.argsort(-of["temporary"], kind="stable")[: np.count_nonzero(of["temporary"])].tolist()
+    return [(sites.name(group), int(of[group]["temporary"]), int(of[group]["requests"])) for group in order]
+
+
+def _scoped(sites: Groups, progress: Progress | None) -> list[Scoped] | None:
+    found = scoped_table(sites, progress)
+    return found.rows if found else None
 
 
 def _cut(paths: Sequence[tuple[str, ...]], shares: Sequence[float], least: float) -> list[tuple[str, ...]]:
@@ -138,5 +157,7 @@ def paths_data(paths: Paths, payload: Payload) -> dict[str, Any]:
             }
             for leak in paths.leaks.leaks
         ],
+        "temporary": [dict(zip(("name", "blocks", "requests"), row, strict=True)) for row in paths.temporary],
+        "scoped": paths.scoped,
         "reasons": paths.reasons,
     }

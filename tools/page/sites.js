@@ -1,4 +1,4 @@
-/* Call sites: a flame graph of paths, a table of sites, and leaks. */
+/* Call sites: a flame graph of paths, a table of sites, leaks, and blocks that were freed soon. */
 function sitesView(host) {
   const measure = make("select", { onchange: () => draw() });
   const graph = flameGraph({
@@ -10,7 +10,8 @@ function sitesView(host) {
   });
   const sites = make("div");
   const lost = make("div");
-  const views = [make("p", { class: "controls" }, make("label", {}, "bytes:", measure), make("label", {}, "find:", graph.search)), ...graph.views, sites, lost];
+  const soon = make("div");
+  const views = [make("p", { class: "controls" }, make("label", {}, "bytes:", measure), make("label", {}, "find:", graph.search)), ...graph.views, sites, lost, soon];
 
   /* What can be measured: its words, and the bytes of each path. */
   function measures() {
@@ -70,6 +71,33 @@ function sitesView(host) {
     lost.replaceChildren(leaks.length ? table(caption, columns, leaks, 3) : make("p", {}, "Every block was freed."), make("p", { class: "note" }, "A site grows to the end if it left blocks in all parts of the trace. A cache without bound and a leak look alike."));
   }
 
+  /* Temporary blocks, and those that were freed in the call that asked for them. */
+  function drawSoon() {
+    const { temporary, scoped } = state.trace.paths;
+    const site = { name: "site", text: true, value: (row) => row.name };
+    const blocks = { name: "blocks", value: (row) => row.blocks, words: (row) => say.count(row.blocks) };
+    const share = { name: "of requests", value: (row) => row.blocks / row.requests, words: (row) => say.share(row.blocks, row.requests) };
+    const sizes = (row) => (row.least_bytes === row.most_bytes ? say.count(row.most_bytes) : `${say.count(row.least_bytes)} to ${say.count(row.most_bytes)}, median ${say.count(row.median_bytes)}`);
+    const columns = [
+      site,
+      blocks,
+      share,
+      { name: "by itself", value: (row) => row.directly, words: (row) => say.count(row.directly) },
+      { name: "uncertain", value: (row) => row.uncertain, words: (row) => say.count(row.uncertain) },
+      { name: "bytes", value: (row) => row.most_bytes, words: sizes },
+      { name: "instead", text: true, value: (row) => (row.instead === "none" ? "-" : row.instead) },
+      { name: "mean life", value: (row) => row.life_ns, words: (row) => say.time(row.life_ns) },
+    ];
+    soon.replaceChildren(
+      temporary.length ? table("Temporary blocks, recorded: the next event of a block ended them", [site, blocks, share], temporary, 1) : make("p", {}, "No block was temporary: none was ended by the next event of a block."),
+      ...(scoped === null
+        ? [make("p", { class: "note" }, "Which blocks were freed in the call that asked for them, a trace tells that was recorded with --frees.")]
+        : scoped.length
+          ? [table("Freed in the call that asked for them, recorded: candidates for the stack or a buffer", columns, scoped, 1)]
+          : [make("p", {}, "No block was freed in the call of the function that asked for it.")]),
+    );
+  }
+
   watchers.trace.push(() => {
     graph.forget();
     if (!state.trace.paths) {
@@ -82,6 +110,7 @@ function sitesView(host) {
     kinds = measures();
     measure.replaceChildren(...kinds.map((one, index) => make("option", { value: index }, one.words)));
     drawLeaks();
+    drawSoon();
   });
   watchers.moment.push(draw);
 }

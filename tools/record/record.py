@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
@@ -103,32 +103,33 @@ class Processes(NamedTuple):
 ALL = Processes()
 
 
-def build_recorder(stacks: int = 0) -> Path:
+def build_recorder(stacks: int = 0, *, frees: bool = False) -> Path:
     """Build the recorder's shared library from runtime/recorder in the tools' cache.
 
-    stacks: the most frames of a call stack; 0: it records no stacks. Raises Missing without gcc, or
-    if the processor's TSC does not run at a constant rate.
+    stacks: the most frames of a call stack; 0: it records no stacks. frees: frees have stacks too. Raises Missing
+    without gcc, or if the processor's TSC does not run at a constant rate.
     """
     _check_processor()
-    return recorder_tool(stacks).ready()
+    return recorder_tool(stacks, frees=frees).ready()
 
 
-def _preloaded(command: list[str], stacks: int) -> list[Path]:
+def _preloaded(command: list[str], stacks: int, frees: bool) -> list[Path]:
     """The recorder for the C library of the command's program, and then those for other programs that it starts.
 
     Raises Missing where there is none for the first.
     """
+    of_glibc = build_recorder(stacks, frees=frees)
     if libc_of(command) != "musl":
-        return [build_recorder(stacks)]
-    of_musl = recorder_tool(stacks).ready(toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0])
-    return [of_musl, build_recorder(stacks)]
+        return [of_glibc]
+    compiler = toolchain(target=f"{os.uname().machine}-linux-musl").compiler[0]
+    return [recorder_tool(stacks, frees=frees).ready(compiler), of_glibc]
 
 
-def recorder_tool(stacks: int) -> Tool:
+def recorder_tool(stacks: int, *, frees: bool = False) -> Tool:
     """What the recorder is made of."""
     shared = ("definitions", "spool/windows", *(("frames", "unwind") if stacks else ()))
     sources = [*sorted((RUNTIME / "recorder").glob("*.c")), *(HEAP / f"1_base/{name}.c" for name in shared)]
-    flags = (*OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}") if stacks else ()
+    flags = (*OWN_UNWINDER, f"-DSTACK_DEPTH={stacks}", *(["-DFREE_SITES=1"] if frees else [])) if stacks else ()
     return Tool("recorder.so", sources, (*TOOL_FLAGS, *_LIBRARY_FLAGS, *flags), ABOUT_PROCESSORS)
 
 
@@ -147,43 +148,42 @@ def record(
     *,
     processes: Processes = ALL,
     stacks: int = 0,
-    stdin: int | IO[Any] | None = None,
-    stdout: int | IO[Any] | None = None,
-    stderr: int | IO[Any] | None = None,
+    frees: bool = False,
     progress: Progress = quiet,
+    **streams: Any,
 ) -> RecordResult:
     """Run `command` under the recorder; the image with the most records becomes the trace `out`.
 
     With `processes.all`, the other images (of children, and before and after an exec) become `<out's
     stem>.<pid>.<sequence>.hst` beside it; such files of an earlier run are removed. With `stacks`, each allocation
-    has its call stack, of at most `stacks` frames. `stdin`, `stdout` and `stderr` are those of subprocess.Popen, by
-    default this process's own. Signals go to the command, and SIGTERM after `processes.limit_s`. Background children
-    are waited for with `processes.wait` alone. Raises BadInput (no such command, or one that cannot be recorded; `out`
-    cannot be written), Missing (see build_recorder; no compiler for musl, where CMD is of musl; a disk full before the
-    first event) or CheckFailed (the command never loaded the recorder).
+    has its call stack, of at most `stacks` frames, and with `frees` each free. `streams`: stdin, stdout and stderr
+    as of subprocess.Popen, by default this process's own. Signals go to the command, and SIGTERM after
+    `processes.limit_s`. Background children are waited for with `processes.wait` alone. Raises BadInput (no such
+    command, or one that cannot be recorded; `out` cannot be written), Missing (see build_recorder; no compiler for
+    musl, where CMD is of musl; a disk full before the first event) or CheckFailed (the command never loaded the
+    recorder).
     """
-    libraries = _preloaded(command, stacks)
+    libraries = _preloaded(command, stacks, frees)
     program = find_program(command, everywhere=processes.everywhere, libraries=libraries[:1])
     spool = make_spool(out)
     if processes.everywhere:
         spool.chmod(0o1777)  # also for programs of other users
     started = spool.stat().st_mtime
     try:
-        loaded = ctypes.CDLL(preloadable(build_recorder(stacks)))
+        loaded = ctypes.CDLL(preloadable(build_recorder(stacks, frees=frees)))
         ticks = record_ticks(loaded)
         processors = tells_processors(loaded)
         start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
         with preloading(start, [for_all(*libraries)], f"{SPOOL_VARIABLE}={spool}") as (whole, files):
             watch = Watch(files[0], command[0], *files[1:])
             began = now_of(loaded)
-            streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
             ends: dict[str, Any] = {"limit_s": processes.limit_s, "wait": processes.wait}
             pid, status, interrupted = run_foreground(whole, **streams, **ends, watch=watch)
             ended = now_of(loaded)
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
         record_ns = round(ticks * ns_per_tick, 2)
-        run = Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors)
+        run = Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors, stacks, frees)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         images = only_recorded(watch.images(), {_image(path)[0] for path in records} | set(unwritten))
@@ -217,6 +217,7 @@ def inlines(program: Path) -> bool:
 class Run(NamedTuple):
     """The facts of the whole run. started: by the clock of files, in seconds. processors: records tell them.
 
+    depth: the most frames of a stack. frees: records tell the stacks of frees.
     more: for the footer, of the recording of a process that already ran.
     """
 
@@ -228,6 +229,8 @@ class Run(NamedTuple):
     record_ns: float
     started: float
     processors: bool
+    depth: int
+    frees: bool = False
     more: dict[str, Any] | None = None
 
 
@@ -327,7 +330,7 @@ def convert(path: Path, to: Path, run: Run, exit_status: int | None, advance: Ca
     with Spool(path) as spool:
         sites = spool.tree is not None
         about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
-        about["chunk_events"] = _CHUNK_EVENTS
+        about |= {"free_sites": sites and run.frees, "chunk_events": _CHUNK_EVENTS}
         with TraceWriter(to, source=SOURCE, **about) as writer:
             for chunk, site in spool.chunks(run.ns_per_tick):
                 writer.append(chunk, site)
@@ -363,6 +366,7 @@ def _extra(spool: Spool, run: Run, exit_status: int | None) -> dict[str, Any]:
             "sites_wrong": head.wrong,
             "cost": {"record_ns": run.record_ns, "records": totals.records, "spool_ns": spool_ns},
         }
+        | ({"depth": run.depth} if spool.tree else {})
         | _generated(spool, run)
         | (run.more or {})
     )

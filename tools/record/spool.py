@@ -15,6 +15,8 @@ from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.addresses import grown_table, new_table
 from heapsmith.model.trace.codec import U32
+from heapsmith.model.trace.edit.numbering import SitesByUse
+from heapsmith.model.trace.edit.trees import part_of
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
 from heapsmith.tools.record import spool_merge as m
@@ -82,7 +84,7 @@ class Spool:
         self._windows, self._streams = windows[:first], streams[numbers != _STACK_STREAM]
         found = forest(self._words, windows[first:])
         self._sites = found.sites if found else np.zeros(1, np.int64)
-        self.tree = found.tree if found else None
+        self._tree = self.tree = found.tree if found else None
         self.totals = Totals(0, 0, 0, 0)
         self.samples: Samples | None = None
 
@@ -101,7 +103,10 @@ class Spool:
         return records
 
     def chunks(self, ns_per_tick: float) -> Iterator[tuple[Chunk, U32]]:
-        """The events in order of time, each with its site; sets `totals` and `samples` at the end."""
+        """The events in order of time, each with its site, the number of a stack that `tree` has at the end.
+
+        Sets `totals` and `samples` at the end.
+        """
         state = m.Merge(
             words=self._words,
             windows=self._windows,
@@ -117,20 +122,22 @@ class Spool:
         state.base = (self.header.start_stamp - _STAMP_SLACK) & m.STAMP_MASK
         state.keys, state.blocks, state.spare = new_table(max(_FIRST_TABLE, 4 * self._streams.size))
         m.fast_start_heap(state)
-        why, chunk = m.FULL, 0
+        why, chunk, used = m.FULL, 0, SitesByUse(int(self._sites.max()))
         while why != m.DONE:
             why = m.fast_merge(state, ns_per_tick)
             if why == m.GROW:
                 state.keys, state.blocks, state.spare = grown_table(state.keys, state.blocks, state.spare)
                 continue
             *columns, site = state.out[:, : state.events].copy()
-            yield Chunk.of(*columns), site.astype(np.uint32)
+            yield Chunk.of(*columns), used.of(site.astype(np.uint32))
             state.events = 0
             chunk += 1
             if chunk % _RELEASE_CHUNKS == 0:
                 self._release()
         self.totals = Totals(state.records, state.foreign, state.lost, state.backsteps)
         self.samples = _samples(state)
+        if self._tree:  # frees that are no events have stacks too
+            self.tree = part_of(self._tree, used.keys())
 
     def _read_trailers(self, units: Ints) -> Ints:
         """The last words of each of `units`, as rows."""

@@ -123,7 +123,7 @@ def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: 
     state.out[4, i] = align_log2
     state.out[5, i] = state.now_ns
     state.out[6, i] = state.place
-    state.out[7, i] = state.site if op < T_FREE else 0
+    state.out[7, i] = state.site
     state.events = i + 1
 
 
@@ -140,6 +140,7 @@ def vacate(state: Merge, thread: int, address: int) -> None:
     unseen = take(state, address)
     if unseen >= 0:
         bury(state, T_FREE, thread, unseen, 0, 0)
+        state.out[7, state.events - 1] = 0
         state.lost += 1
 
 

@@ -37,7 +37,7 @@ from heapsmith.tools.record.spool import VERSION, Spool, add_births, add_stacks,
 from heapsmith.tools.running.census import Copied, census, copy_heap
 from heapsmith.tools.running.hold import code_of, held
 from heapsmith.tools.sampled.process import Place, sites_so_far, snapshot
-from heapsmith.tools.sampled.snapshot import Snapshot
+from heapsmith.tools.sampled.snapshot import FRAMES, Snapshot
 from heapsmith.tools.top.process import command, facts, image
 from heapsmith.tools.top.view import View, serving
 
@@ -253,6 +253,7 @@ def _recorded(
         record_ns=0.0,
         started=spool.stat().st_mtime,
         processors=tells_processors(recorder),
+        depth=FRAMES,
         more={"census": about, "inexact": [inexact], "samples": None},
     )
     with Spool(spool) as whole:

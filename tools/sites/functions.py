@@ -4,12 +4,15 @@ import re
 from functools import cache
 
 _NAMED = r"(?i:(?:\w+::)*\w*(?:(?:m|c|z|re|mem)alloc\w*|alloc_?\d*))"
-_LIBC = r"operator new(?:\[\])?|_*(?:strn?dup|wcsdup|v?asprintf|getline|getdelim|aligned_alloc)(?:_chk)?"
+_LIBC = r"operator new(?:\[\])?|(?:__GI_)?_*(?:strn?dup|wcsdup|v?asprintf|getline|getdelim|aligned_alloc)(?:_chk)?"
 _PYTHON = r"_?PyObject_(?:GC_)?New(?:Var)?|_PyType_AllocNoTrack"
 _CPP = r"(?:std|__gnu_cxx)::.*"
 _RUST = r"(?:alloc|core|std|hashbrown)::.*|<[&*\[( ]*(?:mut |const )?(?:\w+ as )?(?:alloc|core|std|hashbrown)::.*"
 WRAPPERS = re.compile(rf"{_NAMED}|{_LIBC}|{_PYTHON}|{_CPP}|{_RUST}|__r(?:ust|dl|g)_\w+")
 """Functions that are no site, by their plain names: docs/report.md says which."""
+
+FREERS = re.compile(rf"operator delete(?:\[\])?|(?i:(?:\w+::)*\w*free\w*)|{_CPP}|{_RUST}|__r(?:ust|dl|g)_\w+")
+"""Functions that free for their caller, by their plain names."""
 
 _RUST_HASH = re.compile(r"::h[0-9a-f]{16}$|\[[0-9a-f]{8,16}\]")
 _CONST = re.compile(r"\bconst(?=::|$)")

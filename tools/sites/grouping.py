@@ -34,6 +34,11 @@ class Spot(msgspec.Struct, frozen=True, cache_hash=True):
         """The spot for people."""
         return self.function if self.function == self.line else f"{self.function} ({self.line})"
 
+    @property
+    def is_named(self) -> bool:
+        """Whether the function is known."""
+        return self.function != self.line or self.module == GENERATED
+
 
 class Place(msgspec.Struct, frozen=True, order=True):
     """An instruction in a file of code, by which other tools find its names. build_id: None where the file has none.
@@ -60,7 +65,8 @@ UNKNOWN = Spot("unknown", "unknown", "")
 class Groups(msgspec.Struct, frozen=True):
     """The sites of a trace in groups. stacks: how many stacks each group has. reasons: why names are missing.
 
-    frames: of each group, for each spot of its path, the frames of `tree` that are there.
+    frames: of each group, for each spot of its path, the frames of `tree` that are there. spots: of each frame, the
+    innermost first. wrappers, library: which functions allocate for their caller, as `callers` takes them.
     """
 
     by: By
@@ -70,6 +76,9 @@ class Groups(msgspec.Struct, frozen=True):
     reasons: list[str]
     tree: CallTree
     frames: list[list[set[int]]]
+    spots: list[list[Spot]]
+    wrappers: Sequence["re.Pattern[str]"]
+    library: Collection[Spot]
 
     def places(self, group: int) -> list[list[Place]]:
         """The instructions of each spot of a group's path."""
@@ -102,7 +111,7 @@ class Groups(msgspec.Struct, frozen=True):
             for here, more in zip(frames[group], own, strict=False):
                 here.update(more)
         grouped = Grouped(self.grouped.trace, number[self.grouped.group_of_site], len(numbers))
-        rest = self.reasons, self.tree, frames
+        rest = self.reasons, self.tree, frames, self.spots, self.wrappers, self.library
         return Groups(self.by, grouped, list(numbers), stacks.tolist(), *rest), number
 
 
@@ -129,7 +138,7 @@ def group_sites(
     depth: the frames of a stack that tell groups apart, behind the functions that allocate for
     their caller; 0: all. skip: more such functions. only: these sites; the others are unknown.
     """
-    skipped = [WRAPPERS, *map(pattern, skip)]
+    wrappers = [WRAPPERS, *map(pattern, skip)]
     with TraceReader(trace) as reader:
         tree = call_tree(reader)
     sites = range(1, tree.innermost.size + 1) if only is None else only
@@ -140,14 +149,16 @@ def group_sites(
     for site in sites:
         frames = [frame for frame in tree.path(site) for _ in spots[frame]]
         path = [spot for frame in tree.path(site) for spot in spots[frame]]
-        key = tuple(told_apart(by, spot) for spot in callers(path, skipped, library))
+        key = tuple(told_apart(by, spot) for spot in callers(path, wrappers, library))
         number = group_of_site[site] = numbers.setdefault(key or (UNKNOWN,), len(numbers))
         if number == len(frames_of):
             frames_of.append([set() for _ in key])
         for here, frame in zip(frames_of[number], frames[len(frames) - len(key) :], strict=False):
             here.add(frame)
     stacks = np.bincount(group_of_site[1:], minlength=len(numbers)).tolist()
-    whole = Groups(by, Grouped(trace, group_of_site, len(numbers)), list(numbers), stacks, reasons, tree, frames_of)
+    grouped = Grouped(trace, group_of_site, len(numbers))
+    rest = reasons, tree, frames_of, spots, wrappers, library
+    whole = Groups(by, grouped, list(numbers), stacks, *rest)
     return whole.innermost(depth)[0] if depth else whole
 
 
@@ -207,17 +218,22 @@ def _generated_spot(name: str) -> Spot:
     return Spot(name[:at], Path(name[at + 1 :]).name, GENERATED, name[at + 1 :])
 
 
-def callers(path: list[Spot], skipped: Sequence["re.Pattern[str]"], library: Collection[Spot]) -> list[Spot]:
+def callers(path: list[Spot], wrappers: Sequence["re.Pattern[str]"], library: Collection[Spot]) -> list[Spot]:
     """The path without the innermost functions that allocate for their caller; the outermost one stays.
 
     library: spots of the compiler's libraries, which do so.
     """
+    return path[inner_wrappers(path, wrappers, library) :]
+
+
+def inner_wrappers(path: list[Spot], wrappers: Sequence["re.Pattern[str]"], library: Collection[Spot]) -> int:
+    """How many of the innermost functions of a path work for their caller, as `callers` says."""
     first = 0
     while first < len(path) - 1 and (
-        path[first] in library or any(one.fullmatch(path[first].function) for one in skipped)
+        path[first] in library or any(one.fullmatch(path[first].function) for one in wrappers)
     ):
         first += 1
-    return path[first:]
+    return first
 
 
 def told_apart(by: By, spot: Spot) -> Spot:

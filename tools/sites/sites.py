@@ -14,6 +14,10 @@ from heapsmith.model.predict.simulate import Progress
 from heapsmith.model.trace.site_lives import SiteLives
 from heapsmith.tools.sites.grouping import By, Groups, Place, Spot
 
+MOST_LOCAL_BYTES = 4096
+"""What a function may well keep on its stack."""
+
+Instead = Literal["array", "buffer", "none"]
 Order = Literal["pinned", "peak", "allocated", "requests", "life", "temporary"]
 
 
@@ -104,10 +108,44 @@ class Advice(msgspec.Struct, frozen=True):
     looks: int | None = None
 
 
+class Scoped(msgspec.Struct, frozen=True):
+    """A row's blocks that died in the call of the function that asked for them. Lives are means.
+
+    instead: of blocks of at most MOST_LOCAL_BYTES a local "array" if they all have one size, else a "buffer"; "none" of
+    larger ones.
+    """
+
+    name: str
+    requests: int
+    known: int  # of these, those whose function is known
+    blocks: int
+    directly: int  # of these, those that the function freed itself, not another one that it called
+    resized: int  # those that a realloc ended
+    uncertain: int  # those freed at a place that is not behind the request's: by a loop, or by a later call
+    least_bytes: int
+    median_bytes: int
+    most_bytes: int
+    life_events: float
+    life_ns: float
+    instead: Instead
+
+
+class ScopedTable(msgspec.Struct, frozen=True):
+    """The rows that have such blocks, first those with most that are certain. The counts are of all rows."""
+
+    trace: str
+    by: By
+    requests: int
+    known: int
+    blocks: int
+    rows: list[Scoped]
+
+
 class SiteTable(msgspec.Struct, frozen=True):
     """The sites of a trace under designs, all of them, the first in the order first.
 
-    machine: if there is one, pages count by their resident bytes, else by the committed ones.
+    machine: if there is one, pages count by their resident bytes, else by the committed ones. scoped: None of a trace
+    without the sites of frees.
     """
 
     trace: str
@@ -122,6 +160,7 @@ class SiteTable(msgspec.Struct, frozen=True):
     sites: list[Site]
     reasons: list[str]
     advice: list[Advice] = []
+    scoped: ScopedTable | None = None
 
 
 def site_table(

@@ -117,7 +117,7 @@ class Inputs:
         if self.tree is None:
             yield from ((chunk, None) for chunk in reader.checked_by(Rules()))
         elif reader.header.has_sites:
-            yield from reader.sited()
+            yield from reader.sited(frees=True)
         else:
             yield from ((chunk, np.zeros(chunk.op.size, np.uint32)) for chunk in reader.checked_by(Rules()))
 

@@ -52,6 +52,39 @@ def _number_by_first_use(key: U32, number: U32, number_of: U32, used: int) -> in
     return used
 
 
+class ByFirstUse:
+    """Numbers from 0 on for the keys below `limit`, in the order in which they come. Memory: 4 bytes per key."""
+
+    def __init__(self, limit: int) -> None:
+        self._number_of = np.zeros(limit, np.uint32)
+        self._used = 0
+
+    def of(self, keys: U32) -> U32:
+        """Return the numbers of the next keys."""
+        number = np.empty_like(keys)
+        self._used = _number_by_first_use(keys, number, self._number_of, self._used)
+        return number
+
+    def keys(self) -> I64:
+        """Return the keys in the order of their numbers."""
+        came = np.flatnonzero(self._number_of)
+        found = np.zeros(self._used, np.int64)
+        found[self._number_of[came] - 1] = came
+        return found
+
+
+class SitesByUse(ByFirstUse):
+    """The same of sites: site 0 is unknown and stays so, and `keys` are those of the others, from site 1 on."""
+
+    def __init__(self, sites: int) -> None:
+        super().__init__(sites + 1)
+        self.of(np.zeros(1, np.uint32))
+
+    def keys(self) -> I64:
+        """Return the sites in the order of their numbers."""
+        return super().keys()[1:]
+
+
 class Numbering:
     """Gives the numbers that the rules of traces want to blocks, threads and sites with any numbers.
 
@@ -63,11 +96,8 @@ class Numbering:
     def __init__(self, blocks: int, threads: int, sites: int) -> None:
         self._block = np.zeros(blocks, np.uint32)
         self._spare = np.zeros(blocks, np.uint32)
-        self._thread = np.zeros(threads, np.uint32)
-        self._site = np.zeros(sites + 1, np.uint32)
-        self._site[0] = 1  # site 0 is unknown and stays so
         self._blocks = np.zeros(2, np.int64)
-        self._threads, self._sites = 0, 1
+        self._thread, self._site = ByFirstUse(threads), SitesByUse(sites)
         self.first_ns: int | None = None
         """The time of the first event, which becomes 0; None before it."""
 
@@ -77,28 +107,16 @@ class Numbering:
             return chunk, site
         if self.first_ns is None:
             self.first_ns = int(chunk.time_ns[0])
-        block, thread = np.empty_like(chunk.block), np.empty_like(chunk.thread)
+        block = np.empty_like(chunk.block)
         _number_blocks(chunk.op, chunk.block, block, self._block, self._spare, self._blocks)
-        self._threads = _number_by_first_use(chunk.thread, thread, self._thread, self._threads)
         time_ns = chunk.time_ns - self.first_ns if self.first_ns else chunk.time_ns
-        made = chunk._replace(thread=thread, block=block, time_ns=time_ns)
-        if site is None:
-            return made, None
-        numbered = np.empty_like(site)
-        self._sites = _number_by_first_use(site, numbered, self._site, self._sites)
-        return made, numbered
+        made = chunk._replace(thread=self._thread.of(chunk.thread), block=block, time_ns=time_ns)
+        return made, None if site is None else self._site.of(site)
 
     def threads(self) -> I64:
         """Return the old numbers of the threads of the new trace."""
-        return _in_order(self._thread, self._threads)
+        return self._thread.keys()
 
     def sites(self) -> I64:
         """Return the old numbers of the sites of the new trace, from site 1 on."""
-        return _in_order(self._site, self._sites)[1:]
-
-
-def _in_order(number_of: U32, used: int) -> I64:
-    keys = np.flatnonzero(number_of)
-    found = np.zeros(used, np.int64)
-    found[number_of[keys] - 1] = keys
-    return found
+        return self._site.keys()

@@ -47,6 +47,7 @@ def write_edited(
         chunk_events=first.chunk_events,
         processors=any(header.has_processors for header in headers),
         sites=inputs.tree is not None,
+        free_sites=any(header.has_free_sites for header in headers),
     )
     with writer:
         for chunk, site in events:

@@ -98,6 +98,7 @@ def repair(path: Path, out: Path, progress: Progress = no_progress) -> Repaired:
             chunk_events=head.chunk_events,
             processors=head.has_processors,
             sites=tree is not None,
+            free_sites=head.has_free_sites,
         )
         with writer:
             for events in _sound_events(file, survey, tree, progress):

@@ -6,7 +6,7 @@ import os
 import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, overload
+from typing import IO, TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self, TypeAlias, TypedDict, Unpack, overload
 
 from heapsmith.api.results import Progress, Result, frames_of
 from heapsmith.api.stated import Argument, Option, Unfit
@@ -233,6 +233,14 @@ def words_of(command: Sequence[str]) -> list[str]:
     return list(command)
 
 
+class Streams(TypedDict, total=False):
+    """The streams of a command, as of `subprocess.Popen`; by default those of this process."""
+
+    stdin: int | IO[Any] | None
+    stdout: int | IO[Any] | None
+    stderr: int | IO[Any] | None
+
+
 @typed
 def record(
     command: Annotated[Sequence[str], COMMAND],
@@ -240,17 +248,16 @@ def record(
     *,
     only: Annotated[bool, Option("Keep only the trace of the busiest process.")] = False,
     stacks: int = 0,
-    stdin: int | IO[Any] | None = None,
-    stdout: int | IO[Any] | None = None,
-    stderr: int | IO[Any] | None = None,
+    frees: Annotated[bool, Option("Record the call stack of each free too.")] = False,
     progress: Progress | None = None,
+    **options: Unpack[Streams],
 ) -> Recording:
     """Run a command and write a trace of its allocations to `out`: that of the busiest process.
 
     Each other process has a trace beside it, unless `only`. stacks: the most frames of the call stack
-    of each allocation, up to 256; 0: no stacks. stdin, stdout, stderr: as for
-    `subprocess.Popen`; by default the standard streams of this process. The command may fail: see
-    `exit_status`. Warns of each part of the run that no trace has. Raises BadInput for an unknown
+    of each allocation, up to 256; 0: no stacks. frees: each free has one too. options: stdin,
+    stdout and stderr as for `subprocess.Popen`, by default those of this process. The command may
+    fail: see `exit_status`. Warns of each part of the run that no trace has. Raises BadInput for an unknown
     command and an `out` that cannot be written, Missing without gcc or a usable processor clock,
     CheckFailed if the command never loaded the recorder.
 
@@ -259,19 +266,21 @@ def record(
     >>> recording.exit_status, recording.command
     (0, ['ls', '/'])
     """
-    streams: dict[str, Any] = {"stdin": stdin, "stdout": stdout, "stderr": stderr}
-    recording = Recording(out, recorded(command, out, only=only, stacks=stacks, progress=progress, **streams))
+    result = recorded(command, out, only=only, stacks=stacks, frees=frees, progress=progress, **options)
+    recording = Recording(out, result)
     for warning in recording.warnings:
         warnings.warn(warning, stacklevel=3)
     return recording
 
 
-def check_frames(stacks: int) -> None:
-    """Raise BadInput for more frames of a call stack than a trace can have."""
+def check_frames(stacks: int, *, frees: bool = False) -> None:
+    """Raise BadInput for more frames of a call stack than a trace can have, or for stacks of frees alone."""
     from heapsmith.model.trace.stacks import MAX_DEPTH
 
     if not 0 <= stacks <= MAX_DEPTH:
         raise Unfit(("stacks",), f"expected 1 to {MAX_DEPTH} frames, got {stacks}")
+    if frees and not stacks:
+        raise Unfit(("frees",), "expected {stacks} too")
 
 
 def recorded(
@@ -280,6 +289,7 @@ def recorded(
     *,
     only: bool,
     stacks: int,
+    frees: bool = False,
     everywhere: bool = False,
     wait: bool = False,
     progress: Progress | None = None,
@@ -294,7 +304,8 @@ def recorded(
     from heapsmith.tools.record.record import Processes
     from heapsmith.tools.record.record import record as run_recorded
 
-    check_frames(stacks)
+    check_frames(stacks, frees=frees)
     words, file = words_of(command), writable_file(Path(out))
     processes = Processes(not only, everywhere, wait=wait)
-    return run_recorded(words, file, processes=processes, stacks=stacks, progress=progress or quiet, **streams)
+    whose: dict[str, Any] = {"processes": processes, "stacks": stacks, "frees": frees}
+    return run_recorded(words, file, **whose, progress=progress or quiet, **streams)

@@ -55,7 +55,7 @@ def inspect(
     trace, page = folder / "run.hst", folder / "report.html"
     with show.progress() as progress:
         output = sys.stderr.fileno() if json else None
-        run = recorded(given["command"], trace, only=True, stacks=FRAMES, stdout=output, progress=progress)
+        run = recorded(given["command"], trace, only=True, stacks=FRAMES, frees=True, stdout=output, progress=progress)
         sites, leaks = _looked_at(trace, progress)
         heapsmith.report(trace, page, designs=DESIGN, progress=progress)
     found = Inspection(str(trace), str(page), run.exit_status, sites, leaks)
@@ -66,6 +66,7 @@ def inspect(
     results_sites.sites(sites, top, "peak")
     results_sites.leaks(structs.replace(leaks, reasons=[]), top)  # those of the sites
     results_sites.temporary(sites, top)
+    results_sites.scoped(sites, top)
     show.note(f"heapsmith: {trace}, {page}: the trace and its page")
     return run.exit_status
 
@@ -77,9 +78,11 @@ def _looked_at(trace: Path, progress: "Report") -> tuple["SiteTable", "LeakTable
     from heapsmith.tools.sites.advice import with_advice
     from heapsmith.tools.sites.grouping import group_sites
     from heapsmith.tools.sites.leaks import leaks_of
+    from heapsmith.tools.sites.scoped import with_scoped
     from heapsmith.tools.sites.sites import site_table
 
     groups, designs = group_sites(trace), [load(DESIGN)]
     lives = site_lives(groups.grouped, progress)
     sites = site_table(groups, lives, designs, order="peak", progress=progress)
+    sites = with_scoped(groups, sites, progress)
     return with_advice(groups, lives, sites, designs, progress=progress), leaks_of(groups, lives)

@@ -8,7 +8,7 @@ from heapsmith.api import show
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.tools.sites.diff import Difference, SitePair
     from heapsmith.tools.sites.leaks import LeakTable
-    from heapsmith.tools.sites.sites import DesignRow, Kept, Order, SiteTable
+    from heapsmith.tools.sites.sites import DesignRow, Kept, Order, Scoped, SiteTable
 
 
 def sites(found: "SiteTable", top: int, order: "Order") -> None:
@@ -98,6 +98,35 @@ def temporary(found: "SiteTable", top: int) -> None:
         return
     cells = [(one.name, f"{one.temporary:,}", f"{one.temporary / one.requests:.1%}") for one in rows[:top]]
     show.table("Temporary allocations: the next event of a block ended them", ("site", "blocks", "of requests"), cells)
+
+
+def scoped(found: "SiteTable", top: int) -> None:
+    """The sites with most blocks that died in the call of the function that asked for them."""
+    from heapsmith.tools.common.units import duration
+
+    if found.scoped is None:
+        return
+    rows = found.scoped.rows
+    if not rows:
+        show.line()
+        show.prose("No block was freed in the call of the function that asked for it.")
+        return
+    columns = ("site", "blocks", "of requests", "by itself", "uncertain", "bytes", "<instead", "mean life")
+    cells = [
+        (
+            *(one.name, f"{one.blocks:,}", f"{one.blocks / one.requests:.1%}", f"{one.directly:,}"),
+            *(f"{one.uncertain:,}", _sizes(one), {"none": "-"}.get(one.instead, one.instead), duration(one.life_ns)),
+        )
+        for one in rows[:top]
+    ]
+    show.table("Freed in the call that asked for them: candidates for the stack or a buffer", columns, cells)
+
+
+def _sizes(row: "Scoped") -> str:
+    """The sizes of a row's blocks."""
+    if row.least_bytes == row.most_bytes:
+        return f"{row.most_bytes:,}"
+    return f"{row.least_bytes:,} to {row.most_bytes:,}, median {row.median_bytes:,}"
 
 
 def difference(found: "Difference", top: int) -> None:

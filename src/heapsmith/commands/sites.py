@@ -105,6 +105,7 @@ def sites(
     from heapsmith.model.predict.pins_at_moments import site_lives
     from heapsmith.tools.profiles.made import of_sites
     from heapsmith.tools.sites.advice import with_advice
+    from heapsmith.tools.sites.scoped import with_scoped
     from heapsmith.tools.sites.sites import site_table
 
     chosen = profiles.chosen(form, out, weight, json)
@@ -119,9 +120,14 @@ def sites(
         groups = grouped(trace, by, depth, skip)
         lives = site_lives(groups.grouped, progress)
         found = site_table(groups, lives, designs, hardware=hardware, order=order, at=at or [], progress=progress)
+        found = with_scoped(groups, found, progress)
         if advice:
             found = with_advice(groups, lives, found, designs, hardware=hardware, progress=progress)
-    show.emit_json(found) if chosen.is_json else results.sites(found, top, order)
+    if chosen.is_json:
+        show.emit_json(found)
+        return
+    results.sites(found, top, order)
+    results.scoped(found, top)
 
 
 @app.command(

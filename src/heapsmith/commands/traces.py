@@ -22,8 +22,8 @@ app.add_typer(trace_app, name="trace")
     context_settings=COMMAND_LINE,
     epilog=example("record -o py.hst -- python3 -c 'print(1)'", "record -o job.hst --pid 4711 --seconds 60"),
 )
-@options_of(heapsmith.compare, "command out only stacks depth everywhere pid seconds")
-@options_of(heapsmith.record, "out only", spelled={"stacks": "depth"})
+@options_of(heapsmith.compare, "command out only stacks depth frees everywhere pid seconds")
+@options_of(heapsmith.record, "out only frees", spelled={"stacks": "depth"})
 def record(
     given: Given,
     command: Annotated[list[str] | None, COMMAND] = None,
@@ -45,7 +45,11 @@ def record(
     """
     check_frames(depth)
     if pid is not None:
-        others = {"CMD": command, "--only": given["only"], "--everywhere": given["everywhere"], "--wait": wait}
+        others = {
+            "CMD": command,
+            **{f"--{name}": given[name] for name in ("only", "frees", "everywhere")},
+            "--wait": wait,
+        }
         refused = [name for name, value in others.items() if value]
         return _record_running(pid, given["out"], seconds, refused, stacks=stacks, json=json)
     if seconds is not None:
