@@ -87,7 +87,7 @@ def elsewhere(
     found = []
     for path in sorted(folder.glob("*.spool"), key=lambda path: -path.stat().st_size):
         with Spool(path) as spool:
-            found.append(told(chunk for chunk, _ in spool.chunks(TICK_NS)))
+            found.append(told(chunk for chunk, *_ in spool.chunks(TICK_NS)))
             assert (spool.totals.lost_frees, spool.header.drops) == (0, 0)
             assert spool.samples is not None
             assert (spool.tree is not None) == (stacks > 0)

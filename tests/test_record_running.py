@@ -113,7 +113,7 @@ def write_trace(spool: Path, out: Path, *, sites: bool = False) -> None:
         Spool(spool) as whole,
         TraceWriter(out, source="test", command=whole.header.argv, sites=sites) as writer,
     ):
-        for chunk, site in whole.chunks(1.0):
+        for chunk, site, _ in whole.chunks(1.0):
             writer.append(chunk, *([site] if sites else []))
         writer.close({"stacks": whole.tree.packed()} if sites and whole.tree else None)
 

@@ -170,7 +170,7 @@ def header(start: int, magic: int = SPOOL_MAGIC, version: int = VERSION) -> byte
 
 
 def events_of(spool: Spool) -> list[Event]:
-    columns = [(c.op, c.thread, c.block, c.size, c.align_log2) for c, _ in spool.chunks(1.0)]
+    columns = [(c.op, c.thread, c.block, c.size, c.align_log2) for c, *_ in spool.chunks(1.0)]
     return [event for chunk in columns for event in zip(*(column.tolist() for column in chunk), strict=True)]
 
 
@@ -212,7 +212,7 @@ def test_any_history_comes_back_with_the_stacks_of_its_events(
     spool_of(heap, path, 1, seed)
     add_stacks(path, [(number, np.array([100, 200 + number])) for number in range(1, 10)], [])
     with Spool(path) as spool:
-        sites = np.concatenate([np.zeros(0, np.uint32), *(site for _, site in spool.chunks(1.0))])
+        sites = np.concatenate([np.zeros(0, np.uint32), *(site for _, site, _ in spool.chunks(1.0))])
         tree = spool.tree
     assert tree is not None
     offsets = [[int(tree.offset[frame]) for frame in tree.path(int(site))] for site in sites]
@@ -230,10 +230,10 @@ def test_long_history_in_many_windows(tmp_path: Path) -> None:
         heap.free(int(rng.integers(0, 5)), m.FREE, 0x7000_0000_0000 + 48 * i, 0, 0)
     with spool_of(heap, tmp_path / "1.0.spool", 1, 1) as spool:
         assert spool.count_records() >= 80_005
-        sizes = [chunk.op.size for chunk, _ in spool.chunks(0.5)]
+        sizes = [chunk.op.size for chunk, *_ in spool.chunks(0.5)]
         assert sizes[0] == CHUNK_EVENTS
         assert events_of(spool) == heap.events
-        times = [chunk.time_ns for chunk, _ in spool.chunks(0.5)]
+        times = [chunk.time_ns for chunk, *_ in spool.chunks(0.5)]
         assert (int(times[0][0]), int(times[-1][-1])) == (0, (heap.stamp - 3) // 2)
 
 

@@ -16,7 +16,7 @@ from heapsmith.model.search import choice, choice_worth, confirm, draft, exact, 
 from heapsmith.model.trace import events, stacks
 from heapsmith.model.trace.exports import perfetto
 from heapsmith.tools.ci import pytest_limits
-from heapsmith.tools.common import other_memory
+from heapsmith.tools.common import other_memory, resident_series, smaps
 from heapsmith.tools.compare import measure
 from heapsmith.tools.forge import forge
 from heapsmith.tools.knobs import jemalloc, knob, tcmalloc_classes
@@ -131,6 +131,12 @@ STATED = [
     Stated("other-tools.md", "at most {:,} slices", (perfetto.SLICES,)),
     Stated("other-tools.md", "the stack that the tool recorded, at most {} frames", (stacks.MAX_DEPTH,)),
     Stated("trace.md", "at most `chunk_events` ({:,} unless", (events.CHUNK_EVENTS,)),
+    Stated("trace.md", "at most {:g} % of a processor's time and {:g} ms at the start", (
+        100 * resident_series.SHARE,
+        1000 * resident_series.FREE_S,
+    )),
+    Stated("trace.md", "At most {} are kept", (resident_series.MOST_LOOKS,)),
+    Stated("trace.md", "Of a mapping of more than {} GiB", (smaps.MOST_PAGES * smaps.PAGE >> 30,)),
     Stated("recipes.md", "{} MiB more than twice the library's", (other_memory.OTHER_BYTES // MIB,)),
     Stated("ci.md", "leaves more than {} bytes in the second and in the third run", (pytest_limits.SMALL,)),
     Stated("live.md", "one block each {} KiB of requests on average", (load("sampled").sampling.mean_bytes >> 10,)),

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 import msgspec
 import zstandard
@@ -16,6 +16,7 @@ import zstandard
 from heapsmith.model.errors import BadInput, WrongKind
 from heapsmith.model.trace.codec import COLUMNS, FREE_SITE, PROCESSOR, SITE, U32, Column, Damage, decode, decode_site
 from heapsmith.model.trace.events import Chunk
+from heapsmith.model.trace.kinds import Count, Kinds
 from heapsmith.model.trace.stacks import Stacks
 
 MAGIC = b"\x89HST\r\n\x1a\n"
@@ -27,7 +28,6 @@ _FRAME = struct.Struct("<4sIII")  # tag, payload bytes, events, CRC-32 of the pa
 _TRAILER = struct.Struct("<QI4s")  # offset of the footer's frame, CRC-32 of these 8 bytes, tag
 _TRAILER_TAG = b"HST."
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
 Metadata = TypeVar("Metadata")
 
 
@@ -71,6 +71,7 @@ class Samples(msgspec.Struct, frozen=True):
     resident: list[tuple[Count, Count]]  # time since the first event, and resident bytes of the process
     resident_peak: Count
     processor: list[tuple[Count, Count]]  # by thread: time from first to last sample, processor time in it
+    kinds: Kinds | None = None  # what was resident by kind
 
     def shares(self) -> list[float]:
         """Return the part of its life in which each thread ran, at most 1."""

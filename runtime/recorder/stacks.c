@@ -24,7 +24,11 @@ static char *room, *room_end;
 void *map_memory(uint64_t bytes)
 {
     void *memory = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return memory == MAP_FAILED ? NULL : memory;
+    if (memory == MAP_FAILED)
+        return NULL;
+    madvise(memory, bytes, MADV_RANDOM); /* without effect here but that smaps shows both: tools/common/smaps.py */
+    madvise(memory, bytes, MADV_DONTDUMP);
+    return memory;
 }
 
 void stacks_reset(void)

@@ -6,6 +6,7 @@ import msgspec
 
 from heapsmith.model.errors import Missing
 from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, ProcessMemory, chain, names, table, views
+from heapsmith.tools.common.resident_words import parts
 from heapsmith.tools.common.units import amount
 
 OTHER_BYTES, OTHER_TIMES = 8 << 20, 2
@@ -16,13 +17,15 @@ class OtherMemory(msgspec.Struct, frozen=True):
     """A process of which much memory was resident that malloc did not give.
 
     resident_bytes: at most, without pages of files and shared memory. malloc_bytes: live at most in its trace; under a
-    library, those that this had of the system at most.
+    library, those that this had of the system at most. kinds: what the others are, where a recording tells it; then
+    malloc_bytes are the resident ones at that moment.
     """
 
     pid: int
     program: str
     resident_bytes: int
     malloc_bytes: int
+    kinds: dict[str, int] = {}
 
     @property
     def other_bytes(self) -> int:
@@ -31,10 +34,11 @@ class OtherMemory(msgspec.Struct, frozen=True):
 
     def sentence(self) -> str:
         """A line for the user."""
+        why = "it has an allocator of its own, maps memory itself, or has large static data or stacks"
         return (
             f"{amount(self.other_bytes)} of the resident memory of {self.program} (pid {self.pid}) are none of "
-            f"malloc's, which gave {amount(self.malloc_bytes)}: it has an allocator of its own, maps memory "
-            "itself, or has large static data or stacks; no malloc changes these"
+            f"malloc's, which gave {amount(self.malloc_bytes)}: {parts(self.kinds.items()) or why}; "
+            "no malloc changes these"
         )
 
 

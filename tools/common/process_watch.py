@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from heapsmith.tools.common import elf
 from heapsmith.tools.common.obstacles import why_image, why_libc
@@ -17,6 +17,9 @@ from heapsmith.tools.common.other_memory import OTHER_BYTES, HeapsmithBytes
 from heapsmith.tools.common.preload import safe_name
 from heapsmith.tools.common.processes import Running, descendants
 from heapsmith.tools.common.served_share import CHANGED, NOT_LOADED, OTHER_RIGHTS, OVERWRITTEN, OWN_MALLOC, Image
+
+if TYPE_CHECKING:  # the module needs numpy, which not each command that watches imports
+    from heapsmith.tools.common.resident_series import Looks, Series
 
 FIRST_S, GROWTH, LONGEST_S = 0.0002, 1.3, 0.02
 """The time from one look to the next: short at first, because many commands are."""
@@ -56,6 +59,7 @@ class _Seen:
         self.has: bool | None = None
         self.why = ""
         self.given, self.beside = HeapsmithBytes(), (0, 0)
+        self.series: Series | None = None
 
 
 class Watch:
@@ -71,6 +75,7 @@ class Watch:
         self._preloaded, self._command = os.fsencode(safe_name(library)), Path(command).name
         self._seen: dict[tuple[int, int], list[_Seen]] = {}
         self._alive: set[int] = set()
+        self.looks: Looks | None = None  # at what is resident
         self._own, self._programs = "", 0
         self._began = int(time.clock_gettime(time.CLOCK_BOOTTIME) / _TICK_S)  # as /proc/PID/stat has it
 
@@ -101,6 +106,12 @@ class Watch:
             for programs in self._seen.values()
             for one in programs
         ]
+
+    def looked(self) -> list[tuple[int, "Series"]]:
+        """The series of looks at each program, with the pid by which its process knows itself, in order of time."""
+        programs = [one for its in self._seen.values() for one in its]
+        found = [(one.own_pid, one.series) for one in programs if one.series is not None and one.series.looks]
+        return sorted(found, key=lambda one: one[1].looks[0].begin_ns)
 
     def going_on(self) -> list[Running]:
         """The processes with the library that began after the watch and that no process of this program is above."""
@@ -140,6 +151,8 @@ class Watch:
         if one.has and anonymous > max(OTHER_BYTES, one.beside[0]):
             given = one.given.read(pid, anonymous)
             one.beside = one.beside if given is None else (anonymous, given)
+        if one.has and self.looks is not None:
+            one.series = self.looks.look(pid, one.series, resident * _PAGE)
         return True
 
     def _name_of(self, pid: int) -> str:

@@ -10,6 +10,7 @@ from heapsmith.model.errors import printable
 from heapsmith.model.predict.simulate import SimulationTable
 from heapsmith.model.search.tune import Tuned
 from heapsmith.model.trace.stats import TraceInfo
+from heapsmith.tools.common import resident_words
 from heapsmith.tools.common.other_memory import OtherMemory
 from heapsmith.tools.common.tables import Words, code, section
 from heapsmith.tools.common.units import amount
@@ -111,7 +112,15 @@ def conclusion(report: ForgeReport) -> list[str]:
     """The verdict, what to expect at most, and what misuse the design stops."""
     dollars = [one.sentence() for one in report.worth]
     stops = hardening.sentence(report.tuned.design)
-    return [*report.verdict.why, *dollars, *measurements.other_memory(report), report.share.sentence(), stops]
+    other = [*measurements.other_memory(report), *_resident(report.trace)]
+    return [*report.verdict.why, *dollars, *other, report.share.sentence(), stops]
+
+
+def _resident(info: TraceInfo | None) -> list[str]:
+    """What was resident of the recorded process, by kind, if anybody looked."""
+    if info is None or info.samples is None or info.samples.kinds is None:
+        return []
+    return [f"While it was recorded, {resident_words.line(info.samples.kinds, info.samples.resident_peak)}."]
 
 
 def markdown(report: ForgeReport) -> str:
@@ -124,7 +133,7 @@ def unfinished_markdown(report: Unfinished) -> str:
     """The page of a forge that did not come to its end: what is missing, and the tables of the rest."""
     why = [f"**Ended in step {report.ended_in}.** Missing: {', '.join(report.missing)}."]
     found = report.found
-    why += [*(found.verdict.why if found.verdict else []), *measurements.other_memory(found)]
+    why += [*(found.verdict.why if found.verdict else []), *measurements.other_memory(found), *_resident(found.trace)]
     return _page(report, found, why, _recorded(found.trace))
 
 

@@ -13,7 +13,9 @@ from heapsmith.model.predict.history import Band, Histories, History
 from heapsmith.model.predict.reuse import ReuseTable
 from heapsmith.model.search.outcome import OBJECTIVES
 from heapsmith.model.search.tune import Tuned
+from heapsmith.model.trace.kinds import Kinds
 from heapsmith.model.trace.stats import TraceInfo
+from heapsmith.tools.common.resident_words import WORDS
 from heapsmith.tools.compare.measure import MeasureTable
 from heapsmith.tools.page.paths import Paths, paths_data
 from heapsmith.tools.page.payload import Payload
@@ -81,7 +83,26 @@ def _trace(one: Shown, payload: Payload) -> dict[str, Any]:
         "sites": one.births.names if one.births else None,
         "paths": paths_data(one.paths, payload) if one.paths else None,
         "designs": [_design(row, one.births, payload) for row in found.rows],
+        "kinds": _kinds(kinds, payload) if (kinds := kinds_of(info)) else None,
         "reuse": _reuse(one.reuse) if one.reuse else None,
+    }
+
+
+def kinds_of(info: TraceInfo) -> Kinds | None:
+    """Return what was resident by kind, if anybody looked."""
+    return info.samples.kinds if info.samples else None
+
+
+def _kinds(kinds: Kinds, payload: Payload) -> dict[str, Any]:
+    return {
+        "time_ns": payload.array(kinds.time_ns, "f8"),
+        "live": payload.array(kinds.live, "f8"),
+        "most": kinds.most_resident(),
+        "rows": [
+            {"name": WORDS[name], "bytes": payload.array(getattr(kinds, name), "f8")}
+            for name in kinds.RESIDENT
+            if any(getattr(kinds, name))
+        ],
     }
 
 

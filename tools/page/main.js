@@ -15,6 +15,7 @@ async function main() {
     when.textContent = momentWords();
   });
   timeline(part("timeline"));
+  if (part("resident")) residentView(part("resident"));
   addressMaps(part("map"));
   bytesView(part("bytes"));
   classesView(part("classes"));

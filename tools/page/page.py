@@ -9,18 +9,20 @@ import msgspec
 from heapsmith.model.errors import printable
 from heapsmith.model.files import write_text
 from heapsmith.model.search.tune import Tuned
+from heapsmith.tools.common import resident_words
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.tables import shown as plain
 from heapsmith.tools.compare.measure import MeasureTable
-from heapsmith.tools.page.contents import Shown, contents
+from heapsmith.tools.page.contents import Shown, contents, kinds_of
 from heapsmith.tools.page.payload import Payload
 from heapsmith.tools.page.purpose import purpose
 from heapsmith.tools.page.sheet import sheet
 
-SCRIPTS = ("core", "timeline", "map", "tables", "lives", "flame", "sites", "search", "main")
+SCRIPTS = ("core", "timeline", "resident", "map", "tables", "lives", "flame", "sites", "search", "main")
 VIEWS = {
     "verdict": "Verdict",
     "timeline": "Bytes over the trace",
+    "resident": "Resident by kind",
     "map": "Address map",
     "bytes": "What the bytes are for",
     "classes": "Size classes",
@@ -51,13 +53,16 @@ class Page(msgspec.Struct, frozen=True):
 def write_page(path: Path, page: Page) -> None:
     """Write the page to `path`, whole or not at all. Raises BadInput if it cannot be written."""
     payload = Payload()
+    resident = [(one.trace.name, kinds) for one in page.shown if (kinds := kinds_of(one.info))]
+    absent = {"proof": not page.proof, "resident": not resident}
     text = sheet(
         "page.html.j2",
         SCRIPTS,
         payload.text(contents(page.shown, page.tuned, page.measured, payload)),
         page.title,
         words=_table,
-        views=[(name, words) for name, words in VIEWS.items() if name != "proof" or page.proof],
+        views=[(name, words) for name, words in VIEWS.items() if not absent.get(name)],
+        resident=[resident_words.table(kinds, f"{name}: resident by kind") for name, kinds in resident],
         purpose=[printable(sentence) for one in page.shown for sentence in purpose(one)],
         why=[printable(sentence) for sentence in page.why],
         next=[printable(command) for command in page.next],

@@ -20,6 +20,7 @@ from heapsmith.codegen.target import toolchain
 from heapsmith.codegen.toolchain import TOOL_FLAGS, Tool
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
 from heapsmith.model.policy.sampling.common import LINK as OWN_UNWINDER
+from heapsmith.model.trace.kinds import Kinds
 from heapsmith.model.trace.reader import CHUNK_EVENTS, TraceReader, TraceWriter
 from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program, libc_of
@@ -30,9 +31,11 @@ from heapsmith.tools.common.preload_everywhere import preloading
 from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.processes import Running
 from heapsmith.tools.common.program_start import Start
+from heapsmith.tools.common.resident_series import Looks
 from heapsmith.tools.common.rounds import Progress, quiet
 from heapsmith.tools.common.served_share import HELP, Apart, Image, apart, helps, sentences
 from heapsmith.tools.record.clock import now_of, record_ticks, tells_processors
+from heapsmith.tools.record.resident import Looked, ResidentByKind, by_kind
 from heapsmith.tools.record.spool import FIRST_BYTES, Spool
 from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
 
@@ -176,6 +179,7 @@ def record(
         start = Start(command, program, added={SPOOL_VARIABLE: str(spool)}, everywhere=processes.everywhere)
         with preloading(start, [for_all(*libraries)], f"{SPOOL_VARIABLE}={spool}") as (whole, files):
             watch = Watch(files[0], command[0], *files[1:])
+            watch.looks = Looks(*(os.fsencode(path.resolve()) for path in (spool, *files)))
             began = now_of(loaded)
             ends: dict[str, Any] = {"limit_s": processes.limit_s, "wait": processes.wait}
             pid, status, interrupted = run_foreground(whole, **streams, **ends, watch=watch)
@@ -183,11 +187,12 @@ def record(
         wall_ns = ended.ns - began.ns
         ns_per_tick = wall_ns / (ended.stamp - began.stamp)
         record_ns = round(ticks * ns_per_tick, 2)
-        run = Run(pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors, stacks, frees)
+        facts = (pid, status, began.stamp, wall_ns, ns_per_tick, record_ns, started, processors, stacks, frees)
+        run = Run(*facts, start_ns=began.ns)
         running = _still_running(spool)
         records, unwritten = _count_records(spool)
         images = only_recorded(watch.images(), {_image(path)[0] for path in records} | set(unwritten))
-        traces = _convert_all(records, out, run, processes.all, progress)
+        traces = _convert_all(records, out, run, processes.all, watch.looked(), progress)
     finally:
         shutil.rmtree(spool, ignore_errors=True)
     if not traces:
@@ -218,7 +223,7 @@ class Run(NamedTuple):
     """The facts of the whole run. started: by the clock of files, in seconds. processors: records tell them.
 
     depth: the most frames of a stack. frees: records tell the stacks of frees.
-    more: for the footer, of the recording of a process that already ran.
+    more: for the footer, of the recording of a process that already ran. start_ns: by CLOCK_MONOTONIC.
     """
 
     pid: int
@@ -232,6 +237,11 @@ class Run(NamedTuple):
     depth: int
     frees: bool = False
     more: dict[str, Any] | None = None
+    start_ns: int = 0
+
+    def ns_of(self, stamp: int) -> int:
+        """The time of a stamp, by CLOCK_MONOTONIC."""
+        return self.start_ns + round((stamp - self.start_stamp) * self.ns_per_tick)
 
 
 def make_spool(out: Path) -> Path:
@@ -259,20 +269,22 @@ def _still_running(spool: Path) -> list[Running]:
 
 
 def _convert_all(
-    records: dict[Path, int], out: Path, run: Run, all_processes: bool, progress: Progress
+    records: dict[Path, int], out: Path, run: Run, all_processes: bool, looked: Looked, progress: Progress
 ) -> list[RecordedTrace]:
     """The traces of all spools, or only of the spool with the most records.
 
-    records: the number of records of each spool.
+    records: the number of records of each spool. looked: the looks at the memory of all programs.
     """
     heaviest_first = sorted(records, key=lambda path: -records[path])[: None if all_processes else 1]
     advance = advancing(progress, sum(records[path] for path in heaviest_first))
     last_of_command = max((path for path in records if _image(path)[0] == run.pid), key=_image, default=None)
+    resident = by_kind(heaviest_first, records, looked, run.ns_of, run.ns_per_tick)
     traces: list[RecordedTrace] = []
     for path in heaviest_first:
         pid, sequence = _image(path)
         to = out.with_name(f"{out.stem}.{pid}.{sequence}.hst") if traces else out
-        traces.append(convert(path, to, run, run.status if path == last_of_command else None, advance))
+        status = run.status if path == last_of_command else None
+        traces.append(convert(path, to, run, status, advance, resident[path]))
     return traces
 
 
@@ -326,23 +338,27 @@ def _count_records(directory: Path) -> tuple[dict[Path, int], list[int]]:
     return records, unwritten
 
 
-def convert(path: Path, to: Path, run: Run, exit_status: int | None, advance: Callable[[int], None]) -> RecordedTrace:
+def convert(
+    path: Path, to: Path, run: Run, exit_status: int | None, advance: Callable[[int], None], resident: ResidentByKind
+) -> RecordedTrace:
+    """Write the trace of a spool, and what was resident by kind."""
     with Spool(path) as spool:
         sites = spool.tree is not None
         about: dict[str, Any] = {"command": spool.header.argv, "processors": run.processors, "sites": sites}
         about |= {"free_sites": sites and run.frees, "chunk_events": _CHUNK_EVENTS}
         with TraceWriter(to, source=SOURCE, **about) as writer:
-            for chunk, site in spool.chunks(run.ns_per_tick):
+            for chunk, site, address in spool.chunks(run.ns_per_tick):
+                resident.feed(chunk, address, run.ns_of(spool.header.start_stamp + spool.first_ticks))
                 writer.append(chunk, site)
                 advance(chunk.op.size)
-            extra = _extra(spool, run, exit_status)
+            extra = _extra(spool, run, exit_status, resident.kinds())
             footer = writer.close(extra)
         stacks = footer.stacks.stacks if footer.stacks else 0
         own = {"path": str(to), "program": spool.header.argv, "events": footer.events, "max_blocks": footer.max_blocks}
     return msgspec.convert(extra | own | {"stacks": stacks}, RecordedTrace)
 
 
-def _extra(spool: Spool, run: Run, exit_status: int | None) -> dict[str, Any]:
+def _extra(spool: Spool, run: Run, exit_status: int | None, kinds: Kinds | None) -> dict[str, Any]:
     """The metadata for the trace's footer (docs/trace.md, 'the footer')."""
     head, totals = spool.header, spool.totals
     spool_ns = round(head.spool_ticks * run.ns_per_tick)
@@ -360,7 +376,7 @@ def _extra(spool: Spool, run: Run, exit_status: int | None) -> dict[str, Any]:
             "start_ns": round((head.start_stamp - run.start_stamp) * run.ns_per_tick),
             "run_wall_ns": run.wall_ns,
             "exit_status": exit_status,
-            "samples": spool.samples,
+            "samples": msgspec.structs.replace(spool.samples, kinds=kinds) if spool.samples else None,
             "stacks": spool.tree.packed() if spool.tree else None,
             "sites_checked": head.checked,
             "sites_wrong": head.wrong,

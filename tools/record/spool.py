@@ -87,6 +87,7 @@ class Spool:
         self._tree = self.tree = found.tree if found else None
         self.totals = Totals(0, 0, 0, 0)
         self.samples: Samples | None = None
+        self.first_ticks = 0  # from the image's start to its first event
 
     def __enter__(self) -> Self:
         return self
@@ -102,10 +103,11 @@ class Spool:
             self._release()
         return records
 
-    def chunks(self, ns_per_tick: float) -> Iterator[tuple[Chunk, U32]]:
-        """The events in order of time, each with its site, the number of a stack that `tree` has at the end.
+    def chunks(self, ns_per_tick: float) -> Iterator[tuple[Chunk, U32, Ints]]:
+        """The events in order of time, each with its site, and births and reallocs with the address of the block.
 
-        Sets `totals` and `samples` at the end.
+        A site is the number of a stack that `tree` has at the end. Sets `first_ticks` at the begin, `totals` and
+        `samples` at the end.
         """
         state = m.Merge(
             words=self._words,
@@ -113,7 +115,7 @@ class Spool:
             streams=self._streams.copy(),
             heap=np.zeros(self._streams.size + 1, np.int64),
             scalars=np.zeros(1, m.SCALARS),
-            out=np.zeros((len(Chunk._fields) + 1, CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64),
+            out=np.zeros((len(Chunk._fields) + 2, CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64),
             sites=self._sites,
             touched=np.zeros((m.TOUCHED_SIZES, 3), np.int64),
             resident=np.zeros((m.RESIDENT_SAMPLES, 2), np.int64),
@@ -122,14 +124,15 @@ class Spool:
         state.base = (self.header.start_stamp - _STAMP_SLACK) & m.STAMP_MASK
         state.keys, state.blocks, state.spare = new_table(max(_FIRST_TABLE, 4 * self._streams.size))
         m.fast_start_heap(state)
+        self.first_ticks = max(0, int(state.first_stamp) - _STAMP_SLACK)
         why, chunk, used = m.FULL, 0, SitesByUse(int(self._sites.max()))
         while why != m.DONE:
             why = m.fast_merge(state, ns_per_tick)
             if why == m.GROW:
                 state.keys, state.blocks, state.spare = grown_table(state.keys, state.blocks, state.spare)
                 continue
-            *columns, site = state.out[:, : state.events].copy()
-            yield Chunk.of(*columns), used.of(site.astype(np.uint32))
+            *columns, site, address = state.out[:, : state.events].copy()
+            yield Chunk.of(*columns), used.of(site.astype(np.uint32)), address
             state.events = 0
             chunk += 1
             if chunk % _RELEASE_CHUNKS == 0:
@@ -160,6 +163,12 @@ def _samples(state: m.Merge) -> Samples:
     # a child of vfork writes its own thread's time into its parent's stream
     spent = [(time, max(0, processor)) for time, processor in (threads[:, 2:] - threads[:, :2]).tolist()]
     return Samples(touched, resident, PAGE * int(state.resident_peak), spent)
+
+
+def read_header(path: Path) -> SpoolHeader:
+    """The header of a spool. Raises BadInput as Spool does."""
+    with path.open("rb") as file:
+        return _parse_header(path, file.read(_HEADER_BYTES))
 
 
 def _parse_header(path: Path, page: bytes) -> SpoolHeader:

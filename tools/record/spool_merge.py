@@ -63,8 +63,7 @@ SCALARS = record_type(
     "residents",  # samples of resident pages
     "resident_step",  # ns between two of them, at least
     "resident_peak",  # pages
-    "site",  # of the record
-    "place",  # its processor
+    *("site", "address", "place"),  # of the record: its call site, its block's address, its processor
 )
 
 EVENTS_PER_RECORD = 3  # at most: a lost free, and a realloc to size 0 that returned another block
@@ -74,11 +73,11 @@ DONE, FULL, GROW = range(3)  # why `merge` returned: no record left, chunk full,
 class Merge(Numbered):
     """The state of a merge.
 
-    words: the spool. windows: the index of each window's first word, in order by stream. heap: the
-    streams that have a record, the least stamp first. out: a row per field of Chunk and one of
-    sites; CHUNK_EVENTS + EVENTS_PER_RECORD columns. sites: the site by the number of a stack.
-    touched: blocks, pages and touched pages by size. resident: times (ns) and pages. processor: a
-    row per thread of time and processor time (ns) at the first and at the last sample.
+    words: the spool. windows: the index of each window's first word, in order by stream. heap: the streams that have a
+    record, the least stamp first. out: a row per field of Chunk, of sites and of addresses; CHUNK_EVENTS +
+    EVENTS_PER_RECORD columns. sites: the site by the number of a stack. touched: blocks, pages and touched pages by
+    size. resident: times (ns) and pages. processor: a row per thread of time and processor time (ns) at the first and
+    at the last sample.
     """
 
     words: Ints
@@ -124,6 +123,7 @@ def emit(state: Merge, op: int, thread: int, block: int, size: int, align_log2: 
     state.out[5, i] = state.now_ns
     state.out[6, i] = state.place
     state.out[7, i] = state.site
+    state.out[8, i] = state.address
     state.events = i + 1
 
 
@@ -242,6 +242,7 @@ def apply(state: Merge, i: int) -> None:
     elif head & LONG:
         size, align = int(state.words[at + 2]), int(state.words[at + 3]) & ALIGN_MASK
         number = int(state.words[at + 3]) >> SITE_SHIFT & SITE_MASK
+    state.address = address
     state.site, state.place = state.sites[number if number < state.sites.size else 0], state.streams[i]["place"]
     if operation <= ALIGNED:
         bear(state, int(TRACE_OP[operation]), thread, address, size, align)

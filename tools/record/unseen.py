@@ -12,10 +12,13 @@ from heapsmith.model.trace.events import WITH_SITE, Op
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.other_memory import OTHER_BYTES, OtherMemory, is_other
+from heapsmith.tools.common.resident_words import PRIVATE
 from heapsmith.tools.common.served_share import NO_EVENT, Image
 
 OTHER_EVENTS = 20_000_000
 """The live bytes of a larger trace are not looked for."""
+MOST_SEEN = 0.9
+"""Of the most memory that was seen of a process, looks by kind must have met so much."""
 
 
 class RecordedTrace(msgspec.Struct, frozen=True):
@@ -53,6 +56,10 @@ def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[Other
         most = max(seen, key=lambda one: one.anonymous, default=None)
         if most is None or most.anonymous < OTHER_BYTES or any(trace.events > OTHER_EVENTS for trace in its):
             continue
+        found_by_kind = _by_kind(pid, most, its)
+        if found_by_kind is not None:
+            found += found_by_kind
+            continue
         lives = [(trace, trace_info(Path(trace.path)).peak_live_bytes) for trace in its]
         live = max(live for _, live in lives)
         if is_other(most.anonymous, live) and is_other(
@@ -60,6 +67,25 @@ def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[Other
         ):
             found.append(OtherMemory(pid, most.name, most.anonymous, live))
     return found
+
+
+def _by_kind(pid: int, seen: Image, traces: list[RecordedTrace]) -> list[OtherMemory] | None:
+    """What the looks at a process say; None if they missed much of what was seen."""
+    tables = []
+    for trace in traces:
+        with TraceReader(trace.path) as reader:
+            samples = reader.footer.samples
+            tables += [samples.kinds] if samples and samples.kinds else []
+    rows = [
+        (kinds.malloc[at], {name: getattr(kinds, name)[at] for name in PRIVATE})
+        for kinds in tables
+        for at in range(len(kinds.time_ns))
+    ]
+    if max((malloc + sum(other.values()) for malloc, other in rows), default=0) < MOST_SEEN * seen.anonymous:
+        return None
+    malloc, other = max(rows, key=lambda row: sum(row[1].values()))
+    resident = malloc + sum(other.values())
+    return [OtherMemory(pid, seen.name, resident, malloc, other)] if is_other(resident, malloc) else []
 
 
 def _kept(trace: Path, live: int) -> int:

@@ -33,6 +33,7 @@ from heapsmith.tools.record.record import (
     inlines,
     make_spool,
 )
+from heapsmith.tools.record.resident import ResidentByKind
 from heapsmith.tools.record.spool import VERSION, Spool, add_births, add_stacks, new_spool, set_drops, set_start
 from heapsmith.tools.running.census import Copied, census, copy_heap
 from heapsmith.tools.running.hold import code_of, held
@@ -258,7 +259,7 @@ def _recorded(
     )
     with Spool(spool) as whole:
         total = whole.count_records()
-    made = convert(spool, out, run, None, advancing(progress, total))
+    made = convert(spool, out, run, None, advancing(progress, total), ResidentByKind())
     return RunningResult(
         path=str(out),
         pid=pid,

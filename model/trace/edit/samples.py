@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from heapsmith.model.trace.frames import Samples, Touched
+from heapsmith.model.trace.kinds import Kinds
 
 MOST_RESIDENT = 1024
 """The most points of the resident bytes, as the format says."""
@@ -42,7 +43,16 @@ def carried(
         processor.append(one.processor[thread] if one and thread < len(one.processor) else (0, 0))
     while processor and processor[-1] == (0, 0):  # of these threads nothing is known
         processor.pop()
-    return Samples(_touched(given), resident, peak, processor)
+    return Samples(_touched(given), resident, peak, processor, _kinds(samples, places) if whole else None)
+
+
+def _kinds(samples: Sequence[Samples | None], places: Sequence[Place]) -> Kinds | None:
+    """Return what was resident by kind of one process; that of several at one time is not known."""
+    if len(samples) != 1 or samples[0] is None or samples[0].kinds is None:
+        return None
+    (place,) = places
+    first_ns = place.first_ns if place.first_ns > 0 else -place.last_ns  # also those before the first event
+    return samples[0].kinds.within(first_ns, place.last_ns, place.begin_ns)
 
 
 def _touched(samples: Sequence[Samples]) -> list[Touched]:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:  # the modules of these types need numba, which the interface 
 
 def trace_info(info: "TraceInfo") -> None:
     """A trace in figures."""
+    from heapsmith.tools.common import resident_words
     from heapsmith.tools.common.units import amount, duration
 
     operations = ", ".join(f"{name} {count:,}" for name, count in info.events_by_op.items() if count)
@@ -67,6 +68,8 @@ def trace_info(info: "TraceInfo") -> None:
     show.table("most requested", ("size", "requests"), [(row.size, f"{row.requests:,}") for row in info.top_sizes])
     rows = [(row.size, f"{row.blocks:,}", amount(row.bytes)) for row in info.top_sizes_at_peak]
     show.table("most bytes at the peak", ("size", "blocks", "bytes"), rows)
+    if info.samples and info.samples.kinds:
+        draw(resident_words.table(info.samples.kinds))
     if info.samples and info.samples.touched:
         touched = [
             (
@@ -85,9 +88,12 @@ def _at(figure: str, event: int, info: "TraceInfo") -> str:
 
 
 def _resident(info: "TraceInfo") -> list[tuple[str, str]]:
-    """The resident bytes of the whole process, and how many of these no live block explains."""
+    """The resident bytes of the whole process: by kind, or how many of these no live block explains."""
+    from heapsmith.tools.common import resident_words
     from heapsmith.tools.common.units import amount
 
+    if info.samples and info.samples.kinds:
+        return [("memory", resident_words.line(info.samples.kinds, info.samples.resident_peak))]
     peak = info.samples.resident_peak if info.samples else 0
     if not peak:
         return []

@@ -17,6 +17,8 @@ from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, o
 
 if TYPE_CHECKING:  # the types need numba, which a command imports only when it runs
     from heapsmith.api.show import Report
+    from heapsmith.model.trace.frames import Samples
+    from heapsmith.model.trace.kinds import Kinds
     from heapsmith.tools.sites.leaks import LeakTable
     from heapsmith.tools.sites.sites import SiteTable
 
@@ -26,13 +28,17 @@ FRAMES, DESIGN = 64, "default"
 
 
 class Inspection(NamedTuple):
-    """What a run's memory is for: the sites with most at the peak first, and the blocks that were never freed."""
+    """What a run's memory is for: the sites with most at the peak first, and the blocks that were never freed.
+
+    resident: what was resident by kind, if anybody looked.
+    """
 
     trace: str
     report: str
     exit_status: int
     sites: "SiteTable"
     leaks: "LeakTable"
+    resident: "Kinds | None"
 
 
 @app.command(
@@ -58,7 +64,9 @@ def inspect(
         run = recorded(given["command"], trace, only=True, stacks=FRAMES, frees=True, stdout=output, progress=progress)
         sites, leaks = _looked_at(trace, progress)
         heapsmith.report(trace, page, designs=DESIGN, progress=progress)
-    found = Inspection(str(trace), str(page), run.exit_status, sites, leaks)
+    samples = _samples(trace)
+    kinds = samples.kinds if samples else None
+    found = Inspection(str(trace), str(page), run.exit_status, sites, leaks, kinds)
     if json:
         show.emit_json(found._asdict())
         return run.exit_status
@@ -67,8 +75,20 @@ def inspect(
     results_sites.leaks(structs.replace(leaks, reasons=[]), top)  # those of the sites
     results_sites.temporary(sites, top)
     results_sites.scoped(sites, top)
+    if samples and kinds:
+        from heapsmith.tools.common.resident_words import line
+
+        show.line("")
+        show.prose(f"Memory: {line(kinds, samples.resident_peak)}.")
     show.note(f"heapsmith: {trace}, {page}: the trace and its page")
     return run.exit_status
+
+
+def _samples(trace: Path) -> "Samples | None":
+    from heapsmith.model.trace.reader import TraceReader
+
+    with TraceReader(trace) as reader:
+        return reader.footer.samples
 
 
 def _looked_at(trace: Path, progress: "Report") -> tuple["SiteTable", "LeakTable"]:
