@@ -83,6 +83,7 @@ class Spool:
         found = forest(self._words, windows[first:])
         self._sites = found.sites if found else np.zeros(1, np.int64)
         self.tree = found.tree if found else None
+        self.python = found.python if found else []
         self.totals = Totals(0, 0, 0, 0)
         self.samples: Samples | None = None
 
