@@ -128,10 +128,10 @@ static bool go_outwards(struct position *at)
     return is_entry;
 }
 
-static uint64_t last_of(const char *frame)
+/* Of the 8 bytes from a frame's last instruction on: an address, or a number of 4 bytes. */
+static uint64_t last_bits(void)
 {
-    const char *last = frame + layout->frame_last;
-    return layout->code_bytes != 0 ? *(const uint64_t *)last : *(const uint32_t *)last;
+    return layout->code_bytes != 0 ? UINT64_MAX : UINT32_MAX;
 }
 
 uint64_t python_key(void)
@@ -140,11 +140,13 @@ uint64_t python_key(void)
         return 0;
     uint64_t hash = NONE_HASH;
     const char *thread = own_thread(), *frame = thread == NULL ? NULL : innermost(thread).frame;
+    const unsigned code_at = layout->frame_code, last_at = layout->frame_last, outer_at = layout->frame_outer;
+    const uint64_t last_mask = last_bits();
     for (unsigned i = 0; frame != NULL && i < STACK_DEPTH; i++) {
-        const char *code = pointer_at(frame, layout->frame_code);
-        uint64_t now = (uint64_t)code + last_of(frame) * UINT64_C(0xc2b2ae3d27d4eb4f) + ((uint64_t)*deaths_at(code) << 48);
-        hash = ((hash << 27 | hash >> 37) ^ now) * UINT64_C(0x9e3779b97f4a7c15);
-        frame = pointer_at(frame, layout->frame_outer);
+        const char *code = pointer_at(frame, code_at);
+        uint64_t last = (uint64_t)pointer_at(frame, last_at) & last_mask;
+        hash = mixed(hash, (uint64_t)code + last * UINT64_C(0xc2b2ae3d27d4eb4f) + ((uint64_t)*deaths_at(code) << 48));
+        frame = pointer_at(frame, outer_at);
     }
     return hash;
 }
@@ -152,7 +154,7 @@ uint64_t python_key(void)
 static uint32_t number_of(const char *frame)
 {
     const char *code = pointer_at(frame, layout->frame_code);
-    uint64_t last = last_of(frame);
+    uint64_t last = (uint64_t)pointer_at(frame, layout->frame_last) & last_bits();
     int offset = layout->code_bytes != 0 ? (int)(last - (uint64_t)code - layout->code_bytes) : (int)last * layout->last_bytes;
     return place_number(&(struct python_place){
         .code = code,

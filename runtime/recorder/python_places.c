@@ -84,7 +84,7 @@ void places_reset(void)
 
 static struct entry *find(uint64_t key)
 {
-    uint64_t at = key >> 32;
+    uint64_t at = key ^ key >> 32;
     while (entries[at & (entry_count - 1)].number != 0 && entries[at & (entry_count - 1)].key != key)
         at++;
     return &entries[at & (entry_count - 1)];
@@ -154,17 +154,13 @@ static char *copy_text(char *to, const char *text, size_t room)
     return to + 1;
 }
 
-static uint64_t hash_text(uint64_t hash, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (uint8_t)text[i]) * UINT64_C(0x9e3779b97f4a7c15) + (hash >> 29);
-    return hash ^ hash >> 32;
-}
 
-/* The number of a place that is told by these words, of which it is told once. */
+/* The number of a place that is told by these words. */
 static uint32_t number_told(uint64_t line, const char *text, size_t length)
 {
-    uint64_t key = hash_text(line + 1, text, length);
+    uint64_t key = mixed(0, line);
+    for (size_t i = 0; i < length; i++)
+        key = mixed(key, (uint8_t)text[i]);
     uint32_t number = find(key)->number;
     if (number != 0)
         return number;
@@ -185,8 +181,7 @@ uint32_t place_number(const struct python_place *place)
     const char *code = place->code;
     if (is_dying(code) || !watch_deaths(code) || !make_entries())
         return 0;
-    uint64_t words[] = {(uint64_t)code, place->last, *deaths_at(code)};
-    uint64_t key = hash_text(0, (const char *)words, sizeof words);
+    uint64_t key = mixed(mixed(mixed(0, (uint64_t)code), place->last), *deaths_at(code));
     uint32_t number = find(key)->number;
     if (number != 0)
         return number;

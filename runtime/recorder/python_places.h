@@ -22,6 +22,12 @@ static inline const uint32_t *deaths_at(const char *code)
     return &code_deaths[(uintptr_t)code >> 5 & (CODE_DEATHS - 1)];
 }
 
+/* The hash of words, of which `word` is the next one. */
+static inline uint64_t mixed(uint64_t hash, uint64_t word)
+{
+    return ((hash << 27 | hash >> 37) ^ word) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 /* Its number; 0 if it cannot be told. The caller holds the lock of the stacks, and the frame holds the code. */
 uint32_t place_number(const struct python_place *place);
 
