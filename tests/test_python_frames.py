@@ -1,4 +1,4 @@
-"""Python frames of CPython 3.8 to 3.11 in recorded call stacks: the function and the line of each, in every kind of call."""
+"""Python frames of CPython 3.8 to 3.11 in recorded call stacks: each function and line, in every kind of call."""
 
 import shutil
 import subprocess
@@ -59,7 +59,7 @@ def recorded(minor: int, results: dict[int, RecordResult], tmp_path_factory: pyt
 
 
 def python_ways(trace: RecordedTrace | str, first: int = 10_001, last: int = 30_000) -> Ways:
-    """Of each size asked for, the Python functions and lines from the innermost one outwards, and how many took each."""
+    """Of each size asked for, the Python functions and lines outwards, and how many calls took each way."""
     path = trace if isinstance(trace, str) else trace.path
     verify(path)
     spots, _, _ = spots_of(Path(path))
@@ -171,7 +171,7 @@ def test_coroutines_threads_and_calls_without_the_interpreters_lock(minor: int, 
 
 @every_known
 def test_code_that_dies_gives_its_address_and_not_its_line(minor: int, recorded: RecordResult) -> None:
-    """Each size was asked for by one line of a text, all of them of one name; what runs amid a code's death is known too."""
+    """Each size was asked for by one line of a text, all of one name; what runs amid a code's death is known too."""
     ways = python_ways(recorded.traces[0])
     for number in range(50):
         [(found, count)] = ways[20_001 + number].items()
