@@ -1,5 +1,6 @@
 """A program of Python whose call stacks are known: the line that asks for SIZE bytes ends in `# SIZE`."""
 
+import contextlib
 import ctypes
 import os
 import sys
@@ -100,10 +101,8 @@ def main():
         one.start()
     for one in both:
         one.join()
-    try:
+    with contextlib.suppress(StopIteration):
         waits().send(None)
-    except StopIteration:
-        pass
     hold()
     größe()
     kept.append(die_in_call())
