@@ -33,6 +33,8 @@ void modules_stale(void)
 
 static bool is_known(uint64_t address)
 {
+    if (address >= SPOOL_PLACES)
+        return true;
     uint32_t first = 0, stop = known_count;
     while (first < stop) {
         uint32_t middle = (first + stop) / 2;

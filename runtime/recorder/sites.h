@@ -2,17 +2,22 @@
  *
  * A thread remembers, for each pair of a return address and a height of its stack, the paths that led there, and where
  * on the stack each return address of a path lies. A path holds if all these words are still its return addresses, the
- * innermost first: then no call of it can be another. So a known path costs no unwinding, no lock, no system call. */
+ * innermost first: then no call of it can be another. So a known path costs no unwinding, no lock, no system call.
+ *
+ * In a process with Python frames the pair's return address is mixed with a hash of them (python.h). site_of alone then
+ * finds no pair, and each call comes to site_slow. */
 #pragma once
 
 #include "1_base/arch/arch.h"
 #include "stacks.h"
 #include "writer.h"
 
-/* A way to a pair: the stack, and for each of its frames the word above `top` that holds the return address. */
+/* A way to a pair: its return addresses, for each of them the word above `top` that holds it, and the number of the stack that
+ * is told of it. */
 struct path {
     struct path *next;
     const struct stack *stack;
+    uint32_t number;
     uint32_t slots[];
 };
 
@@ -28,7 +33,7 @@ struct sites {
     uint64_t mask;
     uint64_t used;
     uint64_t epoch;  /* of the image when the table was made: a dlclose makes all paths void */
-    char *room;      /* for new paths, up to `room_end` */
+    char *room;      /* for new paths, up to `room_end`; ROOM_BYTES before that lies the last room's end */
     char *room_end;
     int64_t to_check; /* hits until the next one is unwound as well */
 };
@@ -80,7 +85,7 @@ static inline uint32_t site_of(struct writer *w, struct caller caller)
     if (__builtin_expect(sites->epoch == image->epoch && sites->pairs != NULL && --sites->to_check > 0, 1)) {
         const struct path *path = find_pair(sites, caller)->paths;
         if (__builtin_expect(path != NULL && holds(path, caller.top), 1))
-            return path->stack->number;
+            return path->number;
     }
     return site_slow(sites, caller);
 }

@@ -103,21 +103,26 @@ static struct stack *make_stack(const uint64_t *frames, uint32_t depth)
     }
     if (room == NULL)
         return NULL;
-    modules_cover(frames, depth);
-    uint64_t *record = stack_room(1 + depth);
-    if (record == NULL)
-        return NULL;
     struct stack *stack = (struct stack *)room;
     room += bytes;
-    stack->number = ++image->stacks;
     stack->depth = depth;
     memcpy(stack->frames, frames, depth * sizeof *frames);
-    memcpy(record + 1, frames, depth * sizeof *frames);
-    stack_written(record, (uint64_t)stack->number << 32 | depth << 8 | SPOOL_FRAMES, 1 + depth);
     return stack;
 }
 
-static const struct stack *find_or_make(const uint64_t *frames, uint32_t depth)
+static bool write_stack(struct stack *stack)
+{
+    modules_cover(stack->frames, stack->depth);
+    uint64_t *record = stack_room(1 + stack->depth);
+    if (record == NULL)
+        return false;
+    stack->number = ++image->stacks;
+    memcpy(record + 1, stack->frames, stack->depth * sizeof *stack->frames);
+    stack_written(record, (uint64_t)stack->number << 32 | stack->depth << 8 | SPOOL_FRAMES, 1 + stack->depth);
+    return true;
+}
+
+static struct stack *find_or_make(const uint64_t *frames, uint32_t depth)
 {
     if (epoch != image->epoch && buckets != NULL)
         memset(buckets, 0, bucket_count * sizeof *buckets);
@@ -130,7 +135,7 @@ static const struct stack *find_or_make(const uint64_t *frames, uint32_t depth)
     const struct stack **bucket = &buckets[hash & (bucket_count - 1)];
     for (const struct stack *stack = *bucket; stack != NULL; stack = stack->next)
         if (stack->hash == hash && stack->depth == depth && memcmp(stack->frames, frames, depth * sizeof *frames) == 0)
-            return stack;
+            return (struct stack *)stack;
     struct stack *made = make_stack(frames, depth);
     if (made == NULL)
         return NULL;
@@ -141,12 +146,33 @@ static const struct stack *find_or_make(const uint64_t *frames, uint32_t depth)
     return made;
 }
 
-const struct stack *stack_of(const uint64_t *frames, uint32_t depth)
+struct image *stacks_lock(void)
 {
     struct image *held = image;
     while (__atomic_exchange_n(&held->stack_lock, 1, __ATOMIC_ACQUIRE) != 0)
         syscall(SYS_sched_yield);
-    const struct stack *stack = find_or_make(frames, depth);
+    return held;
+}
+
+void stacks_unlock(struct image *held)
+{
     __atomic_store_n(&held->stack_lock, 0, __ATOMIC_RELEASE);
+}
+
+const struct stack *stack_of(const uint64_t *frames, uint32_t depth)
+{
+    struct image *held = stacks_lock();
+    struct stack *stack = find_or_make(frames, depth);
+    if (stack != NULL && stack->number == 0 && !write_stack(stack))
+        stack = NULL;
+    stacks_unlock(held);
+    return stack;
+}
+
+const struct stack *stack_kept(const uint64_t *frames, uint32_t depth)
+{
+    struct image *held = stacks_lock();
+    const struct stack *stack = find_or_make(frames, depth);
+    stacks_unlock(held);
     return stack;
 }

@@ -11,17 +11,24 @@
 #define FREE_SITES 0 /* 1: frees have stacks too */
 #endif
 
-/* A stack that has been written; it never changes again. */
+/* A stack; it never changes again once it is numbered. */
 struct stack {
     const struct stack *next; /* in its bucket */
     uint64_t hash;
-    uint32_t number; /* 1, 2, ... */
+    uint32_t number; /* 1, 2, ...: it has been written; 0: it has not */
     uint32_t depth;
-    uint64_t frames[]; /* return addresses, innermost first; of an interrupted instruction its address and 1 */
+    uint64_t frames[]; /* innermost first: return addresses; of an interrupted instruction its address and 1; SPOOL_PLACES + n */
 };
 
 /* The one stack of these frames, numbered and written if it is new; NULL if there is no room for it. */
 const struct stack *stack_of(const uint64_t *frames, uint32_t depth);
+
+/* The same, which need not be written. */
+const struct stack *stack_kept(const uint64_t *frames, uint32_t depth);
+
+/* The lock of the image's stacks and of all that they name. */
+struct image *stacks_lock(void);
+void stacks_unlock(struct image *held);
 
 /* Forget the stacks of the parent image. */
 void stacks_reset(void);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "1_base/spool/windows.h"
+#include "python.h"
 #include "real.h"
 #include "sample.h"
 #include "sites.h"
@@ -164,8 +165,10 @@ bool make_room(struct writer *w)
 __attribute__((constructor(101))) static void begin(void)
 {
     struct writer *w = begin_call();
-    if (w != NULL)
-        end_call(w);
+    if (w == NULL)
+        return;
+    python_find();
+    end_call(w);
 }
 
 /* The last samples of a process that ends by exit(3), if its thread had an event. */

@@ -203,5 +203,10 @@ int main(void)
     if (stack_of(frames[0], 1) == stack[0])
         fails("a stack of the parent");
     printf("%u opened\n", opened);
+    const struct stack *kept = stack_kept(frames[1], depth_of(1));
+    if (kept == NULL || kept->number != 0)
+        fails("a stack that is only kept has a number");
+    if (stack_of(frames[1], depth_of(1)) != kept || kept->number != this_image.stacks)
+        fails("a stack that was only kept is not numbered");
     return 0;
 }

@@ -37,6 +37,7 @@ from heapsmith.tools.common.served_share import HELP, Apart, Image, apart, helps
 from heapsmith.tools.record.clock import now_of, record_ticks, tells_processors
 from heapsmith.tools.record.resident import Looked, ResidentByKind, by_kind
 from heapsmith.tools.record.spool import FIRST_BYTES, Spool
+from heapsmith.tools.record.spool_stacks import PLACES
 from heapsmith.tools.record.unseen import RecordedTrace, only_recorded, other_memory
 
 SOURCE = "recorder"
@@ -389,9 +390,10 @@ def _extra(spool: Spool, run: Run, exit_status: int | None, kinds: Kinds | None)
 
 
 def _generated(spool: Spool, run: Run) -> dict[str, Any]:
-    """What the process's map says of the generated code in its stacks."""
+    """The names of the frames of Python, and what the process's map says of the generated code in its stacks."""
     if spool.tree is None:
         return {}
-    addresses = np.unique(spool.tree.offset[spool.tree.module < 0]).tolist()
-    found = generated_code(spool.header.pid, addresses, run.started) if addresses else []
+    addresses = np.unique(spool.tree.offset[spool.tree.module < 0])
+    code = addresses[addresses < PLACES].tolist()
+    found = (generated_code(spool.header.pid, code, run.started) if code else []) + spool.python
     return {"perf_map": found} if found else {}

@@ -85,6 +85,7 @@ class Spool:
         found = forest(self._words, windows[first:])
         self._sites = found.sites if found else np.zeros(1, np.int64)
         self._tree = self.tree = found.tree if found else None
+        self.python = found.python if found else []
         self.totals = Totals(0, 0, 0, 0)
         self.samples: Samples | None = None
         self.first_ticks = 0  # from the image's start to its first event

@@ -8,10 +8,14 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.trace.elf import build_id
+from heapsmith.model.trace.imports.python_code import python_name
 from heapsmith.model.trace.stacks import CallTree, Module
+from heapsmith.tools.common.perf_map import Generated
 from heapsmith.tools.record.spool_merge import WINDOW_WORDS
 
-FRAMES, MAPPING = 1, 2  # kinds of records, in runtime/heap/1_base/spool/spool.h
+FRAMES, MAPPING, PYTHON = 1, 2, 3  # kinds of records, in runtime/heap/1_base/spool/spool.h
+PLACES = 1 << 52
+"""Above all addresses of code: frames from here on are of Python, by the number of their place."""
 _KIND_MASK, _COUNT_SHIFT, _COUNT_MASK, _NUMBER_SHIFT = 255, 8, 0xFFFFFF, 32
 
 
@@ -32,15 +36,26 @@ class _Placed(NamedTuple):
 
 
 class Forest(NamedTuple):
-    """The tree of a spool's stacks, and for each number in its records the site; 0: there is no such stack."""
+    """The tree of a spool's stacks, and for each number in its records the site; 0: there is no such stack.
+
+    python: names of frames of Python.
+    """
 
     tree: CallTree
     sites: Ints
+    python: list[Generated]
 
 
 def forest(words: Ints, windows: Ints) -> Forest | None:
     """The stacks of `windows`, in the order in which they were written; None if there are none."""
-    return forest_of(_batches(words, windows))
+    names: dict[int, str] = {}
+    found = forest_of(_batches(words, windows, names))
+    if found is None:
+        return None
+    addresses = np.unique(found.tree.offset[found.tree.module < 0])  # of the byte before, as those of calls
+    numbers = (addresses[addresses >= PLACES] - PLACES + 1).tolist()
+    python = [Generated(PLACES + number - 1, 1, names[number]) for number in numbers if number in names]
+    return found._replace(python=python)
 
 
 def forest_of(batches: Iterable[tuple[list[tuple[int, Ints]], list[Mapping]]]) -> Forest | None:
@@ -55,13 +70,22 @@ def forest_of(batches: Iterable[tuple[list[tuple[int, Ints]], list[Mapping]]]) -
     return _tree(numbers, np.concatenate(rows), list(places))
 
 
-def _batches(words: Ints, windows: Ints) -> Iterator[tuple[list[tuple[int, Ints]], list[Mapping]]]:
-    """Stacks (number, return addresses) that were written under the same mappings, with these."""
+def _batches(
+    words: Ints, windows: Ints, names: dict[int, str]
+) -> Iterator[tuple[list[tuple[int, Ints]], list[Mapping]]]:
+    """Stacks (number, return addresses) that were written under the same mappings, with these.
+
+    names: gets those of places in Python code by number.
+    """
     mappings: list[Mapping] = []
     batch: list[tuple[int, Ints]] = []
     for kind, number, content in _records(words, windows):
         if kind == FRAMES:
             batch.append((number, content))
+            continue
+        if kind == PYTHON:
+            file, function = (text.decode(errors="replace") for text in content[1:].tobytes().split(b"\0", 2)[:2])
+            names[number] = python_name(function, file, int(content[0]))
             continue
         if batch:
             yield batch, mappings
@@ -133,4 +157,4 @@ def _tree(numbers: Ints, rows: Ints, places: list[tuple[str, int]]) -> Forest:
         np.array([offset for _, offset in places])[place],
         innermost[order],
     )
-    return Forest(tree, sites)
+    return Forest(tree, sites, [])

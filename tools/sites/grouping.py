@@ -58,6 +58,14 @@ GENERATED = "generated code"
 PYTHON = "py::"
 """How CPython's names begin."""
 
+INTERPRETER = "_PyEval_EvalFrameDefault"
+"""The function that runs those of Python."""
+
+NOT_OF_PYTHON = (
+    "Python functions have no names: the recorder knows those of CPython 3.8 to 3.11, and "
+    "later versions name theirs with PYTHONPERFSUPPORT=1"
+)
+
 UNKNOWN = Spot("unknown", "unknown", "")
 """The spot of events without a site."""
 
@@ -194,6 +202,9 @@ def spots_in(tree: CallTree, generated: list[Generated]) -> tuple[list[list[Spot
     found, reasons = frame_names(tree)
     modules = [Path(one.path).name or "?" for one in tree.modules]
     spots, library = [], set[Spot]()
+    runs = {number for number, row in zip(tree.module.tolist(), found, strict=True) if row[-1].function == INTERPRETER}
+    if not any(one.name.startswith(PYTHON) for one in generated):
+        reasons += [f"{tree.modules[number].path}: {NOT_OF_PYTHON}" for number in sorted(runs)]
     for places, number, offset in zip(found, tree.module.tolist(), tree.offset.tolist(), strict=True):
         made = covering(generated, offset) if number < 0 else None
         if made:
@@ -221,7 +232,7 @@ def _generated_spot(name: str) -> Spot:
 def callers(path: list[Spot], wrappers: Sequence["re.Pattern[str]"], library: Collection[Spot]) -> list[Spot]:
     """The path without the innermost functions that allocate for their caller; the outermost one stays.
 
-    library: spots of the compiler's libraries, which do so.
+    library: spots of the compiler's libraries, which do so. A function without a name does so for one of Python.
     """
     return path[inner_wrappers(path, wrappers, library) :]
 
@@ -233,6 +244,8 @@ def inner_wrappers(path: list[Spot], wrappers: Sequence["re.Pattern[str]"], libr
         path[first] in library or any(one.fullmatch(path[first].function) for one in wrappers)
     ):
         first += 1
+    if path and path[first].function == path[first].line and path[first].module != GENERATED:
+        first = next((at for at in range(first, len(path)) if path[at].function.startswith(PYTHON)), first)
     return first
 
 

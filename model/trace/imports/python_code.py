@@ -29,8 +29,12 @@ class Code(NamedTuple):
 
     def name(self, place: int, version: int) -> str:
         """Return the name of the instruction: py::FUNCTION:FILE, as CPython names its functions, and :LINE."""
-        line = self.line(place, version) if place >= 0 and self.table else 0
-        return f"py::{self.function}:{self.file}" + (f":{line}" if line > 0 else "")
+        return python_name(self.function, self.file, self.line(place, version) if place >= 0 and self.table else 0)
+
+
+def python_name(function: str, file: str, line: int) -> str:
+    """Return the name of a place in a function of Python; line: 0 or less if it has none."""
+    return f"py::{function}:{file}" + (f":{line}" if line > 0 else "")
 
 
 @lru_cache(maxsize=1)

@@ -150,7 +150,7 @@ static struct definition in_object(const struct link_map *object, const char *na
     void *address = (void *)(object->l_addr + symbol->st_value);
     if (ELF64_ST_TYPE(symbol->st_info) == STT_GNU_IFUNC)
         address = ((void *(*)(void))address)();
-    return (struct definition){ address, object };
+    return (struct definition){ address, object, symbol->st_size };
 }
 
 /* From one object on to another, which is not looked at; NULL: to the end. */

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 
 struct link_map;
 
 struct definition {
     void *function;                /* NULL: there is none */
     const struct link_map *object; /* that holds it */
+    size_t bytes;                  /* of its code; 0: not told */
 };
 
 /* The first definition of a function behind the object of this code, in the search order: RTLD_NEXT. */

@@ -23,6 +23,8 @@
  *   SPOOL_FRAMES     word 0: number << 32 | frames << 8 | 1; then a word per frame, innermost first: its return address,
  *                    or 1 more than the address of an instruction that a signal interrupted
  *   SPOOL_MAPPING    word 0: words << 8 | 2; then start, end, offset in the file, and the path, ended by a 0 byte
+ *   SPOOL_PYTHON     word 0: number << 32 | words << 8 | 3; then the line, and the file and the function in UTF-8, each ended by
+ *                    a 0 byte: a place in Python code, which frames name by SPOOL_PLACES + number
  * All words are little-endian. A record never crosses from one unit into the next. */
 #pragma once
 
@@ -61,8 +63,9 @@ enum {
     WINDOW_SLOTS = SPOOL_UNIT_BYTES / 16 - 3,
 };
 
-enum stack_record { SPOOL_FRAMES = 1, SPOOL_MAPPING = 2 };
+enum stack_record { SPOOL_FRAMES = 1, SPOOL_MAPPING = 2, SPOOL_PYTHON = 3 };
 static const uint32_t STACK_STREAM = UINT32_MAX;
+static const uint64_t SPOOL_PLACES = UINT64_C(1) << 52; /* above all addresses of code */
 
 static const uint64_t spool_magic = UINT64_C(0x314c4f4f50535348);  /* "HSSPOOL1" */
 static const uint64_t window_magic = UINT64_C(0x574f444e49575348); /* "HSWINDOW" */
