@@ -238,7 +238,6 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(resident_series, "look_at", look)
     monkeypatch.setattr(resident_series.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(resident_series.time, "monotonic_ns", lambda: round(now[0] * 1e9))
     monkeypatch.setattr(resident_series.time, "thread_time", lambda: now[2])
     return now
 
@@ -249,7 +248,7 @@ def test_looks_take_little_time_and_keep_the_peak(clock: list[float]) -> None:
     for step in range(200_000):
         clock[0] = step / 100
         clock[1] = 99e6 if step == 70_000 else 1e6
-        looks.look(0, series, int(clock[1]))
+        looks.look(0, series, int(clock[1]), round(clock[0] * 1e9))
         assert clock[2] <= resident_series.FREE_S + resident_series.SHARE * clock[0] + 0.01
     assert MOST_LOOKS / 3 < len(series.looks) <= MOST_LOOKS
     times = [one.begin_ns for one in series.looks]
@@ -278,6 +277,10 @@ def test_images_get_the_looks_of_their_program() -> None:
     }
     assert got == {a: [35, 50], b: [80]}  # an exec that nobody saw
     assert _shared_out({a: 100}, [wrapper, program]) == {a: []}
+    late = series(30, 10, 45)  # the process became the next program while it was looked at
+    for programs, expected in (([late, series(90, 60)], {a: [10], b: [45, 60]}), ([late], {a: [10], b: [45]})):
+        looks = _shared_out({a: 25, b: 40}, programs)
+        assert {path: [one.begin_ns for one in its] for path, its in looks.items()} == expected
 
 
 # In the trace, and in words

@@ -126,6 +126,7 @@ class Watch:
         return sorted(found, key=lambda one: one.pid)
 
     def _look_at(self, pid: int) -> bool:
+        seen_ns = time.monotonic_ns()
         facts = _facts(pid)
         if facts.ended:
             return False
@@ -152,7 +153,7 @@ class Watch:
             given = one.given.read(pid, anonymous)
             one.beside = one.beside if given is None else (anonymous, given)
         if one.has and self.looks is not None:
-            one.series = self.looks.look(pid, one.series, resident * _PAGE)
+            one.series = self.looks.look(pid, one.series, resident * _PAGE, seen_ns)
         return True
 
     def _name_of(self, pid: int) -> str:

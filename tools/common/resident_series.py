@@ -71,15 +71,18 @@ class Looks:
     def __init__(self, *own: bytes) -> None:
         self._own, self._began, self._spent_s = own, time.monotonic(), 0.0
 
-    def look(self, pid: int, series: Series | None, resident: int) -> Series:
-        """Look at a program with these resident bytes, if it is time; return its series. Raises as look_at does."""
+    def look(self, pid: int, series: Series | None, resident: int, seen_ns: int) -> Series:
+        """Look at a program with these resident bytes, if it is time; return its series. Raises as look_at does.
+
+        seen_ns: by CLOCK_MONOTONIC, before the process was asked which program it is: it may be another one now.
+        """
         series = series or Series()
-        series.seen_ns = time.monotonic_ns()
+        series.seen_ns = seen_ns
         elapsed_s = time.monotonic() - self._began
         allowed_s = SHARE * elapsed_s + min(FREE_S, FREE_SHARE * elapsed_s)
         if not series.rises(resident):  # one half of the time is for the peaks
             allowed_s /= 2
-        if self._spent_s > allowed_s or not series.is_due(series.seen_ns, resident):
+        if self._spent_s > allowed_s or not series.is_due(seen_ns, resident):
             return series
         begun_s = time.thread_time()
         try:

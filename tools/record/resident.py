@@ -94,17 +94,19 @@ def by_kind(
 def _shared_out(images: dict[Path, int], programs: list[Series]) -> dict[Path, list[Look]]:
     """The looks at each image of one process. images: when each began, in order; programs: the looks at each.
 
-    A program begins before its image does: an image is of the first program that lives on then.
+    A program begins before its image does: an image is of the first program that lives on then. A look at a program
+    before it that began in the image's time saw the image: the process became another program at that moment.
     """
     found: dict[Path, list[Look]] = {}
     ends = [*list(images.values())[1:], None]
     last: Series | None = None
     for (path, begin_ns), end_ns in zip(images.items(), ends, strict=True):
-        program = next((one for one in programs if one.seen_ns >= begin_ns), None)
-        found[path] = [
-            look
-            for look in (program.looks if program else [])
-            if (program is not last or look.begin_ns >= begin_ns) and (end_ns is None or look.end_ns < end_ns)
+        at = next((number for number, one in enumerate(programs) if one.seen_ns >= begin_ns), len(programs))
+        program = programs[at] if at < len(programs) else None
+        looks = [look for one in programs[:at] for look in one.looks if look.begin_ns >= begin_ns]
+        looks += [
+            look for look in (program.looks if program else []) if program is not last or look.begin_ns >= begin_ns
         ]
+        found[path] = [look for look in looks if end_ns is None or look.end_ns < end_ns]
         last = program
     return found
