@@ -1,7 +1,6 @@
 """Merges a spool's streams by time: from records to events (docs/lab/recording.md, 'from spool to trace').
 
-The kernels work on flat arrays of int64. A spool's words are unsigned; only STAMP_MASK must remove
-the sign.
+The kernels work on flat arrays of int64. A spool's words are unsigned: STAMP_MASK removes the sign.
 """
 
 import numpy as np
