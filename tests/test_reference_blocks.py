@@ -33,6 +33,7 @@ ELSEWHERE = {
     "live                                                  keep_large": "test_sampled.py",
     "live Whose blocks keep slabs": "test_pinned.py",
     "live $ heapsmith core core.4711": "test_core.py",
+    "trace memory            of 160.6 MiB": "test_resident_kinds.py",
     "recipes add_subdirectory(c)": "test_projects.py",
     "recipes # the folder is subprojects": "test_projects.py",
     "recipes # BUILD.bazel": "test_projects.py",

@@ -243,7 +243,10 @@ def test_a_cut_stack_tells_nothing(tmp_path: Path) -> None:
     assert figures(rows["by_itself"]) == figures(whole["by_itself"])
 
 
-def test_commands_print_the_table_and_the_page_has_it(call: Call, tmp_path: Path) -> None:
+def test_commands_print_the_table_and_the_page_has_it(
+    call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     compile_c([PROGRAMS / "scoped.c"], tmp_path / "scoped", flags=(*FLAGS, "-O1", "-g"))
     out = call("record", "--stacks", "--frees", "-o", tmp_path / "t.hst", "--", tmp_path / "scoped")
     assert out.status == 0
