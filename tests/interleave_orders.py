@@ -273,7 +273,11 @@ WITHOUT_ROW = {
         "heap/9_api/copies/judged.c",
         "heap/9_api/metrics.c",
     ],
-    "under a lock as well": ["heap/5_slab_policies/remote/owner_mutex.c", "heap/7_large/sampling/guarded.c"],
+    "under a lock as well, the interpreter's in the last": [
+        "heap/5_slab_policies/remote/owner_mutex.c",
+        "heap/7_large/sampling/guarded.c",
+        "recorder/python_places.c",
+    ],
     "more than is needed: the exchange of `last` orders the links of `owner_queue`": ["heap/4_blocks/links.h"],
     "more than is needed: nothing is read behind the word": ["heap/2_system/over_fork.c"],
     "`seq_cst`, which the models lack": ["heap/2_system/os.c", "heap/4_blocks/hardening/guards.c"],
