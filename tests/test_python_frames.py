@@ -26,20 +26,26 @@ Ways = dict[int, Counter[str]]
 
 
 @cache
-def python(minor: int) -> str:
-    """An interpreter of this version; the test is skipped if there is none."""
-    for found in (sys.executable, "/usr/bin/python3", shutil.which(f"python3.{minor}")):
+def python(minor: int) -> str | None:
+    """An interpreter of this version: the system's, this one, one of that name, or one that was installed beside it."""
+    beside = sorted(map(str, Path(sys.base_prefix).parent.glob(f"3.{minor}.*/bin/python3")))
+    for found in ("/usr/bin/python3", sys.executable, shutil.which(f"python3.{minor}"), *beside):
         words = [str(found), "-c", VERSION.format(minor)]
         if found is not None and Path(found).exists():
             said = subprocess.run(words, capture_output=True, text=True, check=False).stdout.strip()
             if said not in ("", "False"):
                 return said
-    pytest.skip(f"no Python 3.{minor}")
+    return None
 
 
-every_known = pytest.mark.parametrize(
-    "minor", [pytest.param(n, marks=() if n == 11 else pytest.mark.thorough) for n in KNOWN]
-)
+def of_versions(*minors: int) -> pytest.MarkDecorator:
+    """A form for each version that this machine has; only that of 3.11 is no longer one."""
+    there = [minor for minor in minors if python(minor) is not None]
+    forms = [pytest.param(minor, marks=() if minor == 11 else pytest.mark.thorough) for minor in there]
+    return pytest.mark.parametrize("minor", forms or [pytest.param(0, marks=pytest.mark.skip("none is installed"))])
+
+
+every_known = of_versions(*KNOWN)
 
 
 @pytest.fixture(scope="module")
@@ -53,7 +59,7 @@ def recorded(minor: int, results: dict[int, RecordResult], tmp_path_factory: pyt
     if minor not in results:
         folder = tmp_path_factory.mktemp("größe 語")
         shutil.copy(PROGRAM, folder / "job ü.py")
-        command = [python(minor), "-I", str(folder / "job ü.py")]
+        command = [str(python(minor)), "-I", str(folder / "job ü.py")]
         results[minor] = record(command, folder / "t.hst", stacks=64)
     return results[minor]
 
@@ -138,7 +144,8 @@ def test_python_frames_are_where_the_interpreter_ran_them(minor: int, recorded: 
     with TraceReader(path) as reader:
         tree = reader.stacks()
         assert tree is not None
-        ways = [[spots[frame][-1].function.rpartition(".")[2] for frame in tree.path(site)] for site in sites(reader)]
+        shown = [spot[-1].function.partition("+0x")[0].rpartition(".")[2] for spot in spots]  # some have no name
+        ways = [[shown[frame] for frame in tree.path(site)] for site in sites(reader)]
     [called_back] = {tuple(one) for one in ways if "py::key" in one}
     [recursive] = {tuple(one) for one in ways if "py::recurse" in one}
     names = ["py::key", "py::main", "py::<module>", "PyEval_EvalCode", "Py_RunMain"]
@@ -182,6 +189,60 @@ def test_code_that_dies_gives_its_address_and_not_its_line(minor: int, recorded:
     assert functions == ["note", "die_in_call", "main", "<module>"]
 
 
+@of_versions(11)
+@pytest.mark.thorough
+def test_many_deaths_at_one_address_are_told_apart(minor: int, tmp_path: Path) -> None:
+    """Each text allocates at a line of its own, and its code lies where that of the text before lay."""
+    program = tmp_path / "many.py"
+    program.write_text(
+        "base = compile('kept = bytearray(10_001)', 'text', 'exec')\n"
+        "for number in range(40_000):\n"
+        "    exec(base.replace(co_firstlineno=number + 1), {})\n"
+    )
+    result = record([str(python(minor)), "-I", str(program)], tmp_path / "t.hst", stacks=64)
+    ways = python_ways(result.traces[0])[10_002]
+    assert set(ways.values()) == {1}
+    assert {int(found.split()[0].partition("@")[2]) for found in ways} == set(range(1, 40_001))
+
+
+THROWS = """\
+def inner():
+    try:
+        yield
+    except ValueError:
+        kept.append(bytearray(10_001))
+        yield
+def middle():
+    yield from inner()
+def outer():
+    yield from middle()
+kept = []
+def throws():
+    waits = outer()
+    next(waits)
+    waits.throw(ValueError())
+throws()
+"""
+
+
+@of_versions(11)
+def test_an_exception_that_generators_pass_on(minor: int, tmp_path: Path) -> None:
+    """Those that it passes through have no run of the interpreter: they stand where their caller runs."""
+    (tmp_path / "throws.py").write_text(THROWS)
+    result = record([str(python(minor)), "-I", str(tmp_path / "throws.py")], tmp_path / "t.hst", stacks=64)
+    path = result.traces[0].path
+    [found] = python_ways(result.traces[0])[10_002]
+    assert [one.partition("@")[0] for one in found.split()] == ["inner", "middle", "outer", "throws", "<module>"]
+    spots, _, _ = spots_of(Path(path))
+    with TraceReader(path) as reader:
+        tree = reader.stacks()
+        assert tree is not None
+        ways = {tuple(spots[frame][-1].function for frame in tree.path(site)) for site in sites(reader)}
+    [way] = [one for one in ways if "py::inner" in one]
+    assert way.index("py::<module>") < way.index("PyEval_EvalCode")
+    assert way.index("py::outer") + 1 == way.index("py::throws")
+
+
 @every_known
 def test_a_child_of_fork_and_the_program_that_it_becomes(minor: int, recorded: RecordResult) -> None:
     ways = [python_ways(trace) for trace in recorded.traces]
@@ -196,7 +257,7 @@ def test_a_child_of_fork_and_the_program_that_it_becomes(minor: int, recorded: R
 @every_known
 def test_a_depth_keeps_the_innermost_frames(minor: int, tmp_path: Path) -> None:
     (tmp_path / "deep.py").write_text("def f(n):\n    return f(n - 1) if n else bytearray(10_001)\nf(50)\n")
-    command = [python(minor), "-I", str(tmp_path / "deep.py")]
+    command = [str(python(minor)), "-I", str(tmp_path / "deep.py")]
     [trace] = record(command, tmp_path / "t.hst", processes=Processes(all=False), stacks=20).traces
     [found] = python_ways(trace)[10_002]
     assert 3 <= len(found.split()) < 20
@@ -220,7 +281,7 @@ def test_threads_that_the_interpreters_end_meets(minor: int, tmp_path: Path) -> 
         "kept = [bytearray(20_000) for _ in range(2000)]\n"
     )
     for _ in range(3):
-        result = record([python(minor), "-I", str(program)], tmp_path / "t.hst", stacks=64)
+        result = record([str(python(minor)), "-I", str(program)], tmp_path / "t.hst", stacks=64)
         assert result.exit_status == 0
         assert set(python_ways(result.traces[0])[20_001]) <= {"<module>@10", "<listcomp>@10 <module>@10"}
 
@@ -238,7 +299,7 @@ def test_an_interpreter_in_an_interpreter(minor: int, tmp_path: Path) -> None:
         "inner.destroy(one)\n"
         "c = bytearray(10_004)\n"
     )
-    result = record([python(minor), "-I", str(program)], tmp_path / "t.hst", stacks=64)
+    result = record([str(python(minor)), "-I", str(program)], tmp_path / "t.hst", stacks=64)
     assert result.exit_status == 0
     ways = python_ways(result.traces[0])
     assert [set(ways[size]) for size in (10_002, 10_003, 10_004, 10_005)] == [
@@ -252,21 +313,20 @@ def test_an_interpreter_in_an_interpreter(minor: int, tmp_path: Path) -> None:
 @every_known
 def test_the_offsets_are_those_of_the_headers(minor: int, tmp_path: Path) -> None:
     about = "import sysconfig; print(sysconfig.get_paths()['include'])"
-    said = subprocess.run([python(minor), "-c", about], capture_output=True, text=True, check=True).stdout.strip()
+    said = subprocess.run([str(python(minor)), "-c", about], capture_output=True, text=True, check=True).stdout.strip()
     if not (Path(said) / "internal/pycore_frame.h" if minor >= 11 else Path(said) / "Python.h").exists():
-        pytest.skip(f"no headers of Python 3.{minor}")
+        pytest.skip(f"no headers of Python 3.{minor} (package libpython3-dev)")
     compile_c([PROGRAMS / "python_offsets.c"], tmp_path / "offsets", include=[Path(said), RUNTIME / "recorder"])
     done = subprocess.run([tmp_path / "offsets"], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
 
-@pytest.mark.thorough
-@pytest.mark.parametrize("minor", LATER)
+@of_versions(*LATER)
 def test_later_versions_name_theirs_in_a_map(minor: int, tmp_path: Path) -> None:
     """Without it a line says so."""
     program = tmp_path / "job.py"
     program.write_text("def f():\n    return bytearray(10_001)\nf()\n")
-    command = [python(minor), str(program)]
+    command = [str(python(minor)), str(program)]
     [trace] = record(command, tmp_path / "t.hst", processes=Processes(all=False), stacks=64).traces
     assert python_ways(trace)[10_002] == {"": 1}
     [reason] = [one for one in group_sites(Path(trace.path)).reasons if one.endswith(NOT_OF_PYTHON)]

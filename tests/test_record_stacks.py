@@ -193,6 +193,16 @@ looks
 """Addresses of stacks, whether they make the recorder look for mappings, and before each what that look tells."""
 
 
+@pytest.mark.parametrize("where", ["low", "hidden", "data"])
+def test_a_return_address_that_leads_nowhere_ends_the_stack(where: str, tmp_path: Path) -> None:
+    """As at the bottom of a stack that a program has put in place of another one."""
+    compile_c([PROGRAMS / "rec_cut_stack.c"], tmp_path / "cut", flags=("-O0", "-g", "-fno-builtin"))
+    result = record([str(tmp_path / "cut"), where], tmp_path / "t.hst", stacks=64)
+    assert result.exit_status == 0
+    [way] = found(result.traces[0])[101]
+    assert way.split()[0] == "cut"
+
+
 def test_mappings_are_told_once_and_looked_for_no_more_than_needed(tmp_path: Path) -> None:
     """A frame whose address is known costs no look; code that no file has costs at most one part in 32 of the time."""
     folders = [RUNTIME / "recorder", *ABOUT_PROCESSORS]

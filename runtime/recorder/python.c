@@ -32,7 +32,7 @@ static struct {
     const void *(*latest_interpreter)(void);
     const void *(*main_interpreter)(void);
     int (*line)(const char *code, int offset);
-    const void *run; /* the interpreter of a frame */
+    const void *run; /* the interpreter of a frame: the last of `exported`, whose bytes are kept */
 } python;
 
 static const struct {
@@ -63,15 +63,19 @@ static const char *pointer_at(const char *object, unsigned offset)
     return *(const char *const *)(object + offset);
 }
 
-/* Those of alphas and betas differ. */
+/* "3.11.2 (main, ...", "3.10.0rc1 (", "3.12.0+ (": alphas, betas and other makes of the interpreter have other layouts. */
 static const struct python_layout *layout_of(const char *version)
 {
+    const char *text = version;
     uint64_t major = read_number(&version, 10), minor = *version == '.' ? (version++, read_number(&version, 10)) : 0;
     if (*version == '.')
         version++;
     read_number(&version, 10);
+    version += strncmp(version, "+ ", 2) == 0;
+    if ((*version != ' ' && strncmp(version, "rc", 2) != 0) || strstr(text, "Pyston") != NULL)
+        return NULL;
     for (size_t i = 0; i < sizeof python_layouts / sizeof *python_layouts; i++)
-        if (major == 3 && minor == python_layouts[i].minor && *version != 'a' && *version != 'b')
+        if (major == 3 && minor == python_layouts[i].minor)
             return &python_layouts[i];
     return NULL;
 }
@@ -108,9 +112,14 @@ static const char *own_thread(void)
     return is_safe ? own : NULL;
 }
 
+/* A run lies on the stack outside this function, or is the first one, in the thread's state. Where a program has just put another
+ * stack in place of this one, as greenlets do, the state may still tell of a run that is no more. */
 static struct position innermost(const char *thread)
 {
     struct position at = {NULL, layout->thread_call == 0 ? NULL : pointer_at(thread, layout->thread_call)};
+    const char *here = __builtin_frame_address(0);
+    if ((at.run <= here || (uintptr_t)at.run % sizeof(char *) != 0) && (uintptr_t)(at.run - thread) >= THREAD_BYTES)
+        at.run = NULL;
     if (layout->thread_frame != 0)
         at.frame = pointer_at(thread, layout->thread_frame);
     else if (at.run != NULL)
@@ -118,13 +127,17 @@ static struct position innermost(const char *thread)
     return at;
 }
 
-/* The frame that called this one; true if the interpreter's run began with this one. */
+/* The frame that called this one; true if the interpreter's run began with this one: then the run outside goes on with that. Of a
+ * generator that passes an exception on to another one, the mark of its last run remains. */
 static bool go_outwards(struct position *at)
 {
+    const char *outer = at->run == NULL ? NULL : pointer_at(at->run, layout->call_outer);
     bool is_entry = layout->frame_is_entry == 0 || at->frame[layout->frame_is_entry] != 0;
     at->frame = pointer_at(at->frame, layout->frame_outer);
-    if (is_entry && at->run != NULL)
-        at->run = pointer_at(at->run, layout->call_outer);
+    if (layout->call_frame != 0 && outer != NULL)
+        is_entry = at->frame == pointer_at(outer, layout->call_frame);
+    if (is_entry)
+        at->run = outer > at->run ? outer : NULL;
     return is_entry;
 }
 
@@ -145,7 +158,7 @@ uint64_t python_key(void)
     for (unsigned i = 0; frame != NULL && i < STACK_DEPTH; i++) {
         const char *code = pointer_at(frame, code_at);
         uint64_t last = (uint64_t)pointer_at(frame, last_at) & last_mask;
-        hash = mixed(hash, (uint64_t)code + last * UINT64_C(0xc2b2ae3d27d4eb4f) + ((uint64_t)*deaths_at(code) << 48));
+        hash = mixed(hash, (uint64_t)code + last * UINT64_C(0xc2b2ae3d27d4eb4f) + *deaths_at(code) * UINT64_C(0x9fb21c651e98df25));
         frame = pointer_at(frame, outer_at);
     }
     return hash;
@@ -180,7 +193,8 @@ static uint32_t add_run(struct position *at, uint64_t *to, uint32_t made)
 }
 
 /* Whether the C frame from `top` to `end` is that of the run. Versions without a mark in the C frame are not told apart by it:
- * there each run has one frame, and its return address lies in the interpreter's code, or in a part of it that has no name. */
+ * there each run has one frame, and its return address lies in the interpreter's code. A part of that code that the compiler put
+ * elsewhere is not known. */
 static bool is_run(const struct position *at, uint64_t place, uint64_t top, uint64_t end)
 {
     if (at->frame == NULL || at->run == NULL)

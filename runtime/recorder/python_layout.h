@@ -36,6 +36,7 @@ static const struct python_layout python_layouts[] = {
 /* Of all of them: PyObject.ob_type (object.h), PyTypeObject.tp_name and .tp_dealloc (cpython/object.h), and of a string
  * (cpython/unicodeobject.h) PyASCIIObject.length and .state, and where the characters begin. */
 enum {
+    THREAD_BYTES = 360, /* of PyThreadState, in which the first run lies (.root_cframe) */
     OBJECT_TYPE = 8,
     TYPE_NAME = 24,
     TYPE_DEALLOC = 48,

@@ -48,6 +48,7 @@ static void count_death(char *code)
     uint32_t *deaths = &code_deaths[deaths_at(code) - code_deaths];
     dying = &own;
     __atomic_fetch_add(deaths, 1, __ATOMIC_RELAXED);
+    __atomic_thread_fence(__ATOMIC_ACQUIRE); /* who called this has read what was stored last */
     real_dealloc(code);
     __atomic_fetch_add(deaths, 1, __ATOMIC_RELAXED);
     dying = own.outer;

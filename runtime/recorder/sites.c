@@ -141,15 +141,15 @@ static bool has_room(struct sites *sites)
     return true;
 }
 
-static void remember(struct sites *sites, struct caller key, const struct walk *walk, struct path found)
+static void remember(struct sites *sites, struct caller key, const struct walk *walk, const struct stack *kept, uint32_t number)
 {
     struct path *path = has_room(sites) ? make_path(sites, walk) : NULL;
     if (path == NULL)
         return;
     struct pair *pair = find_pair(sites, key);
     sites->used += pair->place == 0;
-    path->stack = found.stack;
-    path->number = found.number;
+    path->stack = kept;
+    path->number = number;
     path->next = pair->paths;
     *pair = (struct pair){key.place, key.top, path};
 }
@@ -182,14 +182,17 @@ uint32_t site_slow(struct sites *sites, struct caller caller)
     const struct path *path = find_path(sites, key);
     uint32_t number = path == NULL ? 0 : path->number;
     if (path == NULL || is_check) {
-        struct walk walk = {.caller = caller, .is_lasting = true};
-        struct path found = {0};
-        found.number = unwind(&walk, &found.stack);
-        if (path == NULL && found.number != 0 && found.stack != NULL && walk.is_lasting)
-            remember(sites, key, &walk, found);
-        if (is_check && path != NULL && found.number != 0)
-            count_check(path->number == found.number);
-        number = found.number;
+        struct walk walk; /* its arrays are long: they are not cleared */
+        walk.caller = caller;
+        walk.depth = 0;
+        walk.is_lasting = true;
+        const struct stack *kept = NULL;
+        uint32_t found = unwind(&walk, &kept);
+        if (path == NULL && found != 0 && kept != NULL && walk.is_lasting)
+            remember(sites, key, &walk, kept, found);
+        if (is_check && path != NULL && found != 0)
+            count_check(path->number == found);
+        number = found;
     }
     if (is_check)
         sites->to_check = CHECK_HITS - (int64_t)(stamp_now() >> 3 & 255); /* no program beats in time with it */

@@ -53,6 +53,10 @@ int main(void)
     check("thread_call, call_outer", of->thread_call + of->call_outer, 0);
 #endif
 #endif
+#if PY_VERSION_HEX >= 0x030a0000
+    if (offsetof(PyThreadState, root_cframe) >= THREAD_BYTES)
+        check("THREAD_BYTES", THREAD_BYTES, sizeof(PyThreadState));
+#endif
     check("OBJECT_TYPE", OBJECT_TYPE, offsetof(PyObject, ob_type));
     check("TYPE_NAME", TYPE_NAME, offsetof(PyTypeObject, tp_name));
     check("TYPE_DEALLOC", TYPE_DEALLOC, offsetof(PyTypeObject, tp_dealloc));

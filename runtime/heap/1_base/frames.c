@@ -293,7 +293,7 @@ static COLD bool frame_rules(struct program *program, const uint8_t *entry, uint
     return true;
 }
 
-static bool frame_file(struct frames_of_file *file, uintptr_t place)
+bool hs_frames_of(struct frames_of_file *file, uintptr_t place)
 {
     if (place >= file->start && place < file->end)
         return true;
@@ -367,7 +367,7 @@ static uintptr_t frame_value(uintptr_t end, uint64_t told, unsigned shift)
 enum outwards hs_call_outwards(struct called *call, struct frames_of_file *file)
 {
     const uintptr_t place = call->place - 1; /* in the instruction that calls */
-    const uint64_t told = frame_file(file, place) ? frame_known(file->index, place) : TOLD_NOT_KNOWN;
+    const uint64_t told = hs_frames_of(file, place) ? frame_known(file->index, place) : TOLD_NOT_KNOWN;
     if (told & TOLD_OUTERMOST)
         return OUTERMOST;
     if (told & TOLD_NOT_KNOWN || (told & TOLD_FROM_BASE && !call->has_base))

@@ -22,6 +22,9 @@ enum outwards { CALLED_FROM, OUTERMOST, NOT_KNOWN };
 /* NOT_KNOWN: `call` is as before. */
 enum outwards hs_call_outwards(struct called *call, struct frames_of_file *file);
 
+/* Makes `file` that of a place; false if no file with tables has it. */
+bool hs_frames_of(struct frames_of_file *file, uintptr_t place);
+
 extern uint64_t hs_frames_generation;
 
 /* Code may come to lie where other code lay: forget what the tables told. Inline, for each dlopen(3) comes here, and no page of

@@ -7,7 +7,10 @@
 #include "1_base/arch/arch.h"
 #include "1_base/frames.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include <unwind.h>
 
 struct walk_of_stack {
@@ -15,7 +18,37 @@ struct walk_of_stack {
     void *to;
     uintptr_t behind; /* the place of the last frame that was visited already; 0: of none */
     uintptr_t top;    /* of that frame; 0: it is the first one to visit */
+    struct frames_of_file file;
 };
+
+#ifdef HEAPSMITH_ARCHIVE
+
+static bool may_be_code(struct walk_of_stack *walk, uintptr_t place)
+{
+    return true;
+}
+
+#else
+
+/* rt_sigprocmask(2) reads the set before it refuses what is to be done with it. */
+static bool is_readable(uintptr_t at)
+{
+    enum { NOTHING = -1, SET_BYTES = 8 };
+    return syscall(SYS_rt_sigprocmask, NOTHING, at & -(uintptr_t)SET_BYTES, NULL, SET_BYTES) == 0 || errno != EFAULT;
+}
+
+/* Outside of files libgcc looks at a place for the return from a signal's handler. But the word that it takes for a return address
+ * may be any at the end of a stack that a program made, or that it changed. */
+static bool may_be_code(struct walk_of_stack *walk, uintptr_t place)
+{
+    enum { READ_BYTES = 16 }; /* that libgcc reads, at most */
+    const int saved = errno;
+    const bool may = hs_frames_of(&walk->file, place) || (is_readable(place) && is_readable(place + READ_BYTES - 1));
+    errno = saved;
+    return may;
+}
+
+#endif
 
 /* Libgcc shows each frame with the stack pointer after the return to it. */
 static _Unwind_Reason_Code visit_context(struct _Unwind_Context *context, void *of)
@@ -30,7 +63,8 @@ static _Unwind_Reason_Code visit_context(struct _Unwind_Context *context, void *
         return _URC_NO_REASON;
     const bool is_visited = walk->behind != 0 && walk->top != 0;
     walk->behind = 0;
-    return is_visited || walk->visit(walk->to, &frame) ? _URC_NO_REASON : _URC_END_OF_STACK;
+    const bool goes_on = (is_visited || walk->visit(walk->to, &frame)) && may_be_code(walk, place);
+    return goes_on ? _URC_NO_REASON : _URC_END_OF_STACK;
 }
 
 static void walk_by_libgcc(struct walk_of_stack walk)
@@ -119,7 +153,7 @@ void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
     if (is_walking || !begun)
         return;
     is_walking = true;
-    walk_by_libgcc((struct walk_of_stack){ visit, to, 0, 0 });
+    walk_by_libgcc((struct walk_of_stack){ .visit = visit, .to = to });
     is_walking = false;
 }
 
@@ -143,14 +177,15 @@ void hs_walk_stack(bool (*visit)(void *to, const struct frame *frame), void *to)
             return;
         outwards = hs_call_outwards(&call, &file);
     }
-    if (outwards == NOT_KNOWN && has_frames())
-        walk_by_libgcc((struct walk_of_stack){ visit, to, call.place, call.top });
+    struct walk_of_stack rest = { visit, to, call.place, call.top, file };
+    if (outwards == NOT_KNOWN && has_frames() && may_be_code(&rest, call.place))
+        walk_by_libgcc(rest);
 }
 
 static void walking_begins(void)
 {
     if (has_frames())
-        walk_by_libgcc((struct walk_of_stack){ visit_none, NULL, 0, 0 });
+        walk_by_libgcc((struct walk_of_stack){ .visit = visit_none });
 }
 
 #endif
