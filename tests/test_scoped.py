@@ -255,7 +255,7 @@ def test_commands_print_the_table_and_the_page_has_it(
     assert certain == sorted(certain, reverse=True)
     assert sum(row["blocks"] for row in found["rows"]) == found["blocks"] == 1409
     text = " ".join(call("sites", tmp_path / "t.hst", "--by", "function").out.split())
-    assert "Freed in the call that asked for them: candidates for the stack or a buffer" in text
+    assert "candidates for the stack or a buffer, if no later call uses them" in text
     assert "by_a_callee 100 100.0% 0 0 64 to 163, median 113 buffer" in text
     plain = call("record", "--stacks", "-o", tmp_path / "plain.hst", "--", tmp_path / "scoped")
     assert plain.status == 0

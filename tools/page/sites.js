@@ -93,7 +93,7 @@ function sitesView(host) {
       ...(scoped === null
         ? [make("p", { class: "note" }, "Which blocks were freed in the call that asked for them, a trace tells that was recorded with --frees.")]
         : scoped.length
-          ? [table("Freed in the call that asked for them, recorded: candidates for the stack or a buffer", columns, scoped, 1)]
+          ? [table("Freed in the call that asked for them, recorded: candidates for the stack or a buffer, if no later call uses them", columns, scoped, 1)]
           : [make("p", {}, "No block was freed in the call of the function that asked for it.")]),
     );
   }

@@ -119,7 +119,8 @@ def scoped(found: "SiteTable", top: int) -> None:
         )
         for one in rows[:top]
     ]
-    show.table("Freed in the call that asked for them: candidates for the stack or a buffer", columns, cells)
+    title = "Freed in the call that asked for them: candidates for the stack or a buffer, if no later call uses them"
+    show.table(title, columns, cells)
 
 
 def _sizes(row: "Scoped") -> str:
