@@ -21,8 +21,9 @@ from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.kinds import Kinds
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
 from heapsmith.model.trace.stats import trace_info
-from heapsmith.tools.common import resident_series, resident_words
+from heapsmith.tools.common import process_watch, resident_series, resident_words, smaps
 from heapsmith.tools.common.other_memory import OtherMemory
+from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.resident_series import MOST_LOOKS, Looks, Series
 from heapsmith.tools.common.smaps import Look, look_at, shared_devices
 from heapsmith.tools.forge.report import _resident as resident_sentence
@@ -223,6 +224,64 @@ def test_all_kinds_are_all_that_is_resident() -> None:
         look_at(process.pid, (b"/nowhere",), frozenset())
 
 
+ENTRY = Path("/proc/self/smaps").read_bytes().partition(b"VmFlags")[0] + b"VmFlags: rd mr \n"
+
+
+@pytest.mark.quick
+@pytest.mark.parametrize("field", ["Rss", "Private_Clean", "Private_Dirty", "Anonymous", "VmFlags"])
+def test_an_entry_of_smaps_lacks_a_field(field: str) -> None:
+    """No field is another entry's, and the time does not grow with what follows: few entries would take minutes."""
+    lacks = re.sub(rb"(?m)^%b:.*\n" % field.encode(), b"", ENTRY)
+    assert len(list(smaps._mappings(ENTRY * 3))) == 3
+    for text in (lacks + ENTRY, ENTRY + lacks, lacks * 20_000, ENTRY + lacks * 20_000):
+        with pytest.raises(ValueError, match="smaps: expected a whole entry"):
+            list(smaps._mappings(text))
+
+
+@pytest.mark.quick
+def test_a_thread_names_any_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As its list of robust mutexes: one of the kernel's half has no stack."""
+    heads = {1: 0xFFFF_FFFF_FFFF_0000, 2: 1 << 63, 3: 0x7000_0000_0000}
+
+    class Calls:
+        def syscall(self, _: int, thread: int, head: Any, __: object) -> int:
+            head._obj.value = heads[thread]
+            return 0
+
+    monkeypatch.setattr(smaps, "_C", Calls())
+    monkeypatch.setattr(smaps.os, "listdir", lambda _: ["9", *map(str, heads)])
+    assert list(smaps._descriptors(9)) == [heads[3]]
+
+
+@pytest.mark.parametrize("error", [PermissionError(13, "closed"), OSError(3, "gone"), KeyError("x"), MemoryError()])
+def test_a_look_decides_nothing_about_its_process(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without its parent, a process is followed for as long as it was alive at each turn."""
+    looked: list[int] = []
+
+    def look(pid: int, *_: object) -> Look:
+        looked.append(pid)
+        raise error
+
+    monkeypatch.setattr(resident_series, "look_at", look)
+    monkeypatch.setattr(resident_series.Series, "is_due", lambda *_: True)
+    monkeypatch.setattr(resident_series, "FREE_SHARE", 1e9)
+    monkeypatch.setattr(resident_series, "FREE_S", 1e9)
+    watch = Watch(Path(process_watch.__file__), "sleep")
+    watch.looks = Looks()
+    monkeypatch.setattr(watch, "_find", lambda one: setattr(one, "has", True))
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        try:
+            watch.look(process.pid, with_root=True)
+            seen = watch._seen.copy()
+            first = [one.series for its in seen.values() for one in its]
+            watch.look(2**22 + 1, with_root=False)  # as a process of another parent
+            assert watch._alive == {process.pid}
+        finally:
+            process.kill()
+    assert [one.series for its in watch._seen.values() for one in its] == first != [None]
+    assert looked == [process.pid] * (1 if isinstance(error, PermissionError) else 2)
+
+
 def a_look(begin_ns: int, resident: int) -> Look:
     return Look(begin_ns, begin_ns + 1, resident, [], 0, 0, 0, 0, 0, 0, 0)
 
@@ -237,6 +296,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         return a_look(round(now[0] * 1e9), int(now[1]))
 
     monkeypatch.setattr(resident_series, "look_at", look)
+    monkeypatch.setattr(resident_series, "count_mappings", lambda *_: 30)
     monkeypatch.setattr(resident_series.time, "monotonic", lambda: now[0])
     monkeypatch.setattr(resident_series.time, "thread_time", lambda: now[2])
     return now
@@ -255,6 +315,30 @@ def test_looks_take_little_time_and_keep_the_peak(clock: list[float]) -> None:
     assert max(one.resident for one in series.looks) == 99_000_000
     assert max(np.diff(times)) < 20e9
     assert times[-1] > 1.9e12
+
+
+@pytest.mark.quick
+def test_a_look_at_many_mappings_waits_for_its_time(clock: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that takes .6 s: nobody counts for longer than a small part of what is allowed."""
+    counted: list[int] = []
+
+    def count(_: int, most: int) -> int:
+        counted.append(min(60_000, most + 1))
+        return counted[-1]
+
+    def look(*_: object) -> Look:
+        clock[2] += 0.6
+        return a_look(round(clock[0] * 1e9), int(clock[1]))
+
+    monkeypatch.setattr(resident_series, "count_mappings", count)
+    monkeypatch.setattr(resident_series, "look_at", look)
+    looks, series = Looks(), Series()
+    for step in range(30_000):
+        clock[0] = step / 100
+        looks.look(0, series, 10**9 + step * 10**6, round(clock[0] * 1e9))
+        assert clock[2] <= resident_series.FREE_S + resident_series.SHARE * clock[0]
+    assert len(series.looks) == 4
+    assert sum(counted) < 12 * 60_000
 
 
 @pytest.mark.quick

@@ -153,7 +153,9 @@ class Watch:
             given = one.given.read(pid, anonymous)
             one.beside = one.beside if given is None else (anonymous, given)
         if one.has and self.looks is not None:
-            one.series = self.looks.look(pid, one.series, resident * _PAGE, seen_ns)
+            one.series = one.series or self.looks.begin()
+            with suppress(Exception):  # a look decides neither whether a process is there nor whether the watch goes on
+                self.looks.look(pid, one.series, resident * _PAGE, seen_ns)
         return True
 
     def _name_of(self, pid: int) -> str:
