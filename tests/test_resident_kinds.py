@@ -27,8 +27,10 @@ from heapsmith.tools.common.process_watch import Watch
 from heapsmith.tools.common.resident_series import MOST_LOOKS, Looks, Series
 from heapsmith.tools.common.smaps import Look, look_at, shared_devices
 from heapsmith.tools.forge.report import _resident as resident_sentence
+from heapsmith.tools.record import resident
 from heapsmith.tools.record.record import RecordResult, record
 from heapsmith.tools.record.resident import _shared_out
+from heapsmith.tools.record.spool import SpoolHeader
 
 Call = Callable[..., Answer]
 MIB = 1 << 20
@@ -184,11 +186,11 @@ def test_what_is_said_of_it(call: Call, program: Path, answered: Path) -> None:
     assert "are none of malloc's, which gave " in other.sentence()
     assert "its own mappings 64.0 MiB" in other.sentence()
     out = call("trace", "info", answered / "t.hst").out
-    (memory,) = re.findall(r"^memory +(of .*(?:\n {10,}.*)*)", out, re.MULTILINE)
+    (memory,) = re.findall(r"^memory +(\d.*(?:\n {10,}.*)*)", out, re.MULTILINE)
     assert "its own mappings 64.0 MiB" in " ".join(memory.split())
     assert "resident by kind, of " in out
     (verdict,) = resident_sentence(trace_info(answered / "t.hst"))
-    assert re.fullmatch("While it was recorded, of .* its own mappings 64.0 MiB.*[.]", verdict)
+    assert re.fullmatch("While it was recorded, .* were resident at most[.] .* its own mappings 64.0 MiB.*[.]", verdict)
     told = json.loads(call("trace", "info", "--json", answered / "t.hst").out)
     assert msgspec.convert(told["samples"]["kinds"], Kinds) == kinds_of(answered / "t.hst")
 
@@ -367,6 +369,33 @@ def test_images_get_the_looks_of_their_program() -> None:
         assert {path: [one.begin_ns for one in its] for path, its in looks.items()} == expected
 
 
+@pytest.mark.quick
+def test_processes_of_one_pid_get_no_looks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By hand: pid 1 of two namespaces, a fork of one of them, and a process that is alone in having its pid."""
+
+    def header(pid: int, start: int, parent: int = 0) -> SpoolHeader:
+        return SpoolHeader(pid, parent, 0, parent > 0, start, 0, 0, 0, 0, 0, [])
+
+    headers = {Path("a"): header(1, 10), Path("b"): header(1, 20), Path("c"): header(7, 30, 1), Path("d"): header(8, 5)}
+
+    def series(*times: int) -> Series:
+        made = Series()
+        made.looks, made.seen_ns = [a_look(time, 1) for time in times], 90
+        return made
+
+    monkeypatch.setattr(resident, "read_header", headers.__getitem__)
+    monkeypatch.setattr(resident, "inherited", lambda *_: {})
+
+    def got(*looked: tuple[int, int, Series]) -> set[str]:
+        found = resident.by_kind([*headers], headers, looked, lambda stamp: stamp, 1.0)
+        return {path.name for path, one in found.items() if one._looks}
+
+    few = [(7, 107, series(45)), (8, 108, series(50))]
+    assert got((1, 101, series(11, 40)), *few) == {"a", "b", "c", "d"}
+    assert got((1, 101, series(11, 40)), (1, 102, series(21)), *few) == {"d"}
+    assert got((1, 101, series(11, 40)), (1, 102, series()), *few) == {"d"}
+
+
 # In the trace, and in words
 
 
@@ -379,15 +408,18 @@ def of_columns(**columns: list[int]) -> Kinds:
 def test_words() -> None:
     kinds = of_columns(time_ns=[-5, 7, 9], live=[1, 3 * MIB, 2 * MIB], malloc=[0, 4 * MIB, 4 * MIB], stacks=[1, 0, MIB])
     assert (kinds.most_resident(), kinds.most_live(), kinds.resident()) == (2, 1, [1, 4 * MIB, 5 * MIB])
-    expected = (
-        "of 5.0 MiB resident at most, malloc held 4.0 MiB, of which 2.0 MiB or less were live blocks; stacks 1.0 MiB"
-    )
-    assert resident_words.line(kinds, 5 * MIB) == expected
-    assert "in the look with most (9.0 MiB at the peak)" in resident_words.line(kinds, 9 * MIB)
+    rest = "Malloc held 4.0 MiB. Of these, 2.0 MiB or less were live blocks. Others: stacks 1.0 MiB."
+    assert resident_words.line(kinds, 5 * MIB) == f"5.0 MiB were resident at most. {rest}"
+    missed = f"9.0 MiB were resident at most. The look with most found 5.0 MiB. {rest}"
+    assert resident_words.line(kinds, 9 * MIB) == missed
     rows = {row[0]: row[1:] for row in resident_words.table(kinds).rows}
     assert rows["malloc"] == ("4.0 MiB", "4.0 MiB")
     assert rows["malloc, not asked for"] == ("2.0 MiB or more", "1.0 MiB or more")
     assert rows["resident"] == ("5.0 MiB", "4.0 MiB")
+    one = of_columns(time_ns=[1], live=[MIB], malloc=[MIB])
+    assert resident_words.line(one, MIB).endswith("Of these, 1.0 MiB or less were live blocks.")
+    assert resident_words.table(one).title == "resident by kind, of 1 look"
+    assert resident_words.table(one).rows[1] == ("malloc, not asked for", "-", "-")
     assert "stacks 1.0 MiB; no malloc" in OtherMemory(1, "p", 2 * MIB, MIB, {"stacks": MIB, "static": 0}).sentence()
 
 
