@@ -15,7 +15,7 @@ PAGE_SHIFT = PAGE.bit_length() - 1
 UNIT_SHIFT = PAGE_SHIFT + 6
 """A unit is 64 pages, one bit of a word for each."""
 LARGE_PAGES = (64 << 20) >> PAGE_SHIFT
-"""The pages of a block of so many are kept as a range, so that the cost does not grow with its size."""
+"""The pages of a block of this many pages or more are kept as a range: the cost does not grow with its size."""
 _FIRST_PLACES = 1 << 11  # with a quarter in use they have room for a block that is not large
 
 
@@ -71,16 +71,15 @@ def _follow(
     size: I64,
     address: I64,
     of_block: I64,
-    keys: I64,
-    words: I64,
-    starts: I64,
-    ends: I64,
+    pages: tuple[I64, I64, I64, I64],
     now: I64,
 ) -> int:
     """Follow events; return how many were followed before one of which the pages have no room.
 
-    The table is full, or the block is large and not in a range. `now`: the live bytes, and the units in the table.
+    The table is full, or the block is large and not in a range. `pages`: as Held has them. `now`: the live bytes, and
+    the units in the table.
     """
+    keys, words, starts, ends = pages
     for i in range(op.size):
         o, b = op[i], block[i]
         if o > 5:
@@ -207,8 +206,8 @@ class HeldPages:
                 self._make_room()
 
     def _followed(self, columns: tuple[npt.NDArray[np.uint8], npt.NDArray[np.uint32], I64, I64]) -> int:
-        of_pages = (self._keys, self._words, self._starts, self._ends)
-        return _follow(*columns, self._of_block, *of_pages, self._now)
+        pages = (self._keys, self._words, self._starts, self._ends)
+        return _follow(*columns, self._of_block, pages, self._now)
 
     def _unite(self, start: int, end: int) -> None:
         """Add a range, as one with those that it meets."""
