@@ -25,6 +25,12 @@ def plain_of(function: Any) -> Any:
     return function.__dict__.get("_function") or function.py_func
 
 
+def all_plain(patch: pytest.MonkeyPatch) -> None:
+    """Nothing is compiled."""
+    for name in ("_place", "_bits", "_within", "_add", "_follow", "_rehash", "_restrict", "_count_unit", "_count"):
+        patch.setattr(held_pages, name, plain_of(getattr(held_pages, name)))
+
+
 @pytest.mark.parametrize("plain", [True, False])
 @settings(deadline=None, max_examples=60)
 @given(
@@ -38,8 +44,8 @@ def test_held_pages_against_a_set(
     base, present = 1 << 34, np.array(bits)
     with pytest.MonkeyPatch.context() as patch:
         if plain:
-            for name in ("_place", "_bits", "_follow", "_rehash", "_restrict", "_count"):
-                patch.setattr(held_pages, name, plain_of(getattr(held_pages, name)))
+            all_plain(patch)
+            patch.setattr(held_pages, "LARGE_PAGES", 70)
         for number, ((offset, size), edges) in enumerate(steps):
             chunk = Chunk.of([Op.MALLOC], [0], [number], [size], [0], [number])
             pages.feed(chunk, np.array([base * PAGE + offset]))
@@ -69,6 +75,48 @@ def test_a_table_of_pages_grows() -> None:
     pages.feed(gone, address)
     assert (pages.live, copy.live) == (0, 0)
     assert copy.resident_in(Area(0, count * size, 1 << 40)) == count * size
+
+
+def fed(pages: HeldPages, *blocks: tuple[int, int]) -> None:
+    """Births at these addresses and of these sizes."""
+    zeros, numbers = [0] * len(blocks), range(len(blocks))
+    chunk = Chunk.of([Op.MALLOC] * len(blocks), zeros, numbers, [size for _, size in blocks], zeros, numbers)
+    pages.feed(chunk, np.array([address for address, _ in blocks]))
+
+
+@pytest.mark.parametrize("plain", [True, False])
+def test_the_cost_of_a_large_block_or_area_is_bounded(plain: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A block of 64 GiB in an area of 16 TiB: places of the table that are asked for, and its memory."""
+    if plain:
+        all_plain(monkeypatch)
+    asked, place = [0], held_pages._place
+
+    def counted(*values: Any) -> int:
+        asked[0] += 1
+        return place(*values)
+
+    if plain:
+        monkeypatch.setattr(held_pages, "_place", counted)
+    pages, tib = HeldPages(), 1 << 40
+    fed(pages, *[(tib + number % 3 * PAGE, 64 << 30) for number in range(50)], (0, 1), (9 * tib, MIB))
+    area = Area(0, 16 * tib, 16 * tib)
+    most = (64 << 30) + 2 * PAGE
+    assert pages.resident_in(area) == most + PAGE + MIB
+    assert pages.resident_in(Area(tib - MIB, tib + MIB, 2 * MIB)) == MIB
+    pages.only_in([Area(0, tib + (1 << 30), 0), Area(tib + (2 << 30), tib + (2 << 30) + MIB, 0)])
+    assert pages.resident_in(area) == PAGE + (1 << 30) + MIB
+    assert (0 < asked[0] < 100) == plain
+    assert sum(column.nbytes for column in pages.held()) < 1 << 16
+
+
+def test_a_table_of_blocks_that_move_does_not_grow() -> None:
+    """Each place is mapped no more when the next block comes."""
+    pages = HeldPages()
+    for number in range(300):
+        fed(pages, (number << 30, 60 * MIB))
+        pages.only_in([Area(number << 30, (number + 1) << 30, 0)])
+        assert pages.resident_in(Area(0, 1 << 46, 1 << 46)) == 60 * MIB
+    assert pages.held().keys.size <= held_pages._FIRST_PLACES
 
 
 def test_a_look_is_joined_with_the_events_of_its_time() -> None:

@@ -2,14 +2,12 @@
 
 import json
 import re
-import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 import viewers
 from conftest import Answer
@@ -21,13 +19,11 @@ from heapsmith.model.trace.frames import Samples
 from heapsmith.model.trace.kinds import Kinds
 from heapsmith.model.trace.reader import TraceReader, TraceWriter
 from heapsmith.model.trace.stats import trace_info
-from heapsmith.tools.common import resident_series, resident_words
+from heapsmith.tools.common import resident_words
 from heapsmith.tools.common.other_memory import OtherMemory
-from heapsmith.tools.common.resident_series import MOST_LOOKS, Looks, Series
-from heapsmith.tools.common.smaps import Look, look_at, shared_devices
+from heapsmith.tools.common.resident_series import Looks, Series
 from heapsmith.tools.forge.report import _resident as resident_sentence
 from heapsmith.tools.record.record import RecordResult, record
-from heapsmith.tools.record.resident import _shared_out
 
 Call = Callable[..., Answer]
 MIB = 1 << 20
@@ -183,11 +179,11 @@ def test_what_is_said_of_it(call: Call, program: Path, answered: Path) -> None:
     assert "are none of malloc's, which gave " in other.sentence()
     assert "its own mappings 64.0 MiB" in other.sentence()
     out = call("trace", "info", answered / "t.hst").out
-    (memory,) = re.findall(r"^memory +(of .*(?:\n {10,}.*)*)", out, re.MULTILINE)
+    (memory,) = re.findall(r"^memory +(\d.*(?:\n {10,}.*)*)", out, re.MULTILINE)
     assert "its own mappings 64.0 MiB" in " ".join(memory.split())
     assert "resident by kind, of " in out
     (verdict,) = resident_sentence(trace_info(answered / "t.hst"))
-    assert re.fullmatch("While it was recorded, of .* its own mappings 64.0 MiB.*[.]", verdict)
+    assert re.fullmatch("While it was recorded, .* were resident at most[.] .* its own mappings 64.0 MiB.*[.]", verdict)
     told = json.loads(call("trace", "info", "--json", answered / "t.hst").out)
     assert msgspec.convert(told["samples"]["kinds"], Kinds) == kinds_of(answered / "t.hst")
 
@@ -205,84 +201,6 @@ def test_nobody_looked(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert ("by kind" in out, "\nmemory " in out) == (False, False)
 
 
-# Looks at one process
-
-
-def test_all_kinds_are_all_that_is_resident() -> None:
-    with subprocess.Popen(
-        [sys.executable, "-c", "print(end='x', flush=True); input()"], stdin=-1, stdout=-1
-    ) as process:
-        assert process.stdout is not None
-        process.stdout.read(1)
-        look = look_at(process.pid, (b"/nowhere",), shared_devices(process.pid))
-        status = Path(f"/proc/{process.pid}/status").read_text()
-        process.kill()
-    (resident,) = re.findall(r"VmRSS:\s+(\d+) kB", status)
-    assert look.resident == pytest.approx(int(resident) << 10, rel=0.01, abs=256 << 10)
-    with pytest.raises((OSError, ValueError)):
-        look_at(process.pid, (b"/nowhere",), frozenset())
-
-
-def a_look(begin_ns: int, resident: int) -> Look:
-    return Look(begin_ns, begin_ns + 1, resident, [], 0, 0, 0, 0, 0, 0, 0)
-
-
-@pytest.fixture
-def clock(monkeypatch: pytest.MonkeyPatch) -> list[float]:
-    """Seconds, and bytes resident: a look costs 10 ms."""
-    now = [0.0, 1.0, 0.0]
-
-    def look(*_: object) -> Look:
-        now[2] += 0.01
-        return a_look(round(now[0] * 1e9), int(now[1]))
-
-    monkeypatch.setattr(resident_series, "look_at", look)
-    monkeypatch.setattr(resident_series.time, "monotonic", lambda: now[0])
-    monkeypatch.setattr(resident_series.time, "thread_time", lambda: now[2])
-    return now
-
-
-@pytest.mark.quick
-def test_looks_take_little_time_and_keep_the_peak(clock: list[float]) -> None:
-    looks, series = Looks(), Series()
-    for step in range(200_000):
-        clock[0] = step / 100
-        clock[1] = 99e6 if step == 70_000 else 1e6
-        looks.look(0, series, int(clock[1]), round(clock[0] * 1e9))
-        assert clock[2] <= resident_series.FREE_S + resident_series.SHARE * clock[0] + 0.01
-    assert MOST_LOOKS / 3 < len(series.looks) <= MOST_LOOKS
-    times = [one.begin_ns for one in series.looks]
-    assert max(one.resident for one in series.looks) == 99_000_000
-    assert max(np.diff(times)) < 20e9
-    assert times[-1] > 1.9e12
-
-
-@pytest.mark.quick
-def test_images_get_the_looks_of_their_program() -> None:
-    """By hand: a wrapper without a look that its trace outlives, and a program whose first look is before its trace."""
-
-    def series(seen_ns: int, *times: int) -> Series:
-        made = Series()
-        made.looks, made.seen_ns = [a_look(time, 1) for time in times], seen_ns
-        return made
-
-    a, b = Path("a"), Path("b")
-    wrapper, program = series(30, 10, 20), series(90, 35, 50, 80)
-    got = {
-        path: [one.begin_ns for one in looks] for path, looks in _shared_out({a: 25, b: 40}, [wrapper, program]).items()
-    }
-    assert got == {a: [10, 20], b: [35, 50, 80]}
-    got = {
-        path: [one.begin_ns for one in looks] for path, looks in _shared_out({a: 36, b: 60}, [wrapper, program]).items()
-    }
-    assert got == {a: [35, 50], b: [80]}  # an exec that nobody saw
-    assert _shared_out({a: 100}, [wrapper, program]) == {a: []}
-    late = series(30, 10, 45)  # the process became the next program while it was looked at
-    for programs, expected in (([late, series(90, 60)], {a: [10], b: [45, 60]}), ([late], {a: [10], b: [45]})):
-        looks = _shared_out({a: 25, b: 40}, programs)
-        assert {path: [one.begin_ns for one in its] for path, its in looks.items()} == expected
-
-
 # In the trace, and in words
 
 
@@ -295,15 +213,18 @@ def of_columns(**columns: list[int]) -> Kinds:
 def test_words() -> None:
     kinds = of_columns(time_ns=[-5, 7, 9], live=[1, 3 * MIB, 2 * MIB], malloc=[0, 4 * MIB, 4 * MIB], stacks=[1, 0, MIB])
     assert (kinds.most_resident(), kinds.most_live(), kinds.resident()) == (2, 1, [1, 4 * MIB, 5 * MIB])
-    expected = (
-        "of 5.0 MiB resident at most, malloc held 4.0 MiB, of which 2.0 MiB or less were live blocks; stacks 1.0 MiB"
-    )
-    assert resident_words.line(kinds, 5 * MIB) == expected
-    assert "in the look with most (9.0 MiB at the peak)" in resident_words.line(kinds, 9 * MIB)
+    rest = "Malloc held 4.0 MiB. Of these, 2.0 MiB or less were live blocks. Others: stacks 1.0 MiB."
+    assert resident_words.line(kinds, 5 * MIB) == f"5.0 MiB were resident at most. {rest}"
+    missed = f"9.0 MiB were resident at most. The look with most found 5.0 MiB. {rest}"
+    assert resident_words.line(kinds, 9 * MIB) == missed
     rows = {row[0]: row[1:] for row in resident_words.table(kinds).rows}
     assert rows["malloc"] == ("4.0 MiB", "4.0 MiB")
     assert rows["malloc, not asked for"] == ("2.0 MiB or more", "1.0 MiB or more")
     assert rows["resident"] == ("5.0 MiB", "4.0 MiB")
+    one = of_columns(time_ns=[1], live=[MIB], malloc=[MIB])
+    assert resident_words.line(one, MIB).endswith("Of these, 1.0 MiB or less were live blocks.")
+    assert resident_words.table(one).title == "resident by kind, of 1 look"
+    assert resident_words.table(one).rows[1] == ("malloc, not asked for", "-", "-")
     assert "stacks 1.0 MiB; no malloc" in OtherMemory(1, "p", 2 * MIB, MIB, {"stacks": MIB, "static": 0}).sentence()
 
 

@@ -107,11 +107,13 @@ class Watch:
             for one in programs
         ]
 
-    def looked(self) -> list[tuple[int, "Series"]]:
-        """The series of looks at each program, with the pid by which its process knows itself, in order of time."""
+    def looked(self) -> list[tuple[int, int, "Series"]]:
+        """The series of looks at each program, in order of time, after the pid by which its process knows itself and
+        its pid here; also those without looks.
+        """
         programs = [one for its in self._seen.values() for one in its]
-        found = [(one.own_pid, one.series) for one in programs if one.series is not None and one.series.looks]
-        return sorted(found, key=lambda one: one[1].looks[0].begin_ns)
+        found = [(one.own_pid, one.pid, one.series) for one in programs if one.series is not None]
+        return sorted(found, key=lambda one: one[2].looks[0].begin_ns if one[2].looks else one[2].seen_ns)
 
     def going_on(self) -> list[Running]:
         """The processes with the library that began after the watch and that no process of this program is above."""
@@ -153,7 +155,9 @@ class Watch:
             given = one.given.read(pid, anonymous)
             one.beside = one.beside if given is None else (anonymous, given)
         if one.has and self.looks is not None:
-            one.series = self.looks.look(pid, one.series, resident * _PAGE, seen_ns)
+            one.series = one.series or self.looks.begin()
+            with suppress(Exception):  # a look decides neither whether a process is there nor whether the watch goes on
+                self.looks.look(pid, one.series, resident * _PAGE, seen_ns)
         return True
 
     def _name_of(self, pid: int) -> str:

@@ -2,7 +2,7 @@
 
 import time
 
-from heapsmith.tools.common.smaps import Look, look_at, shared_devices
+from heapsmith.tools.common.smaps import Look, count_mappings, look_at, shared_devices
 
 MOST_LOOKS = 500
 """The looks at one program that are kept: where there are more, every second one goes."""
@@ -14,16 +14,22 @@ FIRST_NS, GROWTH, LONG_NS = 1_000_000, 1 / 4, 100_000_000
 longest, which doubles whenever looks go."""
 RISE, RISE_BYTES = 1 / 8, 1 << 20
 """A look does not wait where the resident bytes exceed the most that were seen by this part and these bytes."""
+MAPPING_S, FEW_MAPPINGS = 11e-6, 1_000
+"""The time that a look takes for each mapping, about; a look at so few ends in little time."""
 _KEPT_BYTES = 64 << 20
 _AREA_BYTES = 200  # that an area takes, about
 
 
 class Series:
-    """The looks at one program in a process. seen_ns: when it was last seen to be there (CLOCK_MONOTONIC)."""
+    """The looks at one program in a process.
+
+    seen_ns: when it was last seen to be there (CLOCK_MONOTONIC). closed: nobody may look at it. needs_s: the time that
+    a look at its mappings takes at least.
+    """
 
     def __init__(self) -> None:
         self.looks: list[Look] = []
-        self.seen_ns = 0
+        self.seen_ns, self.closed, self.needs_s = 0, False, 0.0
         self._long_ns, self._most, self._bytes = LONG_NS, 0, 0
         self._devices: frozenset[bytes] | None = None
 
@@ -71,22 +77,39 @@ class Looks:
     def __init__(self, *own: bytes) -> None:
         self._own, self._began, self._spent_s = own, time.monotonic(), 0.0
 
-    def look(self, pid: int, series: Series | None, resident: int, seen_ns: int) -> Series:
-        """Look at a program with these resident bytes, if it is time; return its series. Raises as look_at does.
+    def begin(self) -> Series:
+        """The series of a program at which nobody has looked."""
+        return Series()
+
+    def look(self, pid: int, series: Series, resident: int, seen_ns: int) -> None:
+        """Look at a program with these resident bytes, if it is time. Raises as look_at does, but for PermissionError.
 
         seen_ns: by CLOCK_MONOTONIC, before the process was asked which program it is: it may be another one now.
         """
-        series = series or Series()
         series.seen_ns = seen_ns
         elapsed_s = time.monotonic() - self._began
         allowed_s = SHARE * elapsed_s + min(FREE_S, FREE_SHARE * elapsed_s)
         if not series.rises(resident):  # one half of the time is for the peaks
             allowed_s /= 2
-        if self._spent_s > allowed_s or not series.is_due(seen_ns, resident):
-            return series
+        left_s = allowed_s - self._spent_s
+        if left_s < series.needs_s or series.closed or not series.is_due(seen_ns, resident):
+            return
         begun_s = time.thread_time()
         try:
-            series.look(pid, self._own)
+            if _is_in_time(pid, series, left_s):
+                series.look(pid, self._own)
+        except PermissionError:  # a program may forbid it at any time (prctl(2), PR_SET_DUMPABLE)
+            series.closed = True
         finally:
             self._spent_s += time.thread_time() - begun_s
-        return series
+
+
+def _is_in_time(pid: int, series: Series, left_s: float) -> bool:
+    """Whether a look at the mappings of a program takes no more time than is left, or little.
+
+    If not, the next try is when twice as much is left, so that the counts take a small part of it.
+    """
+    most = max(FEW_MAPPINGS, int(left_s / MAPPING_S))
+    fits = count_mappings(pid, most) <= most
+    series.needs_s = 0.0 if fits else 2 * most * MAPPING_S
+    return fits

@@ -23,17 +23,23 @@ _TOLD, _MISSED = 0.01, 1.05
 
 
 def line(kinds: Kinds, peak: int) -> str:
-    """What was resident when most was, the largest kinds first; those of less than 1 % are left out.
+    """What was resident when most was, in sentences, the largest kinds first; those of less than 1 % are left out.
 
     peak: the most resident bytes that are known; looks may have missed it.
     """
     at = kinds.most_resident()
-    most = kinds.resident()[at]
-    when = "at most" if peak < _MISSED * most else f"in the look with most ({amount(peak)} at the peak)"
+    most, malloc = kinds.resident()[at], kinds.malloc[at]
+    said = [f"{amount(most)} were resident at most."]
+    if peak >= _MISSED * most:
+        said = [f"{amount(peak)} were resident at most.", f"The look with most found {amount(most)}."]
+    said += [
+        f"Malloc held {amount(malloc)}.",
+        f"Of these, {amount(min(kinds.live[at], malloc))} or less were live blocks.",
+    ]
     held = {name: getattr(kinds, name)[at] for name in kinds.RESIDENT if name != "malloc"}
-    told = parts({name: size for name, size in held.items() if size >= _TOLD * most}.items())
-    asked = f"malloc held {amount(kinds.malloc[at])}, of which {amount(min(kinds.live[at], kinds.malloc[at]))} or less"
-    return f"of {amount(most)} resident {when}, {asked} were live blocks{'; ' + told if told else ''}"
+    if told := parts((name, size) for name, size in held.items() if size >= _TOLD * most):
+        said.append(f"Others: {told}.")
+    return " ".join(said)
 
 
 def parts(sizes: Iterable[tuple[str, int]]) -> str:
@@ -54,8 +60,9 @@ def table(kinds: Kinds, title: str = "resident by kind") -> Words:
     columns |= {"beside: live blocks": kinds.live, "beside: page tables": kinds.page_tables}
     rows = [(name, *(amount(column[at]) for at in moments)) for name, column in columns.items()]
     beyond = [max(0, kinds.malloc[at] - kinds.live[at]) for at in moments]
-    rows.insert(1, ("malloc, not asked for", *(f"{amount(one)} or more" for one in beyond)))
-    return Words(f"{title}, of {len(kinds.time_ns)} looks", ("kind", *heads), rows)
+    rows.insert(1, ("malloc, not asked for", *(f"{amount(one)} or more" if one else "-" for one in beyond)))
+    looks = len(kinds.time_ns)
+    return Words(f"{title}, of {looks} look{'s' if looks > 1 else ''}", ("kind", *heads), rows)
 
 
 def _time(time_ns: int) -> str:

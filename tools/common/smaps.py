@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -20,11 +21,13 @@ MOST_PAGES = 1 << 18
 
 _PRESENT, _ALONE = np.uint64(1 << 63), np.uint64(1 << 56)  # of an entry of /proc/PID/pagemap
 _GET_ROBUST_LIST = {"x86_64": 274}.get(os.uname().machine, 100)
+_KERNEL_HALF = 1 << 63
 _DESCRIPTOR_BYTES = 64 << 10  # of a thread, with its TLS, above its list of robust mutexes
+# A line of a field begins with a capital and a header does not, so no match leaves its entry.
 _MAPPING = re.compile(
-    rb"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ (\S+) \d+ *([^\n]*)\n(?:[^\n]*\n)*?Rss: +(\d+) kB\n(?:Pss[^\n]*\n)*"
-    rb"Shared_Clean: +\d+ kB\nShared_Dirty: +\d+ kB\nPrivate_Clean: +(\d+) kB\nPrivate_Dirty: +(\d+) kB\n[^\n]*\n"
-    rb"Anonymous: +(\d+) kB\n(?:[^\n]*\n)*?VmFlags: ([^\n]*)\n"
+    rb"([0-9a-f]+)-([0-9a-f]+) (\S+) \S+ (\S+) \d+ *([^\n]*)\n(?:[A-Z][^\n]*\n)*?Rss: +(\d+) kB\n(?:Pss[^\n]*\n)*"
+    rb"Shared_Clean: +\d+ kB\nShared_Dirty: +\d+ kB\nPrivate_Clean: +(\d+) kB\nPrivate_Dirty: +(\d+) kB\n"
+    rb"(?:[A-Z][^\n]*\n)*?Anonymous: +(\d+) kB\n(?:[A-Z][^\n]*\n)*?VmFlags: ([^\n]*)\n(?:[A-Z][^\n]*\n)*"
 )
 _TABLES = re.compile(rb"VmPTE:\s+(\d+) kB")
 _SUMS = ("static", "stacks", "files", "files_shared", "shared_memory", "recorder")
@@ -104,6 +107,12 @@ def shared_devices(pid: int) -> frozenset[bytes]:
     return frozenset(found)
 
 
+def count_mappings(pid: int, most: int) -> int:
+    """The number of a process's mappings; of more than `most` no more are counted. Raises OSError as `look_at` does."""
+    with Path(f"/proc/{pid}/maps").open("rb") as maps:
+        return sum(1 for _ in islice(maps, most + 1))
+
+
 def look_at(pid: int, own: tuple[bytes, ...], devices: frozenset[bytes]) -> Look:
     """Look once. own: with what the paths of the recorder's mappings begin. devices: of `shared_devices`.
 
@@ -168,19 +177,27 @@ def _of_file(one: _Mapping, devices: frozenset[bytes], sums: dict[str, int]) -> 
 
 
 def _mappings(text: bytes) -> Iterator[_Mapping]:
-    for start, end, rights, device, path, *counts, flags in _MAPPING.findall(text):
+    """The entries of smaps. Raises ValueError if one lacks a field."""
+    at = 0
+    while at < len(text):
+        if (entry := _MAPPING.match(text, at)) is None:
+            raise ValueError(f"smaps: expected a whole entry, not {text[at : at + 100]!r}")
+        start, end, rights, device, path, *counts, flags = entry.groups()
         resident, clean, dirty, anonymous = (int(count) << 10 for count in counts)
         yield _Mapping(int(start, 16), int(end, 16), rights, device, path, flags, resident, clean, dirty, anonymous)
+        at = entry.end()
 
 
 def _descriptors(pid: int) -> Iterator[int]:
     """Where the descriptors of the threads but the first lie: there they keep the lists of their robust mutexes.
 
-    A thread that the C library did not make has none.
+    A thread that the C library did not make has none. One may name any address: none of the kernel's half counts.
     """
     for name in os.listdir(f"/proc/{pid}/task"):
         head, length = ctypes.c_uint64(), ctypes.c_uint64()
-        if int(name) != pid and _C.syscall(_GET_ROBUST_LIST, int(name), ctypes.byref(head), ctypes.byref(length)) == 0:
+        if int(name) == pid or _C.syscall(_GET_ROBUST_LIST, int(name), ctypes.byref(head), ctypes.byref(length)) != 0:
+            continue
+        if head.value < _KERNEL_HALF:
             yield head.value
 
 

@@ -120,7 +120,7 @@ def _resident(info: TraceInfo | None) -> list[str]:
     """What was resident of the recorded process, by kind, if anybody looked."""
     if info is None or info.samples is None or info.samples.kinds is None:
         return []
-    return [f"While it was recorded, {resident_words.line(info.samples.kinds, info.samples.resident_peak)}."]
+    return [f"While it was recorded, {resident_words.line(info.samples.kinds, info.samples.resident_peak)}"]
 
 
 def markdown(report: ForgeReport) -> str:

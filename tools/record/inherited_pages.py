@@ -1,7 +1,8 @@
 """Which pages of a forked process held blocks of its parents: its own trace does not have their births."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
 from pathlib import Path
 
 from heapsmith.tools.record.held_pages import Held, HeldPages
@@ -14,12 +15,11 @@ def inherited(wanted: Iterable[Path], headers: dict[Path, SpoolHeader], ns_per_t
     The events of a parent are followed once, up to the last of these forks.
     """
     parents: dict[Path, Path] = {}
-    todo = list(wanted)
-    while todo:
-        path = todo.pop()
-        if path not in parents and (parent := _parent(headers[path], headers)):
-            parents[path] = parent
-            todo.append(parent)
+    for path in wanted:
+        for child, parent in pairwise(chain([path], forebears(path, headers))):
+            if child in parents:
+                break
+            parents[child] = parent
     children: dict[Path, list[Path]] = defaultdict(list)
     for child, parent in parents.items():
         children[parent].append(child)
@@ -30,12 +30,16 @@ def inherited(wanted: Iterable[Path], headers: dict[Path, SpoolHeader], ns_per_t
     return found
 
 
-def _parent(of: SpoolHeader, headers: dict[Path, SpoolHeader]) -> Path | None:
-    """The image that forked this one: the last that its parent was before."""
-    if not of.forked:
-        return None
-    before = [path for path, one in headers.items() if one.pid == of.parent_pid and one.start_stamp <= of.start_stamp]
-    return max(before, key=lambda path: headers[path].start_stamp, default=None)
+def forebears(path: Path, headers: dict[Path, SpoolHeader]) -> Iterator[Path]:
+    """The images of which an image has pages: the one that forked it, which is the last
+    that its parent was before, and so on.
+    """
+    while (of := headers[path]).forked:
+        before = [at for at, one in headers.items() if one.pid == of.parent_pid and one.start_stamp < of.start_stamp]
+        if not before:
+            return
+        path = max(before, key=lambda other: headers[other].start_stamp)
+        yield path
 
 
 def _held_at(parent: Path, held: Held | None, begun: dict[Path, int], ns_per_tick: float) -> dict[Path, Held]:

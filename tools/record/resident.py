@@ -11,11 +11,12 @@ from heapsmith.model.trace.kinds import Kinds
 from heapsmith.tools.common.resident_series import Series
 from heapsmith.tools.common.smaps import Look
 from heapsmith.tools.record.held_pages import I64, Held, HeldPages
-from heapsmith.tools.record.inherited_pages import inherited
+from heapsmith.tools.record.inherited_pages import forebears, inherited
 from heapsmith.tools.record.spool import read_header
 
-Looked = Sequence[tuple[int, Series]]
-"""The series of looks at the programs of a run, with the pid of each, in order of time."""
+Looked = Sequence[tuple[int, int, Series]]
+"""The series of looks at the programs of a run, in order of time, after the pid by which the process knows itself and
+the one by which the recorder does."""
 _OF_LOOKS = ("static", "stacks", "files", "files_shared", "shared_memory", "recorder", "page_tables")
 
 
@@ -79,14 +80,23 @@ def by_kind(
     """Return what takes the events of each wanted process image.
 
     spools: all of the run. looked: at the programs of the run. ns_of: the time of a stamp, by the clock of the looks.
+    A spool has the pid by which its process knows itself. Where several processes of the run had this pid, in
+    namespaces of their own, their images get no looks, and neither do those that have pages of theirs.
     """
     headers = {path: read_header(path) for path in spools}
     images: dict[int, dict[Path, int]] = defaultdict(dict)
     for path in sorted(headers, key=lambda path: headers[path].start_stamp):
         images[headers[path].pid][path] = ns_of(headers[path].start_stamp)
     looks: dict[Path, list[Look]] = {}
+    hosts: dict[int, set[int]] = defaultdict(set)
+    for pid, host, _ in looked:
+        hosts[pid].add(host)
+    unclear = {pid for pid, of in hosts.items() if len(of) > 1}
     for pid, its in images.items():
-        looks |= _shared_out(its, [one for of, one in looked if of == pid])
+        looks |= _shared_out(its, [one for of, _, one in looked if of == pid and one.looks])
+    for path in wanted if unclear else ():
+        if any(headers[one].pid in unclear for one in (path, *forebears(path, headers))):
+            looks[path] = []
     held = inherited([path for path in wanted if looks[path]], headers, ns_per_tick)
     return {path: ResidentByKind(looks[path], held.get(path)) for path in wanted}
 

@@ -79,7 +79,7 @@ def inspect(
         from heapsmith.tools.common.resident_words import line
 
         show.line("")
-        show.prose(f"Memory: {line(kinds, samples.resident_peak)}.")
+        show.prose(f"Memory: {line(kinds, samples.resident_peak)}")
     show.note(f"heapsmith: {trace}, {page}: the trace and its page")
     return run.exit_status
 
