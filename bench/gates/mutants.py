@@ -40,6 +40,8 @@ from heapsmith.model.files import write_json
 from heapsmith.tools.common.tables import Words, section
 
 LOG = Path("out/mutants.json")
+KNOWN = Path(__file__).with_name("mutants.json")
+"""Outcomes of earlier runs, with which a log begins: by line and change, wherever the line stands now."""
 AREAS = {
     "runtime/heap": 150,
     "runtime/recorder": 25,
@@ -171,7 +173,7 @@ def main(
     """Try the sample; 1 if fewer than 97 of 100 that compile are noticed, without those that are listed and are not."""
     sample = [one for one in drawn(size) if not files or one.file.startswith(tuple(files))]
     listed = {key(one): one for one in table().listed}
-    outcomes = read(log)
+    outcomes = read(KNOWN) | read(log)
     if not show:
         _try(to_try(sample, outcomes, listed, again=again), outcomes, log, workers)
     print("\n".join(section(summary(sample, outcomes, listed))))
