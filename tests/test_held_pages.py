@@ -27,7 +27,7 @@ def plain_of(function: Any) -> Any:
 
 def all_plain(patch: pytest.MonkeyPatch) -> None:
     """Nothing is compiled."""
-    for name in ("_place", "_bits", "_within", "_add", "_follow", "_rehash", "_restrict", "_count_unit", "_count"):
+    for name in ("slot_of", "_bits", "_within", "_add", "_follow", "_rehash", "_restrict", "_count_unit", "_count"):
         patch.setattr(held_pages, name, plain_of(getattr(held_pages, name)))
 
 
@@ -89,14 +89,14 @@ def test_the_cost_of_a_large_block_or_area_is_bounded(plain: bool, monkeypatch: 
     """A block of 64 GiB in an area of 16 TiB: places of the table that are asked for, and its memory."""
     if plain:
         all_plain(monkeypatch)
-    asked, place = [0], held_pages._place
+    asked, place = [0], held_pages.slot_of
 
     def counted(*values: Any) -> int:
         asked[0] += 1
         return place(*values)
 
     if plain:
-        monkeypatch.setattr(held_pages, "_place", counted)
+        monkeypatch.setattr(held_pages, "slot_of", counted)
     pages, tib = HeldPages(), 1 << 40
     fed(pages, *[(tib + number % 3 * PAGE, 64 << 30) for number in range(50)], (0, 1), (9 * tib, MIB))
     area = Area(0, 16 * tib, 16 * tib)

@@ -75,11 +75,13 @@ def test_a_look_decides_nothing_about_its_process(error: Exception, monkeypatch:
     monkeypatch.setattr(resident_series.Series, "is_due", lambda *_: True)
     monkeypatch.setattr(resident_series, "FREE_SHARE", 1e9)
     monkeypatch.setattr(resident_series, "FREE_S", 1e9)
-    watch = Watch(Path(process_watch.__file__), "sleep")
+    watch = Watch(Path(process_watch.__file__), "sh")
     watch.looks = Looks()
     monkeypatch.setattr(watch, "_find", lambda one: setattr(one, "has", True))
-    with subprocess.Popen(["sleep", "1000"]) as process:
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(["sh", "-c", "echo begun; read line"], **pipes) as process:  # type: ignore[call-overload]
         try:
+            assert process.stdout.readline() == b"begun\n"  # before, it looks like several programs
             watch.look(process.pid, with_root=True)
             seen = watch._seen.copy()
             first = [one.series for its in seen.values() for one in its]

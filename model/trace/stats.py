@@ -101,10 +101,10 @@ _BUCKETS = 65  # bucket k: 2^(k-1) .. 2^k - 1; bucket 0: 0
 
 
 @cached_njit
-def _slot(keys: I64, size: int) -> int:
-    """Return the slot of `size` in an open-addressed table of 2^n keys with room; -1 is no key."""
-    slot = ((size * 0x1E3779B97F4A7C15) >> 20) & (keys.size - 1)
-    while keys[slot] != size and keys[slot] != -1:
+def slot_of(keys: I64, key: int) -> int:
+    """Return the slot of a key in an open-addressed table of 2^n keys with room; -1 is no key."""
+    slot = ((key * 0x1E3779B97F4A7C15) >> 20) & (keys.size - 1)
+    while keys[slot] != key and keys[slot] != -1:
         slot = (slot + 1) & (keys.size - 1)
     return slot
 
@@ -151,10 +151,10 @@ def _count(
         old = 0
         if o == 2 or o == 4 or o == 5:
             old = of_block[0, b]
-            gone[i] = _slot(keys, old)
+            gone[i] = slot_of(keys, old)
             live[gone[i]] -= 1
         if o < 4:
-            came[i] = _slot(keys, n)
+            came[i] = slot_of(keys, n)
             new += keys[came[i]] == -1
             keys[came[i]] = n
             requests[came[i]] += 1
@@ -220,7 +220,7 @@ class Figures:
             old = self.by_size()
             self._of_size = _empty_table(1 << (4 * sizes - 1).bit_length())
             for entry in old:
-                self._of_size[:, _slot(self._of_size[0], entry[0])] = entry
+                self._of_size[:, slot_of(self._of_size[0], entry[0])] = entry
 
     def lived_bytes(self) -> Quantiles:
         """Return how many bytes were allocated between birth and free."""

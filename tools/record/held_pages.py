@@ -7,30 +7,20 @@ import numpy.typing as npt
 
 from heapsmith.model.compile.cache import cached_njit
 from heapsmith.model.trace.events import Chunk
+from heapsmith.model.trace.stats import slot_of
 from heapsmith.tools.common.smaps import PAGE, Area
 
 I64 = npt.NDArray[np.int64]
 
 PAGE_SHIFT = PAGE.bit_length() - 1
-UNIT_SHIFT = PAGE_SHIFT + 6
-"""A unit is 64 pages, one bit of a word for each."""
 LARGE_PAGES = (64 << 20) >> PAGE_SHIFT
 """The pages of a block of this many pages or more are kept as a range: the cost does not grow with its size."""
 _FIRST_PLACES = 1 << 11  # with a quarter in use they have room for a block that is not large
 
 
 @cached_njit
-def _place(keys: I64, unit: int) -> int:
-    """Return the place of a unit in an open-addressed table of 2^n places, or its empty place; -1 is no key."""
-    place = ((unit * 0x1E3779B97F4A7C15) >> 20) & (keys.size - 1)
-    while keys[place] != unit and keys[place] != -1:
-        place = (place + 1) & (keys.size - 1)
-    return place
-
-
-@cached_njit
 def _bits(unit: int, first: int, end: int) -> int:
-    """Return the bits of the pages of a unit from page `first` up to page `end` of the process."""
+    """Return the bits of the pages of a unit, which has 64, from page `first` up to page `end` of the process."""
     low, high = int(max(first - unit * 64, 0)), int(min(end - unit * 64, 64))
     if low >= high:
         return 0
@@ -56,7 +46,7 @@ def _add(keys: I64, words: I64, now: I64, first: int, end: int) -> bool:
     if 2 * (now[1] + last_unit - (first >> 6) + 1) > keys.size:
         return False
     for unit in range(first >> 6, last_unit + 1):
-        at = _place(keys, unit)
+        at = slot_of(keys, unit)
         if keys[at] == -1:
             keys[at] = unit
             now[1] += 1
@@ -107,7 +97,7 @@ def _rehash(keys: I64, words: I64, new_keys: I64, new_words: I64) -> int:
     count = 0
     for i in range(keys.size):
         if words[i] != 0:
-            at = _place(new_keys, keys[i])
+            at = slot_of(new_keys, keys[i])
             new_keys[at], new_words[at] = keys[i], words[i]
             count += 1
     return count
@@ -153,7 +143,7 @@ def _count(keys: I64, words: I64, starts: I64, ends: I64, first: int, end: int, 
                 count += _count_unit(keys[i], words[i], starts, ends, first, end, present)
         return count
     for unit in range(first_unit, end_unit):
-        at = _place(keys, unit)
+        at = slot_of(keys, unit)
         if keys[at] != -1 and words[at] != 0:
             count += _count_unit(unit, words[at], starts, ends, first, end, present)
     return count
@@ -255,8 +245,6 @@ class HeldPages:
 
 def _joined(starts: I64, ends: I64) -> list[tuple[int, int]]:
     """Ranges that ascend, those that meet as one."""
-    first = np.ones(starts.size, np.bool_)
-    first[1:] = starts[1:] != ends[:-1]
-    return (
-        list(zip(starts[first].tolist(), ends[np.append(first[1:], True)].tolist(), strict=True)) if starts.size else []
-    )
+    apart = starts[1:] != ends[:-1]
+    first, last = np.append(True, apart)[: starts.size], np.append(apart, True)[: starts.size]
+    return list(zip(starts[first].tolist(), ends[last].tolist(), strict=True))

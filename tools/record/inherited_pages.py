@@ -31,9 +31,7 @@ def inherited(wanted: Iterable[Path], headers: dict[Path, SpoolHeader], ns_per_t
 
 
 def forebears(path: Path, headers: dict[Path, SpoolHeader]) -> Iterator[Path]:
-    """The images of which an image has pages: the one that forked it, which is the last
-    that its parent was before, and so on.
-    """
+    """The images of which an image has pages: that which forked it, the last that its parent was before, and so on."""
     while (of := headers[path]).forked:
         before = [at for at, one in headers.items() if one.pid == of.parent_pid and one.start_stamp < of.start_stamp]
         if not before:
