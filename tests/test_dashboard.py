@@ -76,7 +76,7 @@ def redis(folder: Path) -> Iterator[None]:
             end = time.monotonic() + 60
             while not (folder / "socket").exists() and time.monotonic() < end:
                 time.sleep(0.05)
-            subprocess.run(LOAD, cwd=folder, stdout=subprocess.DEVNULL, check=True)
+            subprocess.run(LOAD, cwd=folder, stdout=subprocess.DEVNULL, check=True, timeout=120)
             yield
         finally:
             server.terminate()

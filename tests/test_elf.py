@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bits32 import built_32
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -79,7 +80,7 @@ def test_a_static_program_at_any_place_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_32_bit_program_is_refused_as_such(tmp_path: Path) -> None:
-    refused(built(tmp_path, "narrow", "-m32"), "narrow: a 32-bit program, whose loader takes no 64-bit library")
+    refused(built_32(tmp_path / "narrow"), "narrow: a 32-bit program, whose loader takes no 64-bit library")
 
 
 @pytest.mark.parametrize("flag", ["-fsanitize=address", "-fsanitize=thread"])

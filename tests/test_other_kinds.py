@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from bits32 import LOADER, built_32
 from conftest import process
 from systems import MUSL
 from watched import IS_AWAITED, awaiting, of_folder
@@ -26,7 +27,6 @@ from heapsmith.tools.compare.under import run_under
 from heapsmith.tools.peers.peers import Library
 from heapsmith.tools.record.record import record
 
-LOADER_32 = Path("/lib/ld-linux.so.2")
 RUNUSER = shutil.which("runuser", path="/usr/sbin:/sbin:/usr/bin:/bin") or "runuser"
 SPEAKS = """
 #include <stdio.h>
@@ -40,18 +40,6 @@ int main(int count, char **words)
     fflush(stdout);
     free(block);
     return count > 1 ? system(words[1]) : 0;
-}
-"""
-SPEAKS_32 = """
-/* By the system's calls alone: the loader preloads to it, and no 32-bit C library is needed. */
-static void call(int number, int first, const char *text, int bytes)
-{
-    __asm__ volatile("int $0x80" : "+a"(number) : "b"(first), "c"(text), "d"(bytes) : "memory");
-}
-void _start(void)
-{
-    call(4, 1, "kind bits32\\n", 12);
-    call(1, 0, "", 0);
 }
 """
 CHURNS = (
@@ -74,25 +62,21 @@ int main(void)
 def kinds(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a program of each kind."""
     MUSL.tools()
-    if not LOADER_32.exists():
-        pytest.skip(f"not installed: {LOADER_32} (Debian: libc6-i386)")
     folder = tmp_path_factory.mktemp("kinds of programs")
     (folder / "speaks.c").write_text(SPEAKS)
-    (folder / "speaks_32.c").write_text(SPEAKS_32)
-    of_32 = ["-m32", "-nostdlib", "-fno-stack-protector", "-pie", f"-Wl,--dynamic-linker={LOADER_32}"]
+    built_32(folder / "bits32")
     musl = toolchain(target=MUSL.target).compiler
-    for kind, source, flags, compiler in [
-        ("glibc", "speaks.c", [], None),
-        ("static", "speaks.c", ["-static"], None),
-        ("musl", "speaks.c", [], musl),
-        ("musl-static", "speaks.c", ["-static"], musl),
-        ("bits32", "speaks_32.c", of_32, None),
+    for kind, flags, compiler in [
+        ("glibc", [], None),
+        ("static", ["-static"], None),
+        ("musl", [], musl),
+        ("musl-static", ["-static"], musl),
     ]:
-        compile_c([folder / source], folder / kind, flags=[f'-DKIND="{kind}"', *flags], compiler=compiler)
+        compile_c([folder / "speaks.c"], folder / kind, flags=[f'-DKIND="{kind}"', *flags], compiler=compiler)
     found = {kind: image_of(folder / kind) for kind in ("musl", "bits32")}
     assert found["musl"] is not None
     assert found["bits32"] is not None
-    assert (found["musl"].libc, found["bits32"].bits, found["bits32"].loader) == ("musl", 32, str(LOADER_32))
+    assert (found["musl"].libc, found["bits32"].bits, found["bits32"].loader) == ("musl", 32, str(LOADER))
     return folder
 
 
