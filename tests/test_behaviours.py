@@ -9,7 +9,7 @@ from random import sample
 
 import pytest
 from covering import all_designs, covering_designs, of_each_row, soon
-from loaded import checked_library
+from loaded import Loaded, RealThread, checked_library
 
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import TOOL_FLAGS, build_tool
@@ -138,6 +138,19 @@ def test_copies_beside_a_large_block_that_comes_or_goes() -> None:
 def test_memory_goes_back_beside_pages_that_are_no_mapping() -> None:
     """In a full address space the system takes no piece of a free run that reaches over pages that were unmapped."""
     assert fault(programs()["malloc_trim_after_memory_out"], library_of(load("lean"))) is None
+
+
+def test_a_reset_unmaps_the_heaps_of_threads() -> None:
+    """Checked builds only: a new life begins without what an earlier one made."""
+    library = Loaded(checked_library(load("default")))
+    pages = []
+    for _ in range(60):
+        thread = RealThread()
+        assert thread.do(lambda: library.malloc(100))
+        thread.join()
+        library.reset()
+        pages.append(int(Path("/proc/self/statm").read_text().split()[0]))
+    assert pages[-1] - pages[10] < 50  # a heap has more than a page
 
 
 @pytest.mark.big

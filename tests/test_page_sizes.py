@@ -185,7 +185,17 @@ def test_a_design_with_short_slabs_has_slabs_of_whole_pages() -> None:
         assert (design.hash() == load(name).hash()) == (name == "default")
 
 
-@pytest.mark.parametrize("name", ["default", "populate-growing", "populate", "huge-pages", "hardened", "background"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "default",
+        "huge-pages",
+        *(
+            pytest.param(one, marks=pytest.mark.thorough)
+            for one in ("populate-growing", "populate", "hardened", "background")
+        ),
+    ],
+)
 def test_the_equations_and_the_resident_bytes_hold_on_long_pages(name: str) -> None:
     """A listener's pages are as long: the ledger holds them to the committed bytes."""
     machine = load_hardware("default")

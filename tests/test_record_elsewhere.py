@@ -149,7 +149,8 @@ def test_a_trace_of_here_is_replayed_by_musl_on_arm(musl_of_arm: System, tmp_pat
     assert (told["operations"], told["threads"], told["checked"]) == (facts.operations, facts.threads, True)
 
 
-@pytest.mark.parametrize("system", [ARM, pytest.param(RISC, marks=pytest.mark.thorough)], ids=lambda one: one.target)
+@pytest.mark.thorough
+@pytest.mark.parametrize("system", [ARM, RISC], ids=lambda one: one.target)
 def test_a_trace_of_here_is_replayed_under_an_emulator(system: System, tmp_path: Path) -> None:
     """The replayer looks at each byte that it wrote, with the C library's malloc and with a library's."""
     system.tools()

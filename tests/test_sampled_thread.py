@@ -172,7 +172,9 @@ def test_a_signal_that_two_words_name_does_both(words: str, tmp_path: Path) -> N
         assert json.loads((tmp_path / "stats").read_text())["pid"] == at.process.pid
 
 
-@pytest.mark.parametrize("handler", ["plain", "info", "once", "none"])
+@pytest.mark.parametrize(
+    "handler", ["info", *(pytest.param(one, marks=pytest.mark.thorough) for one in ("plain", "once", "none"))]
+)
 @pytest.mark.parametrize("design", [DESIGNS[0], pytest.param(DESIGNS[1], marks=pytest.mark.thorough)])
 def test_a_signal_amid_requests_goes_on_to_the_programs_handler(design: str, handler: str) -> None:
     """Of threads that allocate without end; each run of the handler is one switch, also where several come at once."""

@@ -202,7 +202,7 @@ def test_of_a_program_in_c(level: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
-@pytest.mark.parametrize("level", ["-O0", "-O2"])
+@pytest.mark.parametrize("level", [pytest.param("-O0", marks=pytest.mark.thorough), "-O2"])
 def test_of_a_program_in_cpp(level: str, tmp_path: Path) -> None:
     """The compiler may lay the code of an exception before that which throws it."""
     program = tmp_path / "scoped"

@@ -90,6 +90,7 @@ def test_c_program(archive: Callable[[bool], Path], kind: str, checked: bool, tm
     assert run([program]) == (0, f"{NAME} {checked:d} 0 1 1\n", "")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", LINKS)
 def test_top_sees_a_stripped_program(archive: Callable[[bool], Path], kind: str, tmp_path: Path) -> None:
     program = link(tmp_path / "program", "run_top.c", "-s", "-Wl,--gc-sections", archive(False), *LINKS[kind])

@@ -144,6 +144,7 @@ def test_a_library_serves_a_threaded_program_of_musl(name: str, static: bool, tm
     assert report["counters"]["heaps"] > 0
 
 
+@pytest.mark.thorough
 def test_the_first_thread_of_musl_has_one_heap(tmp_path: Path) -> None:
     """Though the start of its heap registers handlers of fork, for which musl allocates."""
     library = build(load("default"), tmp_path / "libdefault.so", tools=MUSL.tools())
@@ -260,8 +261,10 @@ def served(program: Path, folder: Path, *settings: str) -> None:
     ("system", "name"),
     [
         (MUSL, "default"),
-        (ARM, "hardened"),
-        *(pytest.param(*case, marks=pytest.mark.thorough) for case in ((ARM, "default"), (MUSL, "hardened"))),
+        *(
+            pytest.param(*case, marks=pytest.mark.thorough)
+            for case in ((ARM, "default"), (ARM, "hardened"), (MUSL, "hardened"))
+        ),
     ],
 )
 def test_the_c_compiles_without_a_warning(system: System, name: str, tmp_path: Path) -> None:

@@ -210,6 +210,7 @@ def test_object_code_of_no_more_designs_than_needed() -> None:
         assert copy.asked == [names[3:6], [*names[6:], names[0]], names[1:3]][: 1 if names[4] in own else 3]
 
 
+@pytest.mark.thorough
 def test_a_test_that_fails_without_the_change_notices_nothing() -> None:
     class Unsound(_Copy):
         def run(self, file: str, limit_s: float, arguments: Sequence[str]) -> Found:
