@@ -285,6 +285,7 @@ def test_caches_of_threads_may_keep_what_was_freed(threads: int, at_once: bool, 
     image = Image(7, "p", 0.1, 20 * MIB, 20 * MIB, True, "", own_pid=7)
     expected = [OtherMemory(7, "p", 20 * MIB, 100 << 10)] if told else []
     assert other_memory([trace], [image]) == expected
+    assert other_memory([trace], [image, image._replace(pid=8)]) == []  # in two namespaces 7 is another process each
 
 
 def test_what_is_worth_a_word() -> None:

@@ -46,7 +46,11 @@ def only_recorded(images: list[Image], pids: set[int]) -> list[Image]:
 
 
 def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[OtherMemory]:
-    """The processes whose memory is not that of their blocks, of all programs that they became by exec(2)."""
+    """The processes whose memory is not that of their blocks, of all programs that they became by exec(2).
+
+    A trace has the pid by which its process knows itself. Where several had this pid, in namespaces of their own
+    (pid_namespaces(7)), which of them was seen is not known, and nothing is said of them.
+    """
     of: dict[int, list[RecordedTrace]] = defaultdict(list)
     for trace in traces:
         of[trace.pid].append(trace)
@@ -54,7 +58,13 @@ def other_memory(traces: list[RecordedTrace], images: list[Image]) -> list[Other
     for pid, its in of.items():
         seen = [one for one in images if one.own_pid == pid and one.has]
         most = max(seen, key=lambda one: one.anonymous, default=None)
-        if most is None or most.anonymous < OTHER_BYTES or any(trace.events > OTHER_EVENTS for trace in its):
+        is_clear = len({one.pid for one in seen}) == 1
+        if (
+            most is None
+            or not is_clear
+            or most.anonymous < OTHER_BYTES
+            or any(one.events > OTHER_EVENTS for one in its)
+        ):
             continue
         found_by_kind = _by_kind(pid, most, its)
         if found_by_kind is not None:
