@@ -46,13 +46,14 @@ def running(
     *before: Path,
     design: str | Design | None = DESIGN,
     environment: dict[str, str] | None = None,
+    of: Path | None = None,
 ) -> Iterator[Running]:
-    """before: libraries in front of that of the design."""
+    """before: libraries in front of that of the design; of: another program that speaks as live_set.c does."""
     file = folder / "live set.txt"
     of_design = library_of(design) if isinstance(design, Design) else design and library(design, checked=False)
     libraries = [*before, *([of_design] if of_design else [])]
     added = {"LD_PRELOAD": ":".join(map(preloadable, libraries))} | (environment or {})
-    words = [str(program("live_set")), str(threads), str(STEPS), str(file)]
+    words = [str(of or program("live_set")), str(threads), str(STEPS), str(file)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(words, text=True, env=os.environ | added, **pipes) as process:  # type: ignore[call-overload]
         assert process.stdout.readline() == "ready\n"

@@ -15,7 +15,7 @@ from heapsmith.tools.record.record import build_recorder
 
 SYSTEM_CALLS = """
     close fcntl fstat getpid getrlimit getrusage madvise mmap mprotect mremap munmap open pthread_sigmask raise read
-    rename sched_yield sigaction syscall unlink
+    readlink rename sched_yield sigaction syscall unlink
 """
 TEXT_AND_SETS = """
     memchr memcmp memcpy memmove memset __memmove_chk __memset_chk sigemptyset sigfillset strchr strcmp strcpy strcspn

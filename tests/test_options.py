@@ -2,6 +2,7 @@
 
 import json
 import os
+import stat
 import subprocess
 import sys
 import time
@@ -148,10 +149,60 @@ def test_the_report_at_exit_waits_for_another_threads(tmp_path: Path) -> None:
         assert process.stdout.readline() == b"ends\n"
         time.sleep(0.02)
         assert process.poll() is None
-        one_report(fifo.read_text())
-        assert process.wait(timeout=300) == 0
-    assert path.is_file()  # and not the FIFO
-    one_report(path.read_text())
+        with fifo.open() as reader:
+            one_report(reader.readline())
+            assert process.wait(timeout=300) == 0
+            one_report(reader.readline())  # that at exit, into what has the file's name now
+    assert path.is_fifo()
+
+
+def test_what_is_no_regular_file_stays_what_it_is(tmp_path: Path) -> None:
+    """A link leads to the file that is replaced; a pipe without a reader and a link to nothing are told."""
+    file, link, fifo, lost = (tmp_path / name for name in ("r.json", "link", "fifo", "lost"))
+    file.write_text("old")
+    link.symlink_to("r.json")
+    os.mkfifo(fifo)
+    lost.symlink_to("nowhere")
+    assert run(f"stats={link}") == ("", "")
+    one_report(file.read_text())
+    assert link.is_symlink()
+    for path in (fifo, lost):
+        assert run(f"stats={path}") == ("", f'heapsmith: HEAPSMITH: cannot write "{path}"\n')
+    assert fifo.is_fifo()
+    assert sorted(tmp_path.iterdir()) == sorted([file, link, fifo, lost])
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    assert run(f"stats={fifo}") == ("", "")
+    one_report(os.read(reader, 1 << 16).decode())
+    os.close(reader)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_a_device_stays_a_device(tmp_path: Path) -> None:
+    for name, minor, said in (("null", 3, ""), ("full", 7, "cannot write")):
+        device = tmp_path / name
+        try:
+            os.mknod(device, 0o666 | stat.S_IFCHR, os.makedev(1, minor))
+            device.open("w").close()
+        except PermissionError:
+            pytest.skip("expected the right to make devices")
+        out, told = run(f"stats={device}")
+        assert (out, said in told, bool(told)) == ("", True, bool(said))
+        assert device.is_char_device()
+
+
+def test_standard_output_and_error_take_a_report_behind_what_they_have(tmp_path: Path) -> None:
+    environment = {"LD_PRELOAD": preloadable(library_of(DESIGN)), "HEAPSMITH": "stats=/dev/stdout"}
+    with (tmp_path / "log").open("w") as log:
+        log.write("first\n")
+        log.flush()
+        subprocess.run([program()], env=environment, stdout=log, check=True)
+    first, report = (tmp_path / "log").read_text().splitlines(keepends=True)
+    assert first == "first\n"
+    one_report(report)
+
+
+def test_a_file_that_cannot_be_written_is_told_where_standard_error_was_closed() -> None:
+    assert run("stats=/nowhere/r.json", "close") == ("", 'heapsmith: HEAPSMITH: cannot write "/nowhere/r.json"\n')
 
 
 def test_no_report_at_underscore_exit() -> None:

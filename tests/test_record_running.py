@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -14,8 +15,9 @@ import msgspec
 import pytest
 from conftest import Answer
 from led_elsewhere import DESIGN, STEPS, Running, is_under_way, recorded_while, running
-from preloaded import library
+from preloaded import PROGRAMS, library
 
+from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.policy.sampling import ready
 from heapsmith.model.trace.reader import Op, TraceReader, TraceWriter
@@ -75,6 +77,27 @@ def named(of: Sequence[Row], names: dict[int, Any], thread_names: dict[int, int]
             made[name] += 1
         found.setdefault(name, []).append(of_number.get(block))
     return found
+
+
+SIZES = {
+    **dict.fromkeys([1001, 1002, 1003, 1004, 1005, 1006, 1007, 1008, 200_001], 0),
+    **dict.fromkeys([1009, 1011, 1024, 1088, 1152], 6),
+    **dict.fromkeys([1012, 8192], 12),
+}
+"""What each function of live_operators.cc asks for, and the log2 of the alignment."""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="g++ is not installed")
+def test_every_function_and_operator_is_recorded(tmp_path: Path) -> None:
+    program = tmp_path / "live operators"
+    compile_c([PROGRAMS / "live_operators.cc"], program, flags=["-O1", "-fno-builtin"], compiler="g++")
+    with running(tmp_path, 1, of=program) as at:
+        at.say("step")
+        found = recorded_while(at.process.pid, tmp_path / "t.hst", lambda: at.say("step"))
+    assert (found.foreign_frees, found.lost_frees) == (0, 0)
+    born = Counter((size, align) for op, _, _, size, align in events(tmp_path / "t.hst") if op in BIRTHS)
+    assert {size: born[size, align] for size, align in SIZES.items()} == dict.fromkeys(SIZES, 100)
+    assert sum(1 for op, *_ in events(tmp_path / "t.hst") if op in (Op.FREE, Op.FREE_SIZED)) == 100 * len(SIZES)
 
 
 @pytest.mark.parametrize("threads", [1, 4])

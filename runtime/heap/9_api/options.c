@@ -56,11 +56,28 @@ COLD_DATA static struct stat first_stderr_is;
 static int writer;
 COLD_DATA static struct whole_file writes; /* of the writer */
 
+static COLD void keep_stderr(void)
+{
+    if (first_stderr < 0)
+        first_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 64); /* out of the way of programs that count on low ones */
+    if (first_stderr >= 0)
+        fstat(first_stderr, &first_stderr_is);
+}
+
+/* The descriptor that was kept, unless the program closed it and perhaps opened another file there. */
+static COLD int report_descriptor(void)
+{
+    struct stat now;
+    bool kept = first_stderr >= 0 && fstat(first_stderr, &now) == 0 && now.st_dev == first_stderr_is.st_dev &&
+                now.st_ino == first_stderr_is.st_ino;
+    return kept ? first_stderr : STDERR_FILENO;
+}
+
 static COLD void warn(const char *what, const char *word, size_t length)
 {
     char shown[128] = "", line[TEXT_LINE];
     memcpy(shown, word, length < sizeof shown ? length : sizeof shown - 1);
-    struct text out = text_to(STDERR_FILENO, line, sizeof line);
+    struct text out = text_to(report_descriptor(), line, sizeof line);
     text_string(&out, "heapsmith: HEAPSMITH: ");
     text_string(&out, what);
     text_string(&out, " ");
@@ -90,23 +107,6 @@ static COLD bool write_metrics(int fd)
     struct text out = text_to(fd, room, sizeof room);
     metrics_text(&out, metrics_of_classes);
     return text_end(&out);
-}
-
-static COLD void keep_stderr(void)
-{
-    if (first_stderr < 0)
-        first_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 64); /* out of the way of programs that count on low ones */
-    if (first_stderr >= 0)
-        fstat(first_stderr, &first_stderr_is);
-}
-
-/* The descriptor that was kept, unless the program closed it and perhaps opened another file there. */
-static COLD int report_descriptor(void)
-{
-    struct stat now;
-    bool kept = first_stderr >= 0 && fstat(first_stderr, &now) == 0 && now.st_dev == first_stderr_is.st_dev &&
-                now.st_ino == first_stderr_is.st_ino;
-    return kept ? first_stderr : STDERR_FILENO;
 }
 
 static COLD void report_stats(void)
@@ -189,6 +189,7 @@ static COLD bool take_file(char room[PATH_MAX], const char *file, unsigned what)
         return false;
     memcpy(room, file, length + 1);
     asked_at_exit |= what;
+    keep_stderr();
     return true;
 }
 

@@ -11,5 +11,6 @@ struct whole_file {
     char path[PATH_MAX + 64], temporary[PATH_MAX + 80];
 };
 
-/* %p in the name is the process. False, with errno: the name is too long, or the system refuses; then nothing is left. */
+/* %p in the name is the process. What is no regular file, or is standard output or error, is written to as it is. False, with
+ * errno: the name is too long, or the system refuses; then nothing is left. */
 COLD bool write_whole_file(struct whole_file *names, const char *file, bool (*content)(int fd));

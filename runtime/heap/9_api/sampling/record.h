@@ -12,7 +12,11 @@
 #include "1_base/spool/records.h"
 
 enum {
-    RECORDED = 10, /* functions of the family; the others jump to one of these */
+#ifdef HEAPSMITH_ARCHIVE /* operator new is the C++ library's, which calls malloc */
+    RECORDED = 10, /* functions of the family; the others jump to one of these, or call it */
+#else
+    RECORDED = 11, /* operator new too, which has malloc inside */
+#endif
     RECORDED_BYTES = 8, /* kept of the beginning of each */
     RECORD_PATH_BYTES = 4352, /* a path and a file's name */
 };

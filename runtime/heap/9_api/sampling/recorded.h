@@ -3,6 +3,7 @@
 #pragma once
 
 #include "8_threads/front/only_stacks.h"
+#include "9_api/operator_new.h"
 #include "9_api/sampling/ready.h"
 #include "9_api/sampling/record.h"
 #include "9_api/sampling/samples.h"
@@ -146,7 +147,18 @@ static COLD void *recorded_pvalloc(size_t bytes)
     return born_aligned(w, block, PAGE_BYTES, whole_pages(bytes));
 }
 
+#ifndef HEAPSMITH_ARCHIVE
+static COLD void *recorded_new(size_t bytes)
+{
+    void *block = recorded_malloc(bytes);
+    return block != NULL ? block : new_elsewhere(bytes);
+}
+#endif
+
 const struct recorded_function hs_recorded[RECORDED] = {
+#ifndef HEAPSMITH_ARCHIVE
+    { new_plain, recorded_new },
+#endif
     { malloc, recorded_malloc },
     { free, recorded_free },
     { calloc, recorded_calloc },
