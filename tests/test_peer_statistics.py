@@ -160,4 +160,5 @@ def test_a_heap_profile_is_named(call: Call, tmp_path: Path) -> None:
     answer = call("stats", file)
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert "this is a jemalloc heap profile" in answer.err
+    assert "expected its statistics before --profile FILE" in answer.err
     assert "heapsmith trace synth --like" in answer.err

@@ -16,7 +16,7 @@ import msgspec
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import JSON_FAULTS
-from heapsmith.model.trace.imports.aggregates import profile_of
+from heapsmith.model.trace.imports.aggregates import JEMALLOC, profile_of
 from heapsmith.tools.common.units import amount
 
 MUCH = 0.1
@@ -55,9 +55,10 @@ def read_statistics(path: Path, text: str) -> Statistics | None:
             except (LookupError, TypeError, ValueError, AttributeError, ElementTree.ParseError, *JSON_FAULTS):
                 raise BadInput(f"{path}: begins as statistics of {name}; expected all of them") from None
     if (what := profile_of(text[:4096].encode())) is not None:
+        beside = " before --profile FILE" if what == JEMALLOC else ""
         raise BadInput(
             f"{path}: this is {what}, which tells blocks by call stack and not what a malloc holds; expected its "
-            "statistics; `heapsmith trace synth --like` draws a trace from it"
+            f"statistics{beside}; `heapsmith trace synth --like` draws a trace from it"
         )
     return None
 
@@ -103,7 +104,7 @@ def _jemalloc(text: str) -> Statistics:
     classes = [
         Class(kind["size"], live := _sum(arenas, "bins", index, "curregs"), held - live * kind["size"])
         for index, kind in enumerate(kinds["bin"])
-        if (held := _sum(arenas, "bins", index, "curslabs") * kind["slab_size"])
+        for held in [_sum(arenas, "bins", index, "curslabs") * kind["slab_size"]]
     ]
     large = enumerate(kinds["lextent"])
     many = [(kind["size"], _sum(arenas, "lextents", index, "curlextents")) for index, kind in large]

@@ -76,25 +76,33 @@ def shares(sizes: Any, means: Any) -> F64:
     return found
 
 
-def of_bytes(sizes: Any, means: Any) -> Sums:
-    """The bytes that these samples stand for."""
+def of_bytes(sizes: Any, means: Any, counts: Any = 1) -> Sums:
+    """The bytes that these samples stand for. counts: how many there are of each."""
     size, mean = np.asarray(sizes, np.float64), np.asarray(means, np.float64)
-    share = shares(size, mean)
-    variance = size**2 * (1 - share) / share**2
-    unit = float(mean.max(initial=0))
-    return Sums(float(size.sum()), float((size / share).sum()), float(variance.sum()), unit, _all_seen(share))
+    count, share = np.broadcast_to(counts, size.shape), shares(size, mean)
+    variance = count * size**2 * (1 - share) / share**2
+    known, value = float((count * size).sum()), float((count * size / share).sum())
+    return Sums(known, value, float(variance.sum()), float(mean.max(initial=0)), _all_seen(share, count))
 
 
-def of_blocks(sizes: Any, means: Any) -> Sums:
+def of_blocks(sizes: Any, means: Any, counts: Any = 1) -> Sums:
     """The blocks that these samples stand for; those without a sample are taken to be no smaller than these."""
+    count = np.broadcast_to(counts, np.shape(sizes))
+    unseen = of_unseen(sizes, means, count, 1.0)
+    known = float(count.sum())
+    return msgspec.structs.replace(unseen, known=known, value=known + unseen.value)
+
+
+def of_unseen(sizes: Any, means: Any, counts: Any, weights: Any) -> Sums:
+    """The blocks that these samples stand for beside themselves, each with the weight of its sample."""
     share = shares(sizes, means)
-    unseen = (1 - share) / share
-    unit = float(unseen.max(initial=0))
-    return Sums(float(share.size), float((1 / share).sum()), float((unseen / share).sum()), unit, _all_seen(share))
+    unseen = weights * (1 - share) / share
+    value, variance = float((counts * unseen).sum()), float((counts * unseen * weights / share).sum())
+    return Sums(0.0, value, variance, float(np.max(unseen, initial=0)), _all_seen(share, counts))
 
 
-def _all_seen(share: F64) -> float:
-    return float(np.log(share).sum())
+def _all_seen(share: F64, count: Any) -> float:
+    return float((count * np.log(share)).sum())
 
 
 def difference(more: Sums, less: Sums) -> Estimate:

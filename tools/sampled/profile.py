@@ -1,16 +1,17 @@
 """`heapsmith profile`: what the samples of a process say of its live heap, its allocations and its growth, by site."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from heapsmith.model.compile.kernel import Ints
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.profiles.table import Quantity, Stack, StackTable, stack_of
-from heapsmith.tools.record.spool_stacks import forest_of
+from heapsmith.tools.record.spool_stacks import Mapping, forest_of
 from heapsmith.tools.sampled.estimates import Estimate, Sums, difference, of_blocks, of_bytes
 from heapsmith.tools.sampled.snapshot import Rows, Snapshot
 from heapsmith.tools.sites.functions import WRAPPERS
@@ -67,24 +68,38 @@ class Grouped(NamedTuple):
 
 
 def grouped(last: Snapshot, by: By, depth: int, skip: Sequence[str] = ()) -> Grouped:
-    """The sites of a snapshot in groups, as those of a trace are (tools/sites/grouping.py). depth 0: whole stacks."""
-    skipped = [WRAPPERS, *map(pattern, skip)]
-    numbers: dict[Path, int] = {(UNKNOWN,): 0}
-    group_of_site = np.zeros(len(last.sites), np.int64)
+    """The sites of a snapshot in groups. depth 0: whole stacks."""
     stacks = [
         (number, row["frame"][: int(row["depth"])].astype(np.int64))
         for number, row in enumerate(last.sites)
         if row["depth"] > 0
     ]
-    made = forest_of([(stacks, last.mappings())]) if stacks else None
+    return grouped_stacks(stacks, len(last.sites), last.mappings(), How(by, depth, skip, _of_program))
+
+
+class How(NamedTuple):
+    """How stacks are grouped. of_program: the path without the frames of the library, its innermost ones."""
+
+    by: By
+    depth: int
+    skip: Sequence[str]
+    of_program: Callable[[list[Spot]], list[Spot]]
+
+
+def grouped_stacks(stacks: list[tuple[int, Ints]], count: int, mappings: list[Mapping], how: How) -> Grouped:
+    """Stacks (number below `count`, return addresses) in groups, as sites of a trace are (tools/sites/grouping.py)."""
+    skipped = [WRAPPERS, *map(pattern, how.skip)]
+    numbers: dict[Path, int] = {(UNKNOWN,): 0}
+    group_of_site = np.zeros(count, np.int64)
+    made = forest_of([(stacks, mappings)]) if stacks else None
     if made is None:
-        return Grouped(by, list(numbers), group_of_site, [])
+        return Grouped(how.by, list(numbers), group_of_site, [])
     spots, library, reasons = spots_in(made.tree, [])
     for number, _ in stacks:
-        path = _of_program([spot for frame in made.tree.path(int(made.sites[number])) for spot in spots[frame]])
-        key = tuple(told_apart(by, spot) for spot in callers(path, skipped, library))[: depth or None]
+        path = how.of_program([spot for frame in made.tree.path(int(made.sites[number])) for spot in spots[frame]])
+        key = tuple(told_apart(how.by, spot) for spot in callers(path, skipped, library))[: how.depth or None]
         group_of_site[number] = numbers.setdefault(key or (UNKNOWN,), len(numbers))
-    return Grouped(by, list(numbers), group_of_site, reasons)
+    return Grouped(how.by, list(numbers), group_of_site, reasons)
 
 
 def _of_program(path: list[Spot]) -> list[Spot]:

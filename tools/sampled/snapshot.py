@@ -56,7 +56,7 @@ class Snapshot(NamedTuple):
 
     def mappings(self) -> list[Mapping]:
         """The mappings of code at that moment."""
-        return list(_mappings(self.maps))
+        return list(mappings_of(self.maps))
 
     @property
     def largest_mean(self) -> int:
@@ -64,7 +64,7 @@ class Snapshot(NamedTuple):
         return max(self.mean_bytes, int(self.samples["mean"].max(initial=1)))
 
 
-def _mappings(maps: str) -> Iterator[Mapping]:
+def mappings_of(maps: str) -> Iterator[Mapping]:
     """The executable lines of /proc/PID/maps (proc(5))."""
     for line in maps.splitlines():
         words = line.split(maxsplit=5)

@@ -7,6 +7,7 @@ older forms there are, jeprof and google/pprof's profile/legacy_profile.go.
 import math
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.imports.source import Source, shown
@@ -16,6 +17,7 @@ _COUNTS = rb"(\d{1,18}): *(\d{1,18}) *\[ *(\d{1,18}): *(\d{1,18}) *\]"
 _GPERFTOOLS_HEAD = re.compile(rb"heap profile: *" + _COUNTS + rb"(?: *@ *(\w*)(?:/(\d{0,18}))?)?")
 _JEMALLOC_HEAD = re.compile(rb"heap_v2/(\d{1,18})")
 _STACK = re.compile(_COUNTS + rb" *@.*")
+_ADDRESSES = re.compile(rb"@(?: 0x[0-9a-f]{1,15})+")
 _THREAD = re.compile(rb"t(?:\*|\d+): *" + _COUNTS + rb"(?: .*)?")
 _MAP = re.compile(rb"(?:-+ *)?(?:MAPPED_LIBRARIES|Memory map):")
 """How the section of mapped files begins, which is the last one."""
@@ -38,17 +40,56 @@ def read_gperftools(source: Source) -> Profile:
     return _profile(source, _stacks(source, lines), int(_PERIODS[kind] * int(found[6] or 0)))
 
 
+class Sampled(NamedTuple):
+    """The samples of a call stack: those in use and all, blocks and bytes."""
+
+    addresses: tuple[int, ...]  # of returns, the innermost first
+    live: int
+    live_bytes: int
+    births: int  # 0, as is the next, without the option prof_accum
+    bytes: int
+
+
+class Dump(NamedTuple):
+    """A profile of jemalloc as it stands in the file.
+
+    interval: the mean of bytes between two samples, 1 if all blocks count. maps: lines of /proc/PID/maps (proc(5)).
+    """
+
+    interval: int
+    stacks: list[Sampled]
+    maps: str
+
+
 def read_jemalloc(source: Source) -> Profile:
     """Return the sites of a profile of jemalloc; BadInput names the line that is wrong.
 
     The totals are there where the program ran with the option prof_accum.
     """
     lines = source.lines()
-    number, head = next(lines)
+    interval = _interval(source, lines)
+    return _profile(source, (counts for _, _, counts in _threads(source, lines)), interval)
+
+
+def read_dump(source: Source) -> Dump:
+    """Return a profile of jemalloc with its call stacks; BadInput names the line that is wrong."""
+    lines = source.lines()
+    interval = _interval(source, lines)
+    stacks = []
+    for number, stack, counts in _threads(source, lines):
+        if not _ADDRESSES.fullmatch(stack):
+            source.bad(f"line {number}", f"expected `@ 0xADDRESS ...`, got {shown(stack)}")
+        stacks.append(Sampled(tuple(int(word, 16) for word in stack.split()[1:]), *counts))
+    maps = b"\n".join(line for _, line in lines)  # what is left behind the stacks
+    return Dump(interval, stacks, maps.decode("utf-8", "backslashreplace"))
+
+
+def _interval(source: Source, lines: Iterator[tuple[int, bytes]]) -> int:
+    number, head = next(lines, (1, b""))
     found = _JEMALLOC_HEAD.fullmatch(head)
     if found is None:
-        source.bad(f"line {number}", "expected `heap_v2/INTERVAL`")
-    return _profile(source, _threads(source, lines), int(found[1]))
+        source.bad(f"line {number}", f"expected `heap_v2/INTERVAL`, got {shown(head)}")
+    return int(found[1])
 
 
 def _stacks(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, ...]]:
@@ -60,18 +101,18 @@ def _stacks(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tupl
             yield _counts(source, number, _STACK.fullmatch(line), "BLOCKS: BYTES [BLOCKS: BYTES] @ STACK", line)
 
 
-def _threads(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, ...]]:
-    """Yield the same: a site has a line for each thread and one for all of them, `t*`, behind its stack."""
-    is_site = False
+def _threads(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
+    """Yield the number of a stack's line, the line, and the same: each thread has a line behind it, and all `t*`."""
+    stack = None
     for number, line in lines:
         if _MAP.match(line):
             return
         if line.startswith(b"@"):
-            is_site = True
+            stack = number, line
             continue
         row = _counts(source, number, _THREAD.fullmatch(line), "tTHREAD: BLOCKS: BYTES [BLOCKS: BYTES]", line)
-        if is_site and line.startswith(b"t*"):
-            yield row
+        if stack and line.startswith(b"t*"):
+            yield *stack, row
 
 
 def _counts(

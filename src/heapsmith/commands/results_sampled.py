@@ -1,12 +1,16 @@
-"""The result of `heapsmith profile` for people."""
+"""The results of `heapsmith profile`, and of a profile beside statistics, for people."""
 
 from typing import TYPE_CHECKING
 
 from heapsmith.api import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
+    from heapsmith.tools.sampled import fragmentation
     from heapsmith.tools.sampled.estimates import Estimate
     from heapsmith.tools.sampled.profile import Profile, Row
+
+MOST_CLASSES = 3
+"""The most classes of a stack that are named."""
 
 
 def profile(found: "Profile", top: int) -> None:
@@ -44,3 +48,36 @@ def _both(of: "Estimate") -> list[str]:
 
 def _said(of: "Estimate") -> str:
     return " ".join(_both(of))
+
+
+def stacks(found: "fragmentation.ByStack", top: int) -> None:
+    """The live bytes of jemalloc's stacks, and their part in the free bytes of slabs, with intervals."""
+    from heapsmith.tools.common.units import amount
+
+    has_freed = any(row.freed_blocks is not None for row in found.rows)
+    columns = ["stack", "<blocks of", "samples", "live", "", "part in free bytes", ""]
+    cells = [_stack(row) for row in found.rows[:top]]
+    if more := found.rows[top:]:
+        samples, part = sum(row.samples for row in more), sum(row.free_bytes.value for row in more)
+        cells.append([f"{len(more):,} more", "", f"{samples:,}", "", "", amount(part), "", ""])
+    cells.append(["other blocks", "", "", "", "", amount(found.other_free_bytes), "", ""])
+    width = len(columns) + has_freed
+    show.table("stacks in slabs with free blocks", [*columns, "blocks freed"][:width], [row[:width] for row in cells])
+    show.prose(
+        f"Estimates from samples, one each {amount(found.interval_bytes)} on average, as jeprof scales them. In "
+        "brackets: 95 % intervals of the sampling. The free bytes of a class are split evenly between the blocks that "
+        "live in its slabs, as if all lay at random. Which of them keep a slab is not known: the true part of a stack "
+        "is between nothing and all free bytes of its classes. Stacks with several classes have no part; with the "
+        "blocks of thread caches and those without samples they are the other blocks."
+    )
+    for reason in found.reasons:
+        show.note(f"heapsmith: {reason}")
+
+
+def _stack(row: "fragmentation.Row") -> list[str]:
+    few = len(row.classes) <= MOST_CLASSES
+    classes = [f"{size:,}" for size in row.classes] if few else [f"{len(row.classes)} sizes"]
+    part = _both(row.free_bytes) if row.classes else ["-", ""]
+    freed = "" if row.freed_blocks is None else f"{row.freed_blocks:,.0f}"
+    mixed = ["several"] if row.mixed else []
+    return [row.name, ", ".join(classes + mixed), f"{row.samples:,}", *_both(row.live_bytes), *part, freed]

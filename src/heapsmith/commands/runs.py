@@ -12,8 +12,9 @@ from heapsmith.api.designs import models_of, paths_of
 from heapsmith.api.programs import Compared, Report, price_of, stop_of
 from heapsmith.api.stated import Argument, Option
 from heapsmith.commands import arguments as take
-from heapsmith.commands import profiles, results
+from heapsmith.commands import profiles, results, results_sampled
 from heapsmith.commands.options import COMMAND_LINE, Commands, Given, example, options_of
+from heapsmith.commands.sites import By, Depth, Skip, Top, frames
 from heapsmith.commands.standard import result
 from heapsmith.model.errors import BadInput
 from heapsmith.model.files import STANDARD
@@ -70,11 +71,25 @@ def _is_written(stats: str, since_ns: int) -> bool:
     return any(os.stat(found).st_mtime_ns >= since_ns - CLOCK_OF_FILES_NS for found in glob.glob(name))
 
 
-@app.command(epilog=example("stats stats.json", "stats stats.json --csv > counts.csv", "stats malloc_info.xml"))
+@app.command(
+    epilog=example(
+        "stats stats.json",
+        "stats stats.json --csv > counts.csv",
+        "stats malloc_info.xml",
+        "stats jemalloc.json --profile jeprof.4711.0.f.heap",
+    )
+)
 def stats(
     report: Annotated[
         Path, Argument("What `run --stats` or HEAPSMITH=stats=FILE wrote, or another malloc of itself.", "REPORT")
     ],
+    profile: Annotated[
+        Path | None, Option("A heap profile of jemalloc, beside its statistics of the same moment.", "DUMP")
+    ] = None,
+    by: By = "site",
+    depth: Depth = None,
+    skip: Skip = None,
+    top: Top = 20,
     json: take.Json = False,
     csv: Annotated[bool, Option("Print the counters as CSV.")] = False,
 ) -> None:
@@ -82,7 +97,8 @@ def stats(
 
     Counts of hits, locks and system calls need a design with `counting = "everything"`, such as `counting`. Of glibc's
     malloc_info, jemalloc's JSON, tcmalloc's MALLOCSTATS and mimalloc's statistics: what is held, what is free by class,
-    and which settings may help.
+    and which settings may help. With --profile also whose live blocks share slabs with free ones, by call stack
+    (docs/compare.md).
     """
     from heapsmith.model.toml_text import read_text
     from heapsmith.tools.common.counter_reports import as_csv, counts_of, tables
@@ -94,12 +110,21 @@ def stats(
     if other := statistics.read_statistics(report, content):
         if csv:
             raise BadInput(f"{report}: --csv is of the counters of heapsmith's libraries; expected --json")
+        if profile:
+            from heapsmith.tools.sampled.fragmentation import with_stacks
+
+            other = with_stacks(other, profile, by, frames(by, depth), skip or [])
+            stacks = other.stacks
         if json:
             show.emit_json(other)
             return
         for words in peer_statistics.tables(other):
             draw(words)
+        if profile:
+            results_sampled.stacks(stacks, top)
         return
+    if profile:
+        raise BadInput(f"--profile {profile}: is of jemalloc's statistics; {report} has none")
     found = counts_of(report, content)
     if csv:
         show.text(as_csv(found))
