@@ -66,7 +66,7 @@ def writable_folder(path: Path) -> Path:
 
 
 def writable_file(path: Path) -> Path:
-    """`path` as a file to write that a user named, a symbolic link as what it leads to; BadInput if it cannot be written.
+    """`path`, or what it links to, as a file to write that a user named; BadInput if it cannot be written.
 
     Its folder must exist: a folder that is made for a mistyped name hides the mistake. Only folders that a user
     names as such are made (writable_folder).

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from conftest import Answer
+from conftest import PROGRAM, Answer
 from preloaded import library, program
 
 from heapsmith.model.design.design import load
@@ -78,6 +78,24 @@ def test_a_library_without_samples_has_no_sites(call: Call) -> None:
         found, text = json.loads(call("pins", pid, "--json").out), call("pins", pid).out
     assert (found["sites"], found["samples"]) == ([], None)
     assert "Whose blocks" not in text
+
+
+@pytest.mark.parametrize(("command", "is_one"), [("cat", True), ("(cat; :) & cat <&0; wait", False)])
+def test_the_pid_of_run_stands_for_the_one_process_that_it_serves(call: Call, command: str, is_one: bool) -> None:
+    words = [*PROGRAM, "run", "default", "--", *(["cat"] if is_one else ["sh", "-c", command])]
+    with subprocess.Popen(words, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as run:
+        assert run.stdin is not None
+        assert run.stdout is not None
+        run.stdin.write("begun\n")
+        run.stdin.flush()
+        assert run.stdout.readline() == "begun\n"
+        answer = call("pins", run.pid, "--json")
+        run.stdin.close()
+    if is_one:
+        assert json.loads(answer.out)["command"] == ["cat"]
+    else:
+        assert (answer.status, answer.out) == (2, "")
+        assert f"process {run.pid} runs" in answer.err
 
 
 def test_no_place_of_blocks_is_beyond_the_bounds() -> None:

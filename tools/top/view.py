@@ -1,13 +1,16 @@
 """A picture of a heap: its counters and what its bytes are for, read by the names in runtime/heap/9_api/view.c."""
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, chain, names, table, views
+from heapsmith.model.errors import Missing
+from heapsmith.tools.common.process_memory import MOST_HEAPS, Gone, Memory, ProcessMemory, chain, names, table, views
+from heapsmith.tools.common.processes import descendants
 
 MOST_SLABS = 1 << 24
 OF_HITS = ("hit0", "push")
@@ -296,6 +299,20 @@ def serving(memory: Memory) -> View | None:
     """The view of the library that serves a program: of several the one whose heaps hold most."""
     found = [View(memory, address) for address in views(memory)]
     return max(found, key=lambda view: view.picture(memory).counters["committed"], default=None)
+
+
+def served(pid: int) -> int:
+    """Return `pid`, or where no library serves that process, as `heapsmith run`, the only one below it that has one."""
+    if _has_library(pid):
+        return pid
+    below = [one for one in descendants(pid) if _has_library(one)]
+    return below[0] if len(below) == 1 else pid
+
+
+def _has_library(pid: int) -> bool:
+    with suppress(Gone, Missing), ProcessMemory(pid) as memory:
+        return bool(views(memory))
+    return False
 
 
 def column(rows: NDArray[np.uint8], offset: int, kind: str) -> NDArray[np.int64]:

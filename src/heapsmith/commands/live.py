@@ -95,8 +95,9 @@ def pins(
     design that takes samples it shows whose blocks these are: estimates with 95 % intervals (docs/live.md).
     """
     from heapsmith.tools.sampled.pins import look_at_pins
+    from heapsmith.tools.top.view import served
 
-    found = look_at_pins(pid, by, frames(by, depth), skip or [])
+    found = look_at_pins(served(pid), by, frames(by, depth), skip or [])
     if json:
         show.emit_json(found)
         return

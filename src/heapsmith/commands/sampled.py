@@ -141,7 +141,9 @@ def _found(target: list[str], how: How) -> Found:
 def _of_process(pid: int, how: How) -> Found:
     from heapsmith.tools.sampled.process import of_process, of_thread
     from heapsmith.tools.sampled.switch import switched
+    from heapsmith.tools.top.view import served
 
+    pid = served(pid)
     if how.seconds is None:
         return Found(0, None, of_process(pid))
     changes = how.thread is not None or how.mean is not None

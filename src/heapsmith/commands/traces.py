@@ -70,13 +70,14 @@ def record(
 def _record_running(pid: int, out: str, seconds: str | None, others: list[str], *, stacks: bool, json: bool) -> int:
     """Record a process that runs, for which the other options mean nothing."""
     from heapsmith.tools.running.record import record_running
+    from heapsmith.tools.top.view import served
 
     if others:
         raise BadInput(f"{others[0]}: is of a command that is started; expected --pid PID without it")
     limit_s = None if seconds is None else take.seconds("--seconds", seconds)
     with show.progress() as progress:
         to = take.writable_file(Path(out))
-        found = record_running(pid, to, seconds=limit_s, stacks=stacks, progress=progress)
+        found = record_running(served(pid), to, seconds=limit_s, stacks=stacks, progress=progress)
     show.emit_json(found) if json else results_traces.recorded_running(found)
     return 0
 
