@@ -128,7 +128,12 @@ def test_advice_names_pin_burst_and_leak(call: Call, planted: Path) -> None:
         ("/f/program", "ab", 9, None),
         ("/f/program", "ab", 8, "other rows allocate by the same call"),
         ("/f/program", None, 9, "the file of a call has no build id"),
-        ("/f/libstdc++.so.6", "ab", 9, "the C++ library makes the call, which the library does not see"),
+        (
+            "/f/libstdc++.so.6",
+            "ab",
+            9,
+            "the C++ library calls malloc for it, and a design tells sites by who calls malloc",
+        ),
     ],
 )
 def test_a_design_sees_the_innermost_call_alone(file: str, build: str | None, offset: int, why: str | None) -> None:
@@ -214,7 +219,9 @@ def test_rows_that_share_pages_get_a_region_together(call: Call, tmp_path: Path)
     assert (advice["kind"], sorted(advice["names"])) == ("lasting", ["file+0x1", "file+0x2"])
     assert advice["freed"] > 0.9 * count * 64
     assert "120 blocks of the 2 rows whose blocks last" in advice["text"]
-    assert advice["text"].endswith("A pool in the program does it, no design: the file of a call has no build id.")
+    assert advice["text"].endswith(
+        "A pool in the program can do that, a design cannot: the file of a call has no build id."
+    )
     assert advice["looks"] is None
     assert "heapsmith: /no/file: cannot be read" in call("sites", path).err
 

@@ -95,7 +95,9 @@ def _platform() -> Iterator[Finding]:
     yield Finding("kernel", system, "everything: Linux on x86-64 (LD_PRELOAD, mmap, rdtsc)", ok, essential=True)
 
     library = os.confstr("CS_GNU_LIBC_VERSION") if "CS_GNU_LIBC_VERSION" in os.confstr_names else None
-    yield Finding("C library", library or "not glibc", "everything: glibc; musl is not supported", bool(library), True)
+    yield Finding(
+        "C library", library or "not glibc", "heapsmith itself; it builds libraries for musl too", bool(library), True
+    )
 
     python = f"{platform.python_implementation()} {platform.python_version()} ({sys.executable})"
     yield Finding("python", python, "everything: 3.11 or later", sys.version_info >= (3, 11), essential=True)

@@ -75,7 +75,9 @@ def _with_cost(
 ) -> Advice:
     """The advice with what a design takes for it, and whether `tune` may answer with it."""
     if why_not := groups.why_no_design(own):
-        return msgspec.structs.replace(found, text=f"{found.text} A pool in the program does it, no design: {why_not}.")
+        return msgspec.structs.replace(
+            found, text=f"{found.text} A pool in the program can do that, a design cannot: {why_not}."
+        )
     requests = sum(site.requests for site in table.sites)
     peak = table.designs[number].peak.bytes
     more = next(item.bytes for item in region.held if item.event == table.designs[number].peak.event) / peak
