@@ -132,7 +132,7 @@ def test_advice_names_pin_burst_and_leak(call: Call, planted: Path) -> None:
             "/f/libstdc++.so.6",
             "ab",
             9,
-            "the C++ library calls malloc for it, and a design tells sites by who calls malloc",
+            "a design tells calls by who calls malloc, here the C++ library",
         ),
     ],
 )

@@ -100,7 +100,7 @@ class Groups(msgspec.Struct, frozen=True):
         if any(one.build_id is None for one in own):
             return "the file of a call has no build id"
         if any(Path(one.file).name.startswith(NO_SITES) for one in own):
-            return "the C++ library calls malloc for it, and a design tells sites by who calls malloc"
+            return "a design tells calls by who calls malloc, here the C++ library"
         shared = own & {calls[site] for site in np.flatnonzero(~is_own)}
         return "other rows allocate by the same call" if shared else None
 
