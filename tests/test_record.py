@@ -357,6 +357,17 @@ def test_library_is_built_once() -> None:
     assert first.stat().st_mtime_ns == made
 
 
+def test_samples_of_memory_are_a_millisecond_apart(tmp_path: Path) -> None:
+    """Large blocks are a moment to look, of which a busy program has hundreds in a millisecond."""
+    out = tmp_path / "t.hst"
+    sound(record([sys.executable, "-I", "-c", "for _ in range(5000): bytearray(1 << 20)"], out))
+    with TraceReader(out) as reader:
+        samples = reader.footer.samples
+    assert samples is not None
+    times = [time_ns for time_ns, _ in samples.resident]
+    assert 0 < len(times) < 4 + (times[-1] - times[0]) / 700_000  # 2^22 ticks of 6 GHz
+
+
 def test_samples_of_memory_and_time(program: Program, tmp_path: Path) -> None:
     """Pages of large blocks that were touched before they died or grew, the process's bytes, the threads' time."""
     out = tmp_path / "t.hst"
