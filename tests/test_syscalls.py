@@ -53,6 +53,7 @@ GROWS = changed(
         "release": {"kind": "budget", "slab_budget_bytes": 0, "most_budget_bytes": 0},
     },
 )
+MAPPED = changed(load("lean"), "mapped", {**SMALL, "classifier": "page_map"})
 
 
 def wrong_calls(library: Path, design: Design) -> str | None:
@@ -67,7 +68,7 @@ def wrong_calls(library: Path, design: Design) -> str | None:
 
 @pytest.mark.thorough
 def test_the_model_counts_the_calls_that_strace_sees(tmp_path: Path) -> None:
-    counted = counted_alike(tmp_path, EVENTS, ["default", "lean", "hardened", "growth", GOES, GROWS])
+    counted = counted_alike(tmp_path, EVENTS, ["default", "lean", "hardened", "growth", GOES, GROWS, MAPPED])
     assert len(set(counted)) == len(counted)
 
 
