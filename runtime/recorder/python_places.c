@@ -29,7 +29,7 @@ struct entry {
 /* All under image->stack_lock. */
 static struct entry *entries;
 static uint64_t entry_count, used; /* places in the table, and those that are taken */
-static uint32_t told;
+static uint32_t told; /* the last number; in a child of fork they go on */
 
 uint32_t code_deaths[CODE_DEATHS];
 static void (*real_dealloc)(char *code);
@@ -80,7 +80,6 @@ void places_reset(void)
 {
     entries = NULL;
     entry_count = used = 0;
-    told = 0;
 }
 
 static struct entry *find(uint64_t key)
