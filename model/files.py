@@ -71,17 +71,17 @@ def writable_file(path: Path) -> Path:
     Its folder must exist: a folder that is made for a mistyped name hides the mistake. Only folders that a user
     names as such are made (writable_folder).
     """
-    if path.is_symlink():
-        path = Path(os.path.realpath(path))
     try:
-        is_there = path.parent.exists()
+        if path.exists() and not path.is_file():
+            raise BadInput(f"{path}: cannot be written: it exists and is not a plain file")
+        named, path = path, Path(os.path.realpath(path)) if path.is_symlink() else path
+        if path.is_symlink():
+            raise BadInput(f"{named}: cannot be written: a symbolic link that leads to itself")
+        if not path.parent.exists():
+            raise BadInput(f"{path}: cannot be written: there is no folder {path.parent}")
     except OSError as error:
         raise BadInput(f"{path}: cannot be written: {error.strerror}") from None
-    if not is_there:
-        raise BadInput(f"{path}: cannot be written: there is no folder {path.parent}")
     writable_folder(path.parent)
-    if path.exists() and not path.is_file():
-        raise BadInput(f"{path}: cannot be written: it exists and is not a plain file")
     return path
 
 

@@ -18,7 +18,7 @@ import heapsmith
 from heapsmith.commands import exits
 from heapsmith.model import files
 from heapsmith.model.errors import BadInput, CheckFailed, Missing
-from heapsmith.model.files import staged, write_whole
+from heapsmith.model.files import staged, writable_file, write_whole
 
 pytestmark = pytest.mark.quick
 
@@ -121,3 +121,27 @@ def test_a_copy_that_fails_names_what_was_to_be_written(tmp_path: Path, monkeypa
 
     assert exits.status(fail, []) == Missing.exit_code  # type: ignore[arg-type]
     said.assert_called_once_with("to: No space left on device")
+
+
+def test_a_symbolic_link_stands_for_what_it_leads_to(tmp_path: Path) -> None:
+    for name, target in (
+        ("there", "file"),
+        ("new", "other/new"),
+        ("lost", "no/file"),
+        ("itself", "itself"),
+        ("d", "."),
+    ):
+        (tmp_path / name).symlink_to(target)
+    (tmp_path / "file").touch()
+    (tmp_path / "other").mkdir()
+    assert writable_file(tmp_path / "there") == (tmp_path / "file").resolve()
+    assert writable_file(tmp_path / "new") == (tmp_path / "other/new").resolve()
+    for name, match in (
+        ("lost", "there is no folder"),
+        ("itself", "itself: .*leads to itself"),
+        ("d", "no.* plain file"),
+    ):
+        with pytest.raises(BadInput, match=match):
+            writable_file(tmp_path / name)
+    with pytest.raises(BadInput, match="File name too long"):
+        writable_file(tmp_path / ("n" * 300))

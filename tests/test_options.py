@@ -156,24 +156,33 @@ def test_the_report_at_exit_waits_for_another_threads(tmp_path: Path) -> None:
     assert path.is_fifo()
 
 
-def test_what_is_no_regular_file_stays_what_it_is(tmp_path: Path) -> None:
-    """A link leads to the file that is replaced; a pipe without a reader and a link to nothing are told."""
-    file, link, fifo, lost = (tmp_path / name for name in ("r.json", "link", "fifo", "lost"))
-    file.write_text("old")
-    link.symlink_to("r.json")
+def test_a_link_stays_and_leads_to_the_report(tmp_path: Path) -> None:
+    """In another folder, to a file that is not there yet, by way of a second link; one that leads to itself is told."""
+    (tmp_path / "other").mkdir()
+    for name, target in (("old", "other/r.json"), ("new", "other/new.json"), ("second", "new"), ("itself", "itself")):
+        (tmp_path / name).symlink_to(target)
+    (tmp_path / "other/r.json").write_text("before")
+    for name, target in (("old", "other/r.json"), ("second", "other/new.json")):
+        assert run(f"stats={tmp_path / name}") == ("", "")
+        one_report((tmp_path / target).read_text())
+    assert run(f"stats={tmp_path}/itself") == ("", f'heapsmith: HEAPSMITH: cannot write "{tmp_path}/itself"\n')
+    assert all(path.is_symlink() for path in tmp_path.iterdir() if path.name != "other")
+    assert sorted(path.name for path in (tmp_path / "other").iterdir()) == ["new.json", "r.json"]
+
+
+def test_a_pipe_is_written_and_not_waited_for(tmp_path: Path) -> None:
+    """Neither without a reader nor with one that does not read until the pipe is full."""
+    fifo = tmp_path / "fifo"
     os.mkfifo(fifo)
-    lost.symlink_to("nowhere")
-    assert run(f"stats={link}") == ("", "")
-    one_report(file.read_text())
-    assert link.is_symlink()
-    for path in (fifo, lost):
-        assert run(f"stats={path}") == ("", f'heapsmith: HEAPSMITH: cannot write "{path}"\n')
-    assert fifo.is_fifo()
-    assert sorted(tmp_path.iterdir()) == sorted([file, link, fifo, lost])
+    told = ("", f'heapsmith: HEAPSMITH: cannot write "{fifo}"\n')
+    assert run(f"stats={fifo}") == told
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
     assert run(f"stats={fifo}") == ("", "")
     one_report(os.read(reader, 1 << 16).decode())
+    assert told in [run(f"stats={fifo}") for _ in range(10)]
     os.close(reader)
+    assert list(tmp_path.iterdir()) == [fifo]
+    assert fifo.is_fifo()
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
@@ -190,19 +199,45 @@ def test_a_device_stays_a_device(tmp_path: Path) -> None:
         assert device.is_char_device()
 
 
-def test_standard_output_and_error_take_a_report_behind_what_they_have(tmp_path: Path) -> None:
-    environment = {"LD_PRELOAD": preloadable(library_of(DESIGN)), "HEAPSMITH": "stats=/dev/stdout"}
+@pytest.mark.parametrize("name", ["/dev/stdout", "/proc/self/fd/1", "log"])
+def test_standard_output_takes_a_report_between_what_else_is_written(name: str, tmp_path: Path) -> None:
+    environment = os.environ | {"HEAPSMITH": f"stats={name}"}
+    words = ["sh", "-c", f"echo first; LD_PRELOAD='{preloadable(library_of(DESIGN))}' '{program()}'; echo last"]
     with (tmp_path / "log").open("w") as log:
-        log.write("first\n")
-        log.flush()
-        subprocess.run([program()], env=environment, stdout=log, check=True)
-    first, report = (tmp_path / "log").read_text().splitlines(keepends=True)
-    assert first == "first\n"
+        subprocess.run(words, env=environment, cwd=tmp_path, stdout=log, check=True, timeout=300)
+    first, report, last = (tmp_path / "log").read_text().splitlines(keepends=True)
+    assert (first, last) == ("first\n", "last\n")
     one_report(report)
 
 
-def test_a_file_that_cannot_be_written_is_told_where_standard_error_was_closed() -> None:
-    assert run("stats=/nowhere/r.json", "close") == ("", 'heapsmith: HEAPSMITH: cannot write "/nowhere/r.json"\n')
+OTHER_FILE = "import os, sys; os.close(1); os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT); os.write(1, b'data')"
+
+
+def test_no_report_goes_into_a_file_that_the_program_opened_as_standard_output(tmp_path: Path) -> None:
+    data = tmp_path / "data"
+    environment = {"LD_PRELOAD": preloadable(library_of(DESIGN)), "HEAPSMITH": "stats=/dev/stdout"}
+    words = [os.path.realpath(sys.executable), "-c", OTHER_FILE, str(data)]
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=300)
+    assert (done.stdout, done.stderr) == ("", 'heapsmith: HEAPSMITH: cannot write "/dev/stdout"\n')
+    assert data.read_text() == "data"
+
+
+@pytest.mark.parametrize("word", ["stats", "metrics", "profile"])
+def test_a_daemon_with_a_file_keeps_no_pipe_of_its_starter(word: str, tmp_path: Path) -> None:
+    """Who reads its standard error meets the end as soon as the daemon has left it."""
+    daemon = (
+        "import os, sys\nif not os.fork():\n    [os.dup2(os.open('/dev/null', 2), n) for n in (0, 1, 2)]\n    input_()"
+    )
+    daemon = daemon.replace("input_()", "os.read(int(sys.argv[1]), 1)")
+    waits, ends = os.pipe()
+    os.set_inheritable(waits, True)
+    library = library_of(load("sampled") if word == "profile" else DESIGN)
+    environment = {"LD_PRELOAD": preloadable(library), "HEAPSMITH": f"{word}={tmp_path}/%p"}
+    words = [os.path.realpath(sys.executable), "-c", daemon, str(waits)]
+    with subprocess.Popen(words, env=environment, stderr=subprocess.PIPE, pass_fds=[waits]) as process:
+        assert process.communicate(timeout=60)[1] == b""
+    os.close(ends)
+    os.close(waits)
 
 
 def test_no_report_at_underscore_exit() -> None:

@@ -25,7 +25,6 @@
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -49,7 +48,6 @@ static pid_t profile_of;
 
 /* Standard error as it was at the start, under a descriptor of its own: many programs close theirs before the end. -1: none. */
 static int first_stderr = -1;
-COLD_DATA static struct stat first_stderr_is;
 
 /* Process id of who writes the report, else 0: a signal does not interrupt a report to begin another, and a child of fork
  * does not wait for a writer that it does not have. */
@@ -58,23 +56,22 @@ COLD_DATA static struct whole_file writes; /* of the writer */
 
 static COLD void keep_stderr(void)
 {
+    note_standard();
     if (first_stderr < 0)
         first_stderr = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 64); /* out of the way of programs that count on low ones */
-    if (first_stderr >= 0)
-        fstat(first_stderr, &first_stderr_is);
 }
 
-/* The descriptor that was kept, unless the program closed it and perhaps opened another file there. */
+/* The descriptor that was kept, or that of standard error, unless the program has opened another file there; then -1. */
 static COLD int report_descriptor(void)
 {
-    struct stat now;
-    bool kept = first_stderr >= 0 && fstat(first_stderr, &now) == 0 && now.st_dev == first_stderr_is.st_dev &&
-                now.st_ino == first_stderr_is.st_ino;
-    return kept ? first_stderr : STDERR_FILENO;
+    if (is_standard(first_stderr, STDERR_FILENO))
+        return first_stderr;
+    return is_standard(STDERR_FILENO, STDERR_FILENO) ? STDERR_FILENO : -1;
 }
 
 static COLD void warn(const char *what, const char *word, size_t length)
 {
+    note_standard();
     char shown[128] = "", line[TEXT_LINE];
     memcpy(shown, word, length < sizeof shown ? length : sizeof shown - 1);
     struct text out = text_to(report_descriptor(), line, sizeof line);
@@ -189,7 +186,7 @@ static COLD bool take_file(char room[PATH_MAX], const char *file, unsigned what)
         return false;
     memcpy(room, file, length + 1);
     asked_at_exit |= what;
-    keep_stderr();
+    note_standard();
     return true;
 }
 

@@ -30,76 +30,107 @@ static COLD bool expand_names(struct whole_file *names, const char *file)
     return true;
 }
 
-static COLD bool is_descriptor(const struct stat *is, int descriptor)
+enum { REPLACE = -2, MOST_LINKS = 40 }; /* as the kernel has it (path_resolution(7)) */
+
+/* What descriptors 1 and 2 led to when it was noted; of mode 0: nothing. */
+COLD_DATA static struct stat standard[2];
+static bool noted;
+
+void note_standard(void)
 {
-    struct stat of;
-    return fstat(descriptor, &of) == 0 && of.st_dev == is->st_dev && of.st_ino == is->st_ino;
+    for (int which = 0; which < 2 && !noted; which++)
+        if (fstat(STDOUT_FILENO + which, &standard[which]) != 0)
+            standard[which].st_mode = 0;
+    noted = true;
 }
 
-/* Where the file is that a symbolic link leads to, by what the kernel says of a descriptor of it. */
-static COLD void follow(struct whole_file *names, int descriptor)
+static COLD bool is_noted(const struct stat *is, int which)
 {
-    struct text link = text_to(-1, names->temporary, sizeof names->temporary - 1);
-    text_string(&link, "/proc/self/fd/");
-    text_number(&link, (uint64_t)descriptor);
-    names->temporary[link.used] = '\0';
-    char target[PATH_MAX];
-    ssize_t length = readlink(names->temporary, target, sizeof target);
-    if (length <= 0 || length == sizeof target)
-        return;
-    memcpy(names->path, target, (size_t)length);
-    names->path[length] = '\0';
+    const struct stat *first = &standard[which - STDOUT_FILENO];
+    return first->st_mode != 0 && is->st_dev == first->st_dev && is->st_ino == first->st_ino;
 }
 
-/* A file in the place of a device, of a pipe, or of this process's output would take that from all who use it. A symbolic link
- * stays one: the file behind it is replaced, and with none there nothing is. */
-static COLD bool find_place(struct whole_file *names, bool *in_place)
+bool is_standard(int descriptor, int which)
+{
+    struct stat now;
+    return fstat(descriptor, &now) == 0 && is_noted(&now, which);
+}
+
+/* What is a descriptor of a process has such a name, also behind /dev/stdout. */
+static COLD bool is_of_process(const char *path)
+{
+    return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0;
+}
+
+/* In the place of a symbolic link, what it leads to, there or not. */
+static COLD bool follow_links(struct whole_file *names)
+{
+    for (int links = 0; links < MOST_LINKS && !is_of_process(names->path); links++) {
+        char *slash = strrchr(names->path, '/');
+        ssize_t length = readlink(names->path, names->temporary, PATH_MAX);
+        if (length < 0)
+            return true;
+        size_t kept = names->temporary[0] == '/' || slash == NULL ? 0 : (size_t)(slash + 1 - names->path);
+        if (length == PATH_MAX || kept + (size_t)length >= sizeof names->path) {
+            errno = ENAMETOOLONG;
+            return false;
+        }
+        memcpy(names->path + kept, names->temporary, (size_t)length);
+        names->path[kept + (size_t)length] = '\0';
+    }
+    errno = ELOOP;
+    return is_of_process(names->path);
+}
+
+/* The descriptor to write to if no file is to be replaced: 1 or 2, or a new one; or REPLACE, or -1 with errno. A pipe is not
+ * waited for: neither for a reader that it has not, nor for one that does not read. */
+static COLD int open_place(const char *path)
 {
     struct stat is;
-    char first;
-    *in_place = false;
-    const bool is_link = readlink(names->path, &first, 1) > 0;
-    int found = open(names->path, O_PATH | O_CLOEXEC);
+    int found = open(path, O_PATH | O_CLOEXEC);
     if (found < 0)
-        return !is_link;
-    *in_place = fstat(found, &is) != 0 || !S_ISREG(is.st_mode) || is_descriptor(&is, STDOUT_FILENO) ||
-                is_descriptor(&is, STDERR_FILENO);
-    if (is_link && !*in_place)
-        follow(names, found);
+        return is_of_process(path) ? -1 : REPLACE;
+    bool known = fstat(found, &is) == 0;
     close(found);
-    return true;
+    bool is_output = false;
+    for (int which = STDOUT_FILENO; known && which <= STDERR_FILENO; which++) {
+        if (is_noted(&is, which) && is_standard(which, which))
+            return which;
+        is_output = is_output || is_noted(&is, which);
+    }
+    if (known && S_ISREG(is.st_mode) && is.st_nlink > 0 && !is_output) {
+        errno = EBUSY; /* a file that the program has opened itself, under a descriptor's name */
+        return is_of_process(path) ? -1 : REPLACE;
+    }
+    return open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
 
-/* Without waiting for a reader of a pipe that has none. */
-static COLD bool write_in_place(const char *path, bool (*content)(int fd))
+static COLD bool write_to(int fd, bool (*content)(int fd))
 {
-    int fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    if (fd < 0)
-        return false;
-    fcntl(fd, F_SETFL, O_APPEND);
     bool written = content(fd);
     int failed = errno;
-    close(fd);
+    if (fd > STDERR_FILENO)
+        close(fd);
     errno = failed;
     return written;
 }
 
 bool write_whole_file(struct whole_file *names, const char *file, bool (*content)(int fd))
 {
-    bool in_place;
-    if (!expand_names(names, file) || !find_place(names, &in_place))
+    note_standard();
+    if (!expand_names(names, file) || !follow_links(names))
         return false;
-    if (in_place)
-        return write_in_place(names->path, content);
+    int fd = open_place(names->path);
+    if (fd != REPLACE)
+        return fd >= 0 && write_to(fd, content);
     size_t length = strlen(names->path);
     memcpy(names->temporary, names->path, length);
     memcpy(names->temporary + length, ".tmp~", sizeof ".tmp~");
-    int fd = open(names->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+    fd = open(names->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    bool written = content(fd);
+    bool written = write_to(fd, content);
     int failed = errno;
-    close(fd);
     if (written && rename(names->temporary, names->path) == 0)
         return true;
     if (written)

@@ -226,9 +226,9 @@ def report(
     from heapsmith.tools.forge.page import write_report
     from heapsmith.tools.page.series import check_series
 
-    path, lines = writable_file(Path(out)), Path(series) if series is not None else None
+    path, lines = writable_file(Path(out)), writable_file(Path(series)) if series is not None else None
     if lines is not None:
-        check_series(writable_file(lines))
+        check_series(lines)
     hardware = load_hardware(os.fspath(machine)) if machine is not None else None
     written = write_report(
         path, paths_of(sources), models_of(designs), hardware=hardware, series=lines, glibc=glibc, progress=progress

@@ -104,7 +104,7 @@ def library_file(library: str) -> Path | None:
 
 def with_stats(options: str, file: str) -> str:
     """The options of HEAPSMITH, and its counters to `file`; BadInput for a name that the variable cannot hold."""
-    if "," in file:
-        raise BadInput(f"{file}: HEAPSMITH takes no file with a comma in its name")
     path = writable_file(Path(file).absolute())
+    if "," in str(path):
+        raise BadInput(f"{path}: HEAPSMITH takes no file with a comma in its name")
     return ",".join([*filter(None, [options]), f"stats={path}"])
