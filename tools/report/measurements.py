@@ -152,6 +152,8 @@ def notes(table: MeasureTable | ReplayTable) -> list[str]:
         said += [f"the output under {name} is NOT that under {table.output_of}" for name in table.differing()]
         if any(row.same_output is None for row in table.rows):
             said.append(f"the output is not comparable: it varies from run to run under {table.output_of} itself")
+        if (processes := max(run.processes for row in table.rows for run in row.runs)) > 1:
+            said.append(f"RSS is the sum over up to {processes} processes: pages that they share count in each")
     if 1 < table.rounds < LEAST_ROUNDS:
         said.append(f"intervals of {table.rounds} rounds say little: {LEAST_ROUNDS} is the least to decide by")
     return said
