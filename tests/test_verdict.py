@@ -11,7 +11,7 @@ from heapsmith.tools.forge.next_steps import next_steps
 from heapsmith.tools.forge.share import Share
 from heapsmith.tools.forge.verdict import Verdict, judged, verdict
 from heapsmith.tools.peers.peers import Library
-from heapsmith.tools.report.measurements import change
+from heapsmith.tools.report.measurements import _is_apart, change, notes
 
 pytestmark = pytest.mark.quick
 
@@ -231,3 +231,21 @@ def test_the_next_command_where_glibc_is_better_than_the_malloc_of_the_programs_
     measured = table([(80, 95, 95), (100, 100, 100), (100, 100, 100), (100, 100, 100)], names=names)
     (step,) = next_steps(["./x"], "default", "libjob.so", measured, verdict(measured))
     assert step.commands == ["LD_PRELOAD=libc.so.6 ./x"]
+
+
+def test_ratios_that_the_medians_do_not_have_are_explained() -> None:
+    """Load comes and goes: in each round but one the last takes .7 of the first's time, and the medians say .9."""
+    first = [runs(ms, 100, 100)[0] for ms in (100, 100, 200, 200, 100)]
+    last = [runs(ms, 100, 100)[0] for ms in (70, 70, 140, 140, 90)]
+
+    def beside(*series: list[Run]) -> MeasureTable:
+        rows = [measured_row(Library("x", None), its, series[0], True, "") for its in series]
+        return MeasureTable(["x"], 5, "rounds", [], "a", rows)
+
+    said = "ratios are medians of the rounds' own ratios, not ratios of medians"
+    assert beside(first, last).rows[1].ratios.cpu.median == pytest.approx(0.7)
+    assert notes(beside(first, last)) == [said]
+    steady = [runs(100, 100, 100)[0]] * 5
+    assert notes(beside(steady, [runs(70, 100, 100)[0]] * 5)) == notes(beside(steady)) == []
+    assert [_is_apart(of, Ratio(0.7, 0.69, 0.71)) for of in (0.695, 0.714, 0.72)] == [False, False, True]
+    assert [_is_apart(of, Ratio(0.7, 0.5, 0.9)) for of in (0.67, 0.74)] == [False, True]
