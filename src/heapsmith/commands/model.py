@@ -87,26 +87,35 @@ def reuse(given: Given, json: take.Json = False) -> None:
     show.emit_json(found) if json else results.reused(found)
 
 
-@app.command(epilog=example("mesh py.hst", "mesh py.hst --design default --design scan --stops 50 --json"))
+@app.command(
+    epilog=example(
+        "mesh py.hst", "mesh py.hst --at 1000", "mesh py.hst --design default --design scan --stops 50 --json"
+    )
+)
 def mesh(
     trace: take.Trace,
     design: Annotated[list[str], Option("A design; repeat it to compare.", "DESIGN")] = ["default"],  # noqa: B006
     stops: Annotated[int, Option("Moments, evenly spaced in events.", least=1)] = 20,
     probes: Annotated[int, Option("Partners that each slab or page tries.", least=1)] = 64,
     seed: Annotated[int, Option("Which order and places are drawn.", least=0)] = 1,
+    at: Annotated[
+        list[int] | None, Option("Look after this event too, from 0; repeatable.", "EVENT", "--at", least=0)
+    ] = None,
     json: take.Json = False,
 ) -> None:
     """Say what compaction without moving would give back: meshing, as the allocator Mesh does it.
 
-    Slabs or pages of a class mesh if their live blocks do not overlap: one physical page can then serve both. The
-    shares are of the committed bytes. Split is Mesh's own search for pairs, greedy a packing of any number, and bound
-    what no packing exceeds.
+    A unit, which is a slab or a page, meshes with another of its class if their live blocks do not overlap: one
+    physical page can then serve both. Placement is where blocks lie: at their own places, or at random ones of their
+    slab. Blocks in fronts are live (held), or are given back first (flushed). Shares are of the committed bytes.
+    Split is Mesh's own search for pairs, greedy a packing of any number, and bound what no packing exceeds.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.predict.mesh import mesh as look
 
     with show.progress() as progress:
-        found = look(trace, [load(name) for name in design], stops=stops, probes=probes, seed=seed, progress=progress)
+        designs = [load(name) for name in design]
+        found = look(trace, designs, stops=stops, probes=probes, seed=seed, at=at or [], progress=progress)
     show.emit_json(found) if json else results.meshed(found)
 
 
