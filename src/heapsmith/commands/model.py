@@ -87,11 +87,7 @@ def reuse(given: Given, json: take.Json = False) -> None:
     show.emit_json(found) if json else results.reused(found)
 
 
-@app.command(
-    epilog=example(
-        "mesh py.hst", "mesh py.hst --at 1000", "mesh py.hst --design default --design scan --stops 50 --json"
-    )
-)
+@app.command(epilog=example("mesh py.hst", "mesh py.hst --design default --design scan --stops 50 --json"))
 def mesh(
     trace: take.Trace,
     design: Annotated[list[str], Option("A design; repeat it to compare.", "DESIGN")] = ["default"],  # noqa: B006
@@ -105,10 +101,10 @@ def mesh(
 ) -> None:
     """Say what compaction without moving would give back: meshing, as the allocator Mesh does it.
 
-    A unit, which is a slab or a page, meshes with another of its class if their live blocks do not overlap: one
-    physical page can then serve both. Placement is where blocks lie: at their own places, or at random ones of their
-    slab. Blocks in fronts are live (held), or are given back first (flushed). Shares are of the committed bytes.
-    Split is Mesh's own search for pairs, greedy a packing of any number, and bound what no packing exceeds.
+    Units (slabs or pages) of a class mesh if their live blocks do not overlap: one physical page can then serve both.
+    Blocks lie at their own places or at random ones of the slab; blocks in fronts are live (held) or given back
+    (flushed). Split is Mesh's search for pairs, greedy a packing of any number, bound what no packing exceeds. The
+    shares are of the committed bytes.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.predict.mesh import mesh as look
