@@ -6,6 +6,8 @@ another PAGE (model/memory/page_size.py); host code asks the plan. LEAST_PAGE: o
 """
 MOST_PAGE = 1 << 16
 PAGE_SIZES = (PAGE, 1 << 14, MOST_PAGE)
+TRACE_MAGIC = b"\x89HST\r\n\x1a\n"
+"""The first bytes of a trace (docs/trace.md)."""
 BENCHFAST = {"HEAPSMITH_BENCHFAST": "1"}
 """The environment in which a library that checks no free() agrees to work: that of benchmarks."""
 HUGE_PAGE = 1 << 21

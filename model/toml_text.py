@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from heapsmith.model.constants import TRACE_MAGIC
 from heapsmith.model.errors import BadInput, WrongKind
 
 Stated = TypeVar("Stated")
@@ -26,12 +27,15 @@ def schema_line(kind: str) -> str:
 
 
 def read_text(path: Path, source: str) -> str:
-    """Return the text of a file; BadInput names `source` if it is unreadable or not UTF-8."""
+    """Return the text of a file; BadInput names `source` if it is unreadable or not UTF-8, such as a trace."""
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
         raise BadInput(f"{source}: cannot be read: {error.strerror}") from None
-    except UnicodeDecodeError:
+    except UnicodeDecodeError as error:
+        if error.object.startswith(TRACE_MAGIC):
+            read_by = "`trace info`, `sites`, `simulate` and others"
+            raise WrongKind(f"{source}: is a trace, which {read_by} read; expected text") from None
         raise WrongKind(f"{source}: cannot be read: not UTF-8 text") from None
 
 

@@ -24,9 +24,10 @@ from heapsmith.bench.programs.micro_rows import MICRO
 from heapsmith.codegen.built import library_of
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.codegen.verify import VerifyReport
-from heapsmith.model.design.design import load
+from heapsmith.model.design.design import Design, load
 from heapsmith.model.errors import BadInput
 from heapsmith.model.search.asked import Asked
+from heapsmith.model.search.tune import Tuned
 from heapsmith.tools.common.other_memory import OtherMemory
 from heapsmith.tools.common.preload import for_all, preload
 from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
@@ -169,6 +170,31 @@ def test_building_and_proving_count_against_the_time_for_measuring(
     assert [(one.limit_s, one.least) for one in stops] == [(RUNS * left_s, LEAST_ROUNDS)]
 
 
+@pytest.mark.thorough
+def test_a_search_that_kept_the_base_measures_no_copy_of_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tune = forge.tune
+
+    def kept(*words: Any, base: Design, name: str, **options: Any) -> Tuned:
+        design = msgspec.structs.replace(base, name=name)
+        return msgspec.structs.replace(tune(*words, base=base, name=name, **options), design=design, kept_base=True)
+
+    monkeypatch.setattr(forge, "tune", kept)
+    order = Order(Asked(simulations=2), Stop(5))
+    job = ["perl", "-e", 'for (1..2000) { $h{$_} = "x" x ($_ % 90) }']
+    told: list[str] = []
+    words = {"order": order, "say": lambda _, text: told.append(text), "progress": quiet}
+    report = forge.forge(job, tmp_path, base=load("default"), name="x", **words)
+    assert told[-2:-1] == ["run the command under glibc, default"]
+    for rows in (report.measured.rows, report.replayed.rows):
+        assert [row.library for row in rows] == ["glibc", "libdefault.so"]
+    same = "The search kept the base design: libx.so is the same as libdefault.so."
+    assert same in markdown(report)
+    assert "libx.so against" not in markdown(report)
+    written = read_report(tmp_path)
+    assert (written.verdict.to_base, written.verdict.why[1]) == (None, same)
+    assert same in (tmp_path / "report.html").read_text()
+
+
 def test_a_proof_that_takes_long_is_said_beforehand(monkeypatch: pytest.MonkeyPatch) -> None:
     long = ["steps 4 to 7 take about 50 s, of the 30 s for them and for measuring"]
     events = round(45 / forge.PROOF_EVENT_S)
@@ -210,8 +236,9 @@ def test_forge_compares_with_the_malloc_that_the_command_has(call: Call, tmp_pat
     report = json.loads(answer.out)
     assert [row["library"] for row in report["measured"]["rows"]][:2] == ["glibc", "own (libown.so)"]
     assert [row["library"] for row in report["replayed"]["rows"]][:2] == ["glibc", "libown.so"]
+    measured = "libdefault.so" if report["tuned"]["kept_base"] else "libout.so"
     assert (
-        "Do not use libout.so: the program does NOT behave as under own (libown.so)."
+        f"Do not use {measured}: the program does NOT behave as under own (libown.so)."
         in (tmp_path / "out" / "report.md").read_text()
     )
 

@@ -73,6 +73,15 @@ WRONG = [
     ("profile t.hst", "heapsmith sites t.hst"),
     ("diff t.hst", "heapsmith diff t.hst NEW.hst"),
     ("guard t.hst", "heapsmith guard default t.hst"),
+    ("guard t.hst lean --baseline a.json", "heapsmith guard lean t.hst --baseline a.json"),
+    ("guard t.hst --baseline a.json default --write", "heapsmith guard default t.hst --baseline a.json --write"),
+    ("verify t.hst lean", "heapsmith verify lean t.hst"),
+    ("design show t.hst", "heapsmith trace info t.hst"),
+    ("design check t.hst", "heapsmith trace info t.hst"),
+    ("ab t.hst default -- ./server", "heapsmith ab default lean --trace t.hst"),
+    ("bisect lean t.hst -- ./server", "heapsmith bisect lean default --trace t.hst"),
+    ("stats t.hst", "heapsmith trace info t.hst"),
+    ("simulate none.hst", "heapsmith record -o none.hst -- CMD"),
     ("check ./server 80", "heapsmith check --baseline server.check.json -- ./server 80"),
     ("ab default lean ./server", "heapsmith ab default lean -- ./server"),
     ("bisect default lean ./server", "heapsmith bisect default lean -- ./server"),
@@ -95,6 +104,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A working folder with a program, a script that is not executable, and a trace."""
     monkeypatch.chdir(tmp_path)
     random_trace(tmp_path / "t.hst", 100, 1)
+    (tmp_path / "none.hst").touch()
     (tmp_path / "a.rep").write_text("1000\n1\n2\n1\na 0 16\nf 0\n")
     (tmp_path / "x.pl").write_text("print 1;\n")
     (tmp_path / "server.c").write_text("int main(void) { return 0; }\n")
@@ -117,6 +127,29 @@ def test_the_right_command_is_one(call: Call, folder: Path, right: str) -> None:
     answer = call(*command, "--help")
     assert (answer.status, answer.err) == (0, "")
     assert [word for word in words[len(command) :] if word.startswith("-") and word not in answer.out] == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ("stats t.hst", "t.hst: is a trace, which `trace info`, `sites`, `simulate` and others read; expected text"),
+        ("guard t.hst default --baseline a.json", "t.hst: is a trace, which "),
+        ("trace info none.hst", "none.hst: is empty; expected a trace"),
+        ("sites none.hst", "none.hst: is empty; expected a trace"),
+        ("trace repair none.hst -o a.hst", "none.hst: is empty; expected a trace"),
+        ("trace info a.rep", "a.rep: not a heapsmith trace"),
+        ("pins abc", "PID abc: expected a whole number (see heapsmith pins --help)"),
+        ("record --pid 1.5 -o a.hst", "--pid 1.5: expected a whole number"),
+        ("mesh t.hst --stops 0", "--stops 0: expected at least 1 (see heapsmith mesh --help)"),
+        ("compare --lib glibc --dollar-per-gb x -- true", "--dollar-per-gb x: expected a number"),
+        ("top nosuch", "nosuch: expected the number of a process or a command that can be executed"),
+        ("profile nosuch", "nosuch: expected the number of a process, a profile or a command that can be executed"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(call: Call, folder: Path, wrong: str, said: str) -> None:
+    answer = call(*wrong.split())
+    assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
+    assert answer.err.startswith(f"heapsmith: {said}"), answer.err
 
 
 NOTHING_KNOWN = [

@@ -15,6 +15,7 @@ from nasty import nasty_trace
 
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan
+from heapsmith.model.design.toml import write_design
 from heapsmith.model.errors import BadInput
 from heapsmith.model.heap.simulator import Simulator
 from heapsmith.model.predict import mesh
@@ -109,11 +110,18 @@ def test_pairs_and_packings_keep_their_bounds(maps: list[int], seed: int) -> Non
     assert mesh.saved(empty, 64, seed).greedy == (count - 1) * PAGE
 
 
+def moments(printed: str) -> list[str]:
+    """The moments of the tables."""
+    titles = [line.partition("given back of ")[2] for line in printed.splitlines() if "given back of" in line]
+    return [title.split(" ", 2)[2] for title in titles]
+
+
 def test_the_command(call: Call, tmp_path: Path) -> None:
     trace = halves(tmp_path / "t.hst")
     answer = call("mesh", trace, "--stops", 4)
     assert (answer.status, answer.err) == (0, "")
     assert "default: given back of" in answer.out
+    assert moments(answer.out) == ["on average", "at the peak", "at the end"]
     found = json.loads(call("mesh", trace, "--design", "scan", "--json").out)
     assert [row["design"] for row in found["rows"]] == ["scan"]
     assert found["stops"][-1] == found["events"] - 1
@@ -122,3 +130,34 @@ def test_the_command(call: Call, tmp_path: Path) -> None:
 def test_a_trace_without_events_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BadInput, match="no events, so there is nothing to mesh"):
         mesh.mesh(written(tmp_path / "none.hst", Chunk.of(*[[]] * 6)), [load("default")])
+
+
+def test_a_heap_is_looked_at_after_the_events_asked_for(call: Call, tmp_path: Path) -> None:
+    """The last event is the end; the others leave average, peak and end as they are."""
+    trace = halves(tmp_path / "t.hst")
+    last = 4 * (PAGE // 64) - PAGE // 64 - 1
+    design = changed(load("default"), "whole-refills", {"opening": "off"})
+    plain, found = (mesh.mesh(trace, [design], stops=2, at=at) for at in ([], [0, last]))
+    (row,), (other,) = found.rows, plain.rows
+    assert (found.at, row.at[1], row.end) == ([0, last], row.end, other.end)
+    assert [(one.average, one.peak, one.end) for one in row.ways] == [
+        (one.average, one.peak, one.end) for one in other.ways
+    ]
+    for one in row.ways:
+        assert one.at[1] == one.end
+        assert one.at[0][:2] == [0, 0]
+    answer = call("mesh", trace, "--at", 0, "--at", last)
+    asked = ["after event 0", f"after event {last}"]
+    assert moments(answer.out) == ["on average", "at the peak", *asked, "at the end"]
+    wrong = call("mesh", trace, "--at", last + 1)
+    assert (wrong.status, f"t.hst: has no event {last + 1}; expected an event of the trace" in wrong.err) == (2, True)
+
+
+def test_bytes_stand_beside_the_shares(call: Call, tmp_path: Path) -> None:
+    """By hand: one page of two is given back, 4 KiB."""
+    design = tmp_path / "whole.toml"
+    write_design(design, changed(load("default"), "whole-refills", {"opening": "off"}), [])
+    answer = call("mesh", halves(tmp_path / "t.hst"), "--design", design)
+    end = answer.out[answer.out.index("at the end") :].splitlines()
+    (line,) = [line.split() for line in end if line.split()[:3] == ["page", "own", "flushed"]]
+    assert line[3:5] == line[6:8] == line[9:11] == ["4.0", "KiB"]

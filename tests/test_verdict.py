@@ -11,7 +11,7 @@ from heapsmith.tools.forge.next_steps import next_steps
 from heapsmith.tools.forge.share import Share
 from heapsmith.tools.forge.verdict import Verdict, judged, verdict
 from heapsmith.tools.peers.peers import Library
-from heapsmith.tools.report.measurements import change
+from heapsmith.tools.report.measurements import _is_apart, change, notes
 
 pytestmark = pytest.mark.quick
 
@@ -34,6 +34,7 @@ def table(
     same: bool | None = True,
     rounds: int = ROUNDS,
     names: Sequence[str] = NAMES,
+    output_of: str | None = None,
 ) -> MeasureTable:
     """CPU, peak and average of the mallocs of these names; `same`: the last one's output."""
     taken = [runs(*each)[:rounds] for each in figures]
@@ -42,11 +43,11 @@ def table(
         measured_row(Library(name, None), its, taken[0], output, "")
         for name, its, output in zip(names, taken, outputs, strict=True)
     ]
-    return MeasureTable(["x"], rounds, "known", [], names[-3], rows)
+    return MeasureTable(["x"], rounds, "known", [], output_of or names[-3], rows)
 
 
 def found(*figures: Figures, same: bool | None = True, rounds: int = ROUNDS) -> Verdict:
-    return verdict(table(figures, same, rounds), kept_base=False)
+    return verdict(table(figures, same, rounds))
 
 
 @pytest.mark.parametrize(
@@ -78,7 +79,7 @@ def test_the_malloc_to_use(default: Figures, tuned: Figures, use: str | None, sa
 )
 def test_a_malloc_of_the_programs_own_is_judged_too(glibc: Figures, own: Figures, use: str, said: str) -> None:
     names = ("glibc", "own (jemalloc)", "libdefault.so", "libjob.so")
-    answer = verdict(table([glibc, own, (95, 105, 105), (90, 100, 100)], names=names), kept_base=False)
+    answer = verdict(table([glibc, own, (95, 105, 105), (90, 100, 100)], names=names))
     assert answer.use == use
     assert said in answer.why[0]
     against = "glibc" if use == "glibc" else "own (jemalloc)"
@@ -93,6 +94,7 @@ def test_the_sentences() -> None:
     )
     assert answer.why[2].startswith("libjob.so against glibc: CPU -15.0% (-15.0 to -15.0), ")
     assert len(answer.why) == 3
+    assert answer.to_base is not None
     assert answer.to_base.peak_rss.median == pytest.approx(100 / 105)
 
 
@@ -115,10 +117,22 @@ def test_few_rounds_decide_nothing(rounds: int, said: str) -> None:
     assert answer.why[0].startswith(f"Nothing is decided: {said}. ")
 
 
-def test_a_base_that_was_kept_is_used_itself() -> None:
-    answer = verdict(table([(100, 100, 100), (85, 105, 100), (80, 100, 90)]), kept_base=True)
-    assert answer.use == "libdefault.so"
-    assert answer.why[0] == "The search kept libdefault.so's design: use libdefault.so."
+@pytest.mark.parametrize(("default", "use"), [((85, 105, 100), "libdefault.so"), ((100, 105, 100), "glibc")])
+def test_a_base_that_was_kept_is_compared_with_no_copy_of_itself(default: Figures, use: str) -> None:
+    """Whatever the last two rows measured, they would be of one library, so it has one row."""
+    measured = table([(100, 100, 100), default], names=NAMES[:2], output_of="glibc")
+    answer = verdict(measured, kept="libjob.so")
+    assert (answer.use, answer.to_base) == (use, None)
+    assert answer.why[:2] == [
+        f"Use {use}.",
+        "The search kept the base design: libjob.so is the same as libdefault.so.",
+    ]
+    assert [line.split(":")[0] for line in answer.why[2:]] == ["libdefault.so against glibc"]
+    commands = [line for step in next_steps(["./x"], "default", "out/libjob.so", measured, answer) for line in step[1]]
+    assert not any("libjob.so" in line for line in commands)
+    few = table([(100, 100, 100), default], rounds=2, names=NAMES[:2], output_of="glibc")
+    (step,) = next_steps(["./x"], "default", "out/libjob.so", few, verdict(few, kept="libjob.so"))
+    assert step.commands == ["heapsmith compare --rounds 20 --lib glibc --lib default -- ./x"]
 
 
 def test_wide_intervals_are_said_to_be_wide() -> None:
@@ -130,7 +144,7 @@ def test_wide_intervals_are_said_to_be_wide() -> None:
     drifting = [replace(one, user_ns=one.user_ns * (1 + i)) for i, one in enumerate(steady.rows[2].runs)]
     taken = [[Run(one, "", "") for one in its] for its in (drifting, steady.rows[0].runs)]
     last = measured_row(Library(NAMES[2], None), *taken, True, "")
-    answer = verdict(replace(steady, rows=[*steady.rows[:2], last]), kept_base=False)
+    answer = verdict(replace(steady, rows=[*steady.rows[:2], last]))
     assert answer.why[-1].startswith("The interval of CPU is still wide: measure longer (--time)")
 
 
@@ -189,14 +203,14 @@ def test_the_next_commands_follow_from_the_verdict(
     default: Figures, tuned: Figures, rounds: int, said: list[str]
 ) -> None:
     measured = table([(100, 100, 100), default, tuned], rounds=rounds)
-    steps = next_steps(["./x", "y"], "default", "out/libjob.so", measured, verdict(measured, kept_base=False))
+    steps = next_steps(["./x", "y"], "default", "out/libjob.so", measured, verdict(measured))
     assert [command for step in steps for command in step.commands] == said
 
 
 def test_the_next_commands_quote_the_librarys_path() -> None:
     """Where the loader takes no such path in LD_PRELOAD, heapsmith makes a link to it."""
     measured = table([(100, 100, 100), (85, 105, 100), (80, 100, 90)], rounds=ROUNDS)
-    found = verdict(measured, kept_base=False)
+    found = verdict(measured)
     (step,) = next_steps(["./x"], "default", "two words/libjob.so", measured, found)
     assert step.commands == ["heapsmith run 'two words/libjob.so' -- ./x"]
     (step,) = next_steps(["./x"], "default", "it's/libjob.so", measured, found)
@@ -206,7 +220,7 @@ def test_the_next_commands_quote_the_librarys_path() -> None:
 def test_the_next_commands_where_no_malloc_is_better() -> None:
     """They look at the program, and ask for another design; no library of the forge is named."""
     measured = table([(100, 100, 100), (100, 105, 100), (100, 105, 100)])
-    (step,) = next_steps(["./x", "y"], "default", "out/libjob.so", measured, verdict(measured, kept_base=False))
+    (step,) = next_steps(["./x", "y"], "default", "out/libjob.so", measured, verdict(measured))
     assert step.why.startswith("Run the program as it is.")
     assert [command.split(" ")[1] for command in step.commands] == ["record", "sites", "forge"]
     assert not any(".so" in command for command in step.commands)
@@ -215,5 +229,23 @@ def test_the_next_commands_where_no_malloc_is_better() -> None:
 def test_the_next_command_where_glibc_is_better_than_the_malloc_of_the_programs_own() -> None:
     names = ("glibc", "own (jemalloc)", "libdefault.so", "libjob.so")
     measured = table([(80, 95, 95), (100, 100, 100), (100, 100, 100), (100, 100, 100)], names=names)
-    (step,) = next_steps(["./x"], "default", "libjob.so", measured, verdict(measured, kept_base=False))
+    (step,) = next_steps(["./x"], "default", "libjob.so", measured, verdict(measured))
     assert step.commands == ["LD_PRELOAD=libc.so.6 ./x"]
+
+
+def test_ratios_that_the_medians_do_not_have_are_explained() -> None:
+    """Load comes and goes: in each round but one the last takes .7 of the first's time, and the medians say .9."""
+    first = [runs(ms, 100, 100)[0] for ms in (100, 100, 200, 200, 100)]
+    last = [runs(ms, 100, 100)[0] for ms in (70, 70, 140, 140, 90)]
+
+    def beside(*series: list[Run]) -> MeasureTable:
+        rows = [measured_row(Library("x", None), its, series[0], True, "") for its in series]
+        return MeasureTable(["x"], 5, "rounds", [], "a", rows)
+
+    said = "ratios are medians of the rounds' own ratios, not ratios of medians"
+    assert beside(first, last).rows[1].ratios.cpu.median == pytest.approx(0.7)
+    assert notes(beside(first, last)) == [said]
+    steady = [runs(100, 100, 100)[0]] * 5
+    assert notes(beside(steady, [runs(70, 100, 100)[0]] * 5)) == notes(beside(steady)) == []
+    assert [_is_apart(of, Ratio(0.7, 0.69, 0.71)) for of in (0.695, 0.714, 0.72)] == [False, False, True]
+    assert [_is_apart(of, Ratio(0.7, 0.5, 0.9)) for of in (0.67, 0.74)] == [False, True]

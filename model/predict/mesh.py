@@ -24,7 +24,7 @@ from heapsmith.model.memory.application import PROGRAM
 from heapsmith.model.memory.layout import RUN_CODE
 from heapsmith.model.memory.state import State
 from heapsmith.model.predict.simulate import Progress, feed_all, feed_chunks, warmed_up
-from heapsmith.model.trace.reader import Chunk, TraceReader
+from heapsmith.model.trace.reader import Chunk, TraceReader, require_events
 
 I64 = npt.NDArray[np.int64]
 U64 = npt.NDArray[np.uint64]
@@ -66,32 +66,38 @@ class Meshed(msgspec.Struct, frozen=True):
     """A way to mesh, on a design and a trace: shares of the committed bytes that would be given back.
 
     average: of the mean over the stops. peak: of the largest over the stops and the peak. end: after
-    the last event. Each is a row of shares: split, greedy, bound.
+    the last event. at: after each event of the table's `at`. Each is a row of shares: split, greedy, bound.
     """
 
     way: Way
     average: list[float]
     peak: list[float]
     end: list[float]
+    at: list[list[float]]
 
 
 class MeshRow(msgspec.Struct, frozen=True):
-    """A design: committed bytes on average, at the peak and at the end, and what each way would save of them."""
+    """A design: committed bytes on average, at the peak, at the end and after each event of the table's `at`.
+
+    ways: what each way would save of them.
+    """
 
     design: str
     average: int
     peak: int
     end: int
+    at: list[int]
     ways: list[Meshed]
 
 
 class MeshTable(msgspec.Struct, frozen=True):
-    """Designs on a trace. stops: events after which heaps were looked at, besides each design's peak."""
+    """Designs on a trace. stops: events after which heaps were looked at, besides each design's peak and `at`."""
 
     trace: str
     events: int
     probes: int
     stops: list[int]
+    at: list[int]
     rows: list[MeshRow]
 
 
@@ -271,40 +277,45 @@ def mesh(
     stops: int = STOPS,
     probes: int = PROBES,
     seed: int = 1,
+    at: Sequence[int] = (),
     progress: Progress | None = None,
 ) -> MeshTable:
     """Return what meshing would save of each design's committed bytes: two passes over the trace.
 
-    Each stop is looked at as if nothing had been meshed before. Raises BadInput if the trace is
-    empty or damaged.
+    Each stop is looked at as if nothing had been meshed before. at: events after which to look too. Raises
+    BadInput for an event beyond the trace, and if the trace is empty or damaged.
     """
     asked = ask_sites(designs)
     with TraceReader(trace, sited=asked) as reader:
         events = reader.footer.events
         if not events:
             raise BadInput(f"{trace}: no events, so there is nothing to mesh")
+        require_events(trace, events, at)
         simulators = [warmed_up(make_plan(design), None, PROGRAM, True) for design in designs]
         feed_all(reader, simulators, "looking for the peak", progress)
     even = sorted({number * events // stops - 1 for number in range(1, stops + 1)} - {-1})
     peaks = [one.statistics().peak_committed.event for one in simulators]
     followers = [
-        _Meshing(warmed_up(one.plan, None, PROGRAM, True), {*even, peak}, probes, seed)
+        _Meshing(warmed_up(one.plan, None, PROGRAM, True), {*even, peak, *at}, probes, seed)
         for one, peak in zip(simulators, peaks, strict=True)
     ]
     with TraceReader(trace, sited=asked) as reader:
         feed_chunks(reader, followers, "meshing", progress, events)
-    return MeshTable(str(trace), events, probes, even, [_row(one, even) for one in followers])
+    rows = [_row(one, even, peak, at) for one, peak in zip(followers, peaks, strict=True)]
+    return MeshTable(str(trace), events, probes, even, list(at), rows)
 
 
-def _row(one: _Meshing, even: Sequence[int]) -> MeshRow:
-    every = np.array([committed for committed, _ in one.found.values()])
-    given = np.array([[msgspec.structs.astuple(way) for way in ways] for _, ways in one.found.values()])
-    stops = [event in even for event in one.found]
-    at_even, at_end = every[stops], int(one.found[even[-1]][0])
-    average = given[stops].mean(axis=0) / max(1.0, at_even.mean())
-    peak = 1 - (every[:, None, None] - given).max(axis=0) / max(1, every.max())
-    end = given[list(one.found).index(even[-1])] / max(1, at_end)
-    ways = [
-        Meshed(way, *(part[row].round(6).tolist() for part in (average, peak, end))) for row, way in enumerate(WAYS)
-    ]
-    return MeshRow(one.simulator.plan.design.name, round(float(at_even.mean())), int(every.max()), at_end, ways)
+def _row(one: _Meshing, even: Sequence[int], peak_event: int, at: Sequence[int]) -> MeshRow:
+    committed = {event: found for event, (found, _) in one.found.items()}
+    given = {event: np.array([*map(msgspec.structs.astuple, ways)]) for event, (_, ways) in one.found.items()}
+    looks = {*even, peak_event}
+    largest, mean = max(committed[event] for event in looks), float(np.mean([committed[event] for event in even]))
+    average = np.mean([given[event] for event in even], axis=0) / max(1.0, mean)
+    peak = 1 - np.max([committed[event] - given[event] for event in looks], axis=0) / max(1, largest)
+    end, *asked = (given[event] / max(1, committed[event]) for event in (even[-1], *at))
+    ways = []
+    for row, way in enumerate(WAYS):
+        of_average, of_peak, of_end, *of_asked = (part[row].round(6).tolist() for part in (average, peak, end, *asked))
+        ways.append(Meshed(way, of_average, of_peak, of_end, of_asked))
+    last, name = committed[even[-1]], one.simulator.plan.design.name
+    return MeshRow(name, round(mean), largest, last, [committed[event] for event in at], ways)

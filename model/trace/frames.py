@@ -13,13 +13,14 @@ from typing import Any, NamedTuple, Self, TypeVar
 import msgspec
 import zstandard
 
+from heapsmith.model.constants import TRACE_MAGIC
 from heapsmith.model.errors import BadInput, WrongKind
 from heapsmith.model.trace.codec import COLUMNS, FREE_SITE, PROCESSOR, SITE, U32, Column, Damage, decode, decode_site
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.kinds import Count, Kinds
 from heapsmith.model.trace.stacks import Stacks
 
-MAGIC = b"\x89HST\r\n\x1a\n"
+MAGIC = TRACE_MAGIC
 VERSION = 1
 MAX_CHUNK_EVENTS = 1 << 20
 CHUNK_TAG, FOOTER_TAG = b"CHNK", b"FOOT"
@@ -195,6 +196,8 @@ class TraceFile:
     def _read_header(self) -> tuple[Header, int]:
         """Return the header and the offset of the first frame."""
         head = self.read(0, _PROLOGUE.size)
+        if not head:
+            raise WrongKind(f"{self.path}: is empty; expected a trace")
         if not head.startswith(MAGIC):
             raise WrongKind(f"{self.path}: not a heapsmith trace: it does not begin with the magic bytes")
         if len(head) < _PROLOGUE.size:

@@ -8,10 +8,12 @@
  * is /dev/null.
  *
  * Every PERIOD_US it adds up the resident pages of CMD and all its descendants (proc_pid_statm(5), the kernel's own
- * counters: no page table is walked, no lock of CMD's is taken). A page that two processes share counts in both. The
- * first period is a sixteenth of that, and each is twice the one before, so that short runs have samples too. The
- * average is over the time from exec to the end, between samples linear. `sampling_ns` is the CPU time of the samples.
- * A run without a sample (no pidfd_open(2), or it ended at once) has its peak as its average.
+ * counters: no page table is walked, no lock of CMD's is taken). A page that two processes share counts in both; a
+ * child of vfork(2) before its exec counts nothing, as all its memory is its parent's. The first period is a sixteenth
+ * of that, and each is twice the one before, so that short runs have samples too. The average is over the time from
+ * exec to the end, between samples linear. The peak is ru_maxrss, or the largest sum over several processes if that is
+ * larger. `processes` is how many were seen at once. `sampling_ns` is the CPU time of the samples. A run without a
+ * sample (no pidfd_open(2), or it ended at once) has its peak as its average.
  *
  * Who ends a run that takes too long finds all its processes below this one: it becomes the parent of those that lose
  * theirs, waits for them as init(1) does, for CMD may look whether they are gone, and it lives on when the terminal
@@ -39,10 +41,22 @@
 
 enum { BAD_USE = 2, MOST_PROCESSES = 4096, FIRST_PERIOD = 16 };
 
-/* The samples so far; `area` is their integral over time in byte nanoseconds. */
+/* `parent`: its place in the tree. In pages: its address space, what is resident of it, and of files. */
+struct process {
+    int id, parent;
+    unsigned long size, resident, shared;
+};
+
+/* One sample: how many processes there are, and the resident bytes of all together. */
+struct sample {
+    uint64_t bytes, processes;
+};
+
+/* The samples so far; `area` is their integral over time in byte nanoseconds, `largest_bytes` the largest of those with
+ * several processes. */
 struct sampled {
     double area;
-    uint64_t first_ns, last_ns, last_bytes, count, spent_ns;
+    uint64_t first_ns, last_ns, last_bytes, largest_bytes, most_processes, count, spent_ns;
 };
 
 static uint64_t read_clock_ns(clockid_t clock)
@@ -70,10 +84,11 @@ static char *contents(char *text, size_t room, const char *format, int process, 
     return text;
 }
 
-/* Append the children that the threads of `process` have made to `processes`, which holds `count` now. */
-static int add_children(int *processes, int count, int process)
+/* Append the children that the threads of the process `parent` have made to `processes`, which holds `count` now. */
+static int add_children(struct process *processes, int count, int parent)
 {
     char path[64], text[32768];
+    int process = processes[parent].id;
     snprintf(path, sizeof path, "/proc/%d/task", process);
     DIR *threads = opendir(path);
     if (threads == NULL)
@@ -83,39 +98,51 @@ static int add_children(int *processes, int count, int process)
             continue;
         char *at = contents(text, sizeof text, "/proc/%d/task/%s/children", process, one->d_name), *end;
         for (long child; (child = strtol(at, &end, 10)) > 0 && end != at && count < MOST_PROCESSES; at = end)
-            processes[count++] = (int)child;
+            processes[count++] = (struct process){.id = (int)child, .parent = parent};
     }
     closedir(threads);
     return count;
 }
 
-/* This process and its descendants. */
-static int tree(int *processes)
+/* This process and its descendants, each behind its parent. */
+static int tree(struct process *processes)
 {
     int count = 1;
-    processes[0] = getpid();
+    processes[0] = (struct process){.id = getpid()};
     for (int i = 0; i < count; i++)
-        count = add_children(processes, count, processes[i]);
+        count = add_children(processes, count, i);
     return count;
 }
 
-static uint64_t tree_rss_bytes(void)
+/* Whether a child has its parent's memory as its own, as between vfork(2) and execve(2): the parent waits meanwhile. */
+static bool shares_memory(const struct process *child, const struct process *parent)
 {
-    static int processes[MOST_PROCESSES];
-    uint64_t pages = 0;
+    return child->size == parent->size && child->resident == parent->resident && child->shared == parent->shared;
+}
+
+static struct sample tree_rss(void)
+{
+    static struct process processes[MOST_PROCESSES];
+    struct sample found = {0};
     int count = tree(processes);
     for (int i = 1; i < count; i++) {
-        char text[128], *at = contents(text, sizeof text, "/proc/%d/statm%s", processes[i], "");
-        strtoul(at, &at, 10);
-        pages += strtoul(at, NULL, 10);
+        struct process *one = &processes[i];
+        char text[128], *at = contents(text, sizeof text, "/proc/%d/statm%s", one->id, "");
+        one->size = strtoul(at, &at, 10);
+        one->resident = strtoul(at, &at, 10);
+        one->shared = strtoul(at, NULL, 10);
+        if (one->resident == 0 || shares_memory(one, &processes[one->parent]))
+            continue;
+        found.bytes += one->resident * (uint64_t)sysconf(_SC_PAGESIZE);
+        found.processes++;
     }
-    return pages * (uint64_t)sysconf(_SC_PAGESIZE);
+    return found;
 }
 
 /* Descendants that go on after CMD's end: this process is their parent now. */
 static int left(void)
 {
-    static int processes[MOST_PROCESSES];
+    static struct process processes[MOST_PROCESSES];
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
     return tree(processes) - 1;
@@ -162,10 +189,14 @@ static void watch(pid_t child, uint64_t most_ns, struct sampled *s, struct rusag
         return;
     struct timespec wait = {0};
     while (ppoll(&ends, 1, &wait, NULL) == 0) {
-        uint64_t bytes = tree_rss_bytes();
+        struct sample found = tree_rss();
         reap(child, daemons);
-        if (bytes > 0) /* 0: it is about to end */
-            add(s, read_clock_ns(CLOCK_MONOTONIC), bytes);
+        if (found.bytes > 0) /* 0: it is about to end */
+            add(s, read_clock_ns(CLOCK_MONOTONIC), found.bytes);
+        if (found.processes > 1 && found.bytes > s->largest_bytes)
+            s->largest_bytes = found.bytes;
+        if (found.processes > s->most_processes)
+            s->most_processes = found.processes;
         wait = (struct timespec){(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)};
         period_ns = 2 * period_ns < most_ns ? 2 * period_ns : most_ns;
     }
@@ -173,6 +204,12 @@ static void watch(pid_t child, uint64_t most_ns, struct sampled *s, struct rusag
         add(s, read_clock_ns(CLOCK_MONOTONIC), s->last_bytes);
     close(ends.fd);
     s->spent_ns = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - before;
+}
+
+static uint64_t peak_bytes(const struct sampled *s, const struct rusage *used)
+{
+    uint64_t of_one = (uint64_t)used->ru_maxrss * 1024;
+    return s->largest_bytes > of_one ? s->largest_bytes : of_one;
 }
 
 static uint64_t average_bytes(const struct sampled *s, uint64_t peak)
@@ -194,7 +231,7 @@ static int wait_for(pid_t child, struct rusage *sum)
 static int write_report(const char *path, uint64_t wall_ns, int exec_error, int status, const struct rusage *used,
                         const struct sampled *s)
 {
-    uint64_t peak = (uint64_t)used->ru_maxrss * 1024;
+    uint64_t peak = peak_bytes(s, used), processes = s->most_processes > 1 ? s->most_processes : 1;
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (file < 0) {
         dprintf(2, "heapsmith-launch: %s: %s\n", path, strerror(errno));
@@ -207,8 +244,9 @@ static int write_report(const char *path, uint64_t wall_ns, int exec_error, int 
                 time_ns(used->ru_stime)) > 0 &&
         dprintf(file, " \"peak_rss_bytes\": %lu, \"minor_faults\": %ld, \"major_faults\": %ld,\n", peak,
                 used->ru_minflt, used->ru_majflt) > 0 &&
-        dprintf(file, " \"average_rss_bytes\": %lu, \"samples\": %lu, \"sampling_ns\": %lu, \"left\": %d}\n",
-                average_bytes(s, peak), s->count, s->spent_ns, left()) > 0;
+        dprintf(file, " \"average_rss_bytes\": %lu, \"samples\": %lu, \"sampling_ns\": %lu, \"left\": %d,\n",
+                average_bytes(s, peak), s->count, s->spent_ns, left()) > 0 &&
+        dprintf(file, " \"processes\": %lu}\n", processes) > 0;
     return close(file) == 0 && is_whole ? 0 : BAD_USE;
 }
 

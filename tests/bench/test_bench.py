@@ -379,7 +379,7 @@ def test_the_json_is_the_report(lab: Call, tmp_path: Path) -> None:
         (["--favour", "time"], "--favour, --max-time, --max-rss: expected with --tune"),
         (["--tune", "--max-rss", "much"], "max rss: 'much'"),
         (["--rounds", "9", "--time", "9s"], "--rounds and --time: expected one of them, not both"),
-        (["--rounds", "0"], "Invalid value for '--rounds'"),
+        (["--rounds", "0"], "--rounds 0: expected at least 1"),
         (["-o", "/proc/none/x.json"], "/proc/none/x.json: cannot be written: there is no folder /proc/none"),
     ],
 )

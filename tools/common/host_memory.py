@@ -16,13 +16,11 @@ class Measured(Protocol):
 
     @property
     def peak_rss_bytes(self) -> int: ...
-    @property
-    def average_rss_bytes(self) -> int: ...
 
 
 def resident(run: Measured | None) -> int:
-    """The bytes that a run had; 0 for a run that failed. Its peak is of one process, its average of all together."""
-    return max(run.peak_rss_bytes, run.average_rss_bytes) if run else 0
+    """The bytes that a run had; 0 for a run that failed."""
+    return run.peak_rss_bytes if run else 0
 
 
 def fetch(size: int) -> None:

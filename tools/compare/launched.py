@@ -20,9 +20,10 @@ PERIOD_US = 5000
 class Launched(msgspec.Struct, frozen=True):
     """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
 
-    `peak_rss_bytes`: of the largest process among the command, the descendants that were waited for, and daemons that
-    ended before the command. `average_rss_bytes`: over time, of the sum over the command and its descendants, from
-    `samples` every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
+    `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples` every PERIOD_US,
+    which took `sampling_ns` of CPU time outside the command. `peak_rss_bytes`: the largest such sum, or the peak of the
+    largest process if that is more: of the command, the descendants that were waited for, and daemons that ended before
+    the command. A page that processes share counts in each. `processes`: the most that a sample saw.
     `left`: processes that went on after the command's end.
     """
 
@@ -38,6 +39,7 @@ class Launched(msgspec.Struct, frozen=True):
     sampling_ns: int
     minor_faults: int
     left: int = 0
+    processes: int = 1
 
     @property
     def cpu_ns(self) -> int:

@@ -154,22 +154,24 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     say(7, "verify: audit the C, hold the library against the model")
     found.verified = verified = verify(tuned.design, [path for path, _ in traces], release=library, progress=progress)
     _require(verified)
-    libraries = [GLIBC, str(library_of(base)), str(library)]
-    say(8, f"run the command under glibc, {base.name} and {name}")
+    of_base = str(library_of(base))
+    libraries = [GLIBC, of_base] if tuned.kept_base else [GLIBC, of_base, str(library)]
+    kept, others = library.name if tuned.kept_base else None, "" if tuned.kept_base else f", {name}"
+    say(8, f"run the command under glibc, {base.name}{others}")
     stop = _left(stop, stop.clock() - chosen)._replace(run_limit_s=limit_of(recorded.wall_ns))
     told = _part(stop, RUNS)._replace(say=lambda text: say(8, text))
     found.measured = measured = measure(command, libraries, stop=told, pivot=-1, progress=progress)
     found.other_memory = list({one.program: one for one in measured.other_memory + found.other_memory}.values())
-    found.verdict = decided = verdict(measured, kept_base=tuned.kept_base)
+    found.verdict = decided = verdict(measured, kept=kept)
     say(9, "replay the trace under the same, and sample how much of the program's time malloc takes")
     # The command's malloc may need the command's libraries, which a replay lacks.
     own = [path for path in measured.own if not why_no_malloc(Library(path, Path(path)))]
     beside = [GLIBC, *own, *libraries[1:]]
     told = _part(stop, REPLAYS)._replace(say=lambda text: say(9, text))
     found.replayed = replayed = replay(trace, beside, stop=told, latency=True, count_bytes=True, progress=progress)
-    to_glibc = measured.rows[-2].ratios.cpu
+    to_glibc = next(row for row in measured.rows if row.path == of_base).ratios.cpu
     once = _part(stop, SHARE)._replace(least=0)
-    found.share = share = malloc_share(command, library_of(base), to_glibc, once, progress)
+    found.share = share = malloc_share(command, Path(of_base), to_glibc, once, progress)
     files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
     results = (info, tuned, simulated, verified, measured, replayed, share, decided, files, found.other_memory)
     dollars = worth_of(measured, decided.use, price) if price else []

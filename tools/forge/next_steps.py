@@ -23,12 +23,12 @@ class Next(NamedTuple):
 
 
 def next_steps(command: list[str], base: str, library: str, measured: MeasureTable, found: Verdict) -> list[Next]:
-    """The steps after a verdict on a measurement whose last two rows are the base and the forged library."""
-    words = shlex.join(command)
-    row_of_base, row_of_tuned = measured.rows[-2:]
+    """The steps after a verdict on a measurement (see verdict)."""
+    words, kept_base = shlex.join(command), found.to_base is None
+    row_of_base, row_of_tuned = measured.rows[-1 if kept_base else -2], measured.rows[-1]
     known = base if base in builtin_names() else row_of_base.path or base
     of_base, of_tuned = _running(known, words), _running(library, words)
-    if found.use == row_of_tuned.library:
+    if found.use == row_of_tuned.library and not kept_base:
         return [Next("To run the program with it, here and where heapsmith is not:", of_tuned)]
     if found.use == row_of_base.library:
         file = str(Path(library).with_name(row_of_base.library))
@@ -40,7 +40,7 @@ def next_steps(command: list[str], base: str, library: str, measured: MeasureTab
         return [Next("Run the program as it is. What else may help:", _else(words, Path(library).parent))]
     if len(row_of_tuned.runs) >= LEAST_ROUNDS:
         return [Next(f"With {row_of_base.library}:", of_base[:1]), Next(f"With {row_of_tuned.library}:", of_tuned)]
-    libraries = f"--lib glibc --lib {shlex.quote(known)} --lib {shlex.quote(library)}"
+    libraries = " ".join(f"--lib {shlex.quote(one)}" for one in [GLIBC, known, *([] if kept_base else [library])])
     return [Next("To decide it:", [f"heapsmith compare --rounds {MORE_ROUNDS} {libraries} -- {words}"])]
 
 

@@ -18,17 +18,17 @@ Judgement = Literal["better", "worse", "mixed", "same"]
 class Verdict(msgspec.Struct, frozen=True):
     """The row of the measurement to use (None: the measurement does not say), and why.
 
-    `to_base`: the forged library to the base design, round by round. The rows of the measurement
-    hold the ratios to glibc.
+    `to_base`: the forged library to the base design, round by round; None if the search kept the
+    base design, whose row is the last then. The rows of the measurement hold the ratios to glibc.
     """
 
     use: str | None
     why: list[str]
-    to_base: Ratios
+    to_base: Ratios | None
 
 
 class Rows(NamedTuple):
-    """The three rows that a verdict compares, and whether the search found another design at all.
+    """The three rows that a verdict compares; of a search that kept the base design, `tuned` is `base`.
 
     `reference`: the row of the malloc to beat; `base_to` and `tuned_to` are the ratios to it.
     """
@@ -38,7 +38,6 @@ class Rows(NamedTuple):
     tuned: MeasureRow
     base_to: Ratios
     tuned_to: Ratios
-    kept_base: bool
 
 
 def judged(found: Ratios) -> Judgement:
@@ -62,18 +61,24 @@ def _more(found: Ratios) -> list[str]:
     return [name for name, one in _judging(found) if one.is_more() and one.median >= 1 + NOTHING]
 
 
-def verdict(table: MeasureTable, *, kept_base: bool) -> Verdict:
-    """The verdict on a measurement whose last two rows are the base and the forged library."""
-    reference, base, tuned = _reference(table), table.rows[-2], table.rows[-1]
+def verdict(table: MeasureTable, *, kept: str | None = None) -> Verdict:
+    """The verdict on a measurement whose last two rows are the base and the forged library.
+
+    kept: the name of the forged library where the search kept the base design. Then it is the base's library, which
+    has the last row.
+    """
+    reference, tuned = _reference(table), table.rows[-1]
+    base = table.rows[-2] if kept is None else tuned
     base_to, tuned_to = (ratios(row.runs, reference.runs) for row in (base, tuned))
-    rows = Rows(reference, base, tuned, base_to, tuned_to, kept_base)
-    to_base = ratios(rows.tuned.runs, rows.base.runs)
+    rows = Rows(reference, base, tuned, base_to, tuned_to)
+    to_base = ratios(tuned.runs, base.runs) if kept is None else None
     use, first = _decided(rows, to_base, table.output_of)
-    why = [first, against(rows.tuned.library, rows.base.library, to_base)]
+    same = f"The search kept the base design: {kept} is the same as {base.library}."
+    why = [first, against(tuned.library, base.library, to_base) if to_base else same]
     why.append(against(rows.tuned.library, rows.reference.library, rows.tuned_to))
     if rows.tuned.same_output is None:
         why.append(f"The output is not comparable: it varies from run to run under {table.output_of} itself.")
-    wide = [name for name, one in _judging(to_base) if one.bounds() and not one.is_narrow()]
+    wide = [name for name, one in _judging(to_base or tuned_to) if one.bounds() and not one.is_narrow()]
     if wide:
         why.append(f"The interval of {_and(wide)} is still wide: measure longer (--time), or in quieter hours.")
     return Verdict(use, why, to_base)
@@ -93,7 +98,7 @@ def _reference(table: MeasureTable) -> MeasureRow:
     return glibc if better else own
 
 
-def _decided(rows: Rows, to_base: Ratios, output_of: str) -> tuple[str | None, str]:
+def _decided(rows: Rows, to_base: Ratios | None, output_of: str) -> tuple[str | None, str]:
     """The library to use, and the sentence that says so."""
     reference, base, tuned = rows.reference.library, rows.base.library, rows.tuned.library
     if rows.tuned.same_output is False:
@@ -102,9 +107,9 @@ def _decided(rows: Rows, to_base: Ratios, output_of: str) -> tuple[str | None, s
     if (rounds := len(rows.tuned.runs)) < LEAST_ROUNDS:
         counted = "one round gives no interval" if rounds == 1 else f"{rounds} rounds are too few"
         return None, f"Nothing is decided: {counted}. Measure longer (--time), or in {LEAST_ROUNDS} rounds or more."
+    if to_base is None:
+        return _second(rows), f"Use {_second(rows)}."
     to_default, to_reference = judged(to_base), judged(rows.tuned_to)
-    if rows.kept_base:
-        return _second(rows), f"The search kept {base}'s design: use {_second(rows)}."
     if to_default == "better" and to_reference in ("better", "mixed"):
         return tuned, f"Use {tuned}: it takes less {_and(_less(to_base))} than {base}."
     if to_default == "mixed" and to_reference in ("better", "mixed"):

@@ -1,7 +1,7 @@
 """Tables of measurements: programs and replays under several libraries, library against model."""
 
 import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import msgspec
@@ -12,8 +12,8 @@ from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.tools.common.rounds import Ended, Figure
 from heapsmith.tools.common.tables import Words
 from heapsmith.tools.common.units import amount, duration
-from heapsmith.tools.compare.measure import MeasureTable, Ratios
-from heapsmith.tools.replay.replay import GlibcBytes, ReplayTable
+from heapsmith.tools.compare.measure import MeasureRow, MeasureTable, Ratios
+from heapsmith.tools.replay.replay import GlibcBytes, ReplayRow, ReplayTable
 
 
 class HasOtherMemory(Protocol):
@@ -31,9 +31,15 @@ WHY: dict[Ended, str] = {
 }
 
 
-def _beside(unit: Callable[[float], str], figure: Figure, ratio: Ratio) -> tuple[str, str]:
-    """A figure and its ratio to the first library's."""
-    return unit(figure.median), ratio.words()
+APART = 0.05
+"""A ratio differs from that of the medians beside it, if by this part of itself."""
+
+
+def _cells(row: MeasureRow | ReplayRow, *units: Callable[[float], str]) -> Iterator[str]:
+    """Each figure of a row and its ratio to the first library's."""
+    for unit, (figure, found) in zip(units, _measurements(row), strict=True):
+        yield unit(figure.median)
+        yield found.words()
 
 
 def measured(table: MeasureTable) -> Words:
@@ -44,10 +50,7 @@ def measured(table: MeasureTable) -> Words:
     rows = [
         (
             row.library,
-            *_beside(duration, row.cpu_ns, row.ratios.cpu),
-            *_beside(duration, row.wall_ns, row.ratios.wall),
-            *_beside(amount, row.peak_rss_bytes, row.ratios.peak_rss),
-            *_beside(amount, row.average_rss_bytes, row.ratios.average_rss),
+            *_cells(row, duration, duration, amount, amount),
             same[row.same_output] + (f", exit {row.exit_status}" if row.exit_status else ""),
         )
         for row in table.rows
@@ -69,9 +72,7 @@ def replayed(table: ReplayTable) -> Words:
     rows = [
         (
             row.library,
-            *_beside(duration, row.ns_per_op, row.time_ratio),
-            *_beside(amount, row.peak_rss_bytes, row.rss_ratio),
-            *_beside(amount, row.average_rss_bytes, row.average_ratio),
+            *_cells(row, duration, amount, amount),
         )
         for row in table.rows
     ]
@@ -152,9 +153,43 @@ def notes(table: MeasureTable | ReplayTable) -> list[str]:
         said += [f"the output under {name} is NOT that under {table.output_of}" for name in table.differing()]
         if any(row.same_output is None for row in table.rows):
             said.append(f"the output is not comparable: it varies from run to run under {table.output_of} itself")
+        if (processes := max(run.processes for row in table.rows for run in row.runs)) > 1:
+            said.append(f"RSS is the sum over up to {processes} processes: pages that they share count in each")
+    if _are_apart(table):
+        said.append("ratios are medians of the rounds' own ratios, not ratios of medians")
     if 1 < table.rounds < LEAST_ROUNDS:
         said.append(f"intervals of {table.rounds} rounds say little: {LEAST_ROUNDS} is the least to decide by")
     return said
+
+
+def _are_apart(table: MeasureTable | ReplayTable) -> bool:
+    """Whether a reader who divides two medians of a column gets another ratio than the one beside them."""
+    first, *rows = [_measurements(row) for row in table.rows]
+    return any(
+        _is_apart(figure.median / reference.median, found)
+        for row in rows
+        for (figure, found), (reference, _) in zip(row, first, strict=True)
+        if reference.median
+    )
+
+
+def _measurements(row: MeasureRow | ReplayRow) -> list[tuple[Figure, Ratio]]:
+    """The figures of a row, each with its ratio."""
+    if isinstance(row, MeasureRow):
+        figures = [row.cpu_ns, row.wall_ns, row.peak_rss_bytes, row.average_rss_bytes]
+        return list(zip(figures, [found for _, found in row.ratios.items()], strict=True))
+    return [
+        (row.ns_per_op, row.time_ratio),
+        (row.peak_rss_bytes, row.rss_ratio),
+        (row.average_rss_bytes, row.average_ratio),
+    ]
+
+
+def _is_apart(of_medians: float, found: Ratio) -> bool:
+    """Whether the ratio of two medians is beside a ratio's interval as it is printed, or APART from it."""
+    low, high = found.bounds() or (found.median, found.median)
+    is_within = round(low, 2) <= round(of_medians, 2) <= round(high, 2)
+    return not is_within or abs(of_medians - found.median) > APART * found.median
 
 
 def other_memory(found: HasOtherMemory) -> list[str]:

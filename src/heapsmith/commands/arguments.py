@@ -78,6 +78,13 @@ def command_words(_: str, words: list[str]) -> list[str]:
     return command
 
 
+def words_of_target(words: list[str], others: str) -> list[str]:
+    """CMD where one of `others` may stand too; BadInput names them for one word that is none."""
+    if len(words) == 1 and shutil.which(words[0]) is None:
+        raise WrongKind(f"{words[0]}: expected {others} or a command that can be executed")
+    return command_words("", words)
+
+
 UNITS = {"": 1.0, "s": 1.0, "m": 60.0, "h": 3600.0}
 
 

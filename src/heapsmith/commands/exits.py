@@ -3,6 +3,7 @@
 import errno
 import io
 import os
+import re
 import signal
 import sys
 import threading
@@ -64,7 +65,7 @@ def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsm
         _complain(f"{error}; try: {meant}" if meant else str(error))
         return error.exit_code
     except typer.TyperException as error:
-        message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")  # the library's own words
+        message = _in_words(error)
         context = getattr(error, "ctx", None)
         see = f"(see {context.command_path if context else program} --help)"
         meant = _meant(app, arguments) if program == "heapsmith" else None
@@ -87,6 +88,28 @@ def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsm
     except SystemExit as stop:
         broken = isinstance(stop.__context__, BrokenPipeError)  # which typer makes an exit of 1
         return _reader_gone() if broken else int(stop.code or 0)
+
+
+EXPECTED = (
+    (r"a valid integer.*", "a whole number"),
+    (r"a valid number.*", "a number"),
+    (r"greater than or equal to (\S+)", r"at least \1"),
+    (r"less than or equal to (\S+)", r"at most \1"),
+)
+"""What typer says that a value should be, and what is said here."""
+
+
+def _in_words(error: typer.TyperException) -> str:
+    """What is wrong with the words of a command; of a value, the parameter, the value and what was expected."""
+    message = " ".join(error.format_message().split()).replace(": Value error, ", ": ")  # the library's own words
+    about, _, should = message.partition(": Input should be ")
+    name = about.removeprefix("Invalid value for ").strip("'")
+    for said, words in EXPECTED if should else ():
+        if found := re.fullmatch(said, should.rstrip(".")):
+            refused: list[dict[str, object]] = getattr(error.__cause__, "errors", list)()
+            given = f" {refused[0]['input']}" if refused else ""
+            return f"{name}{given}: expected {found.expand(words)}"
+    return message
 
 
 def _meant(app: typer.Typer, arguments: list[str]) -> str | None:

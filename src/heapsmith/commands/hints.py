@@ -222,6 +222,8 @@ def _of_a_trace(command: str, rest: Words) -> str | None:
 
         if is_known(file):
             return _imported(given[0])
+        if not file.stat().st_size:
+            return f"record -o {shlex.quote(given[0])} -- CMD"
         return f"record -o {shlex.quote(file.stem)}.hst -- CMD {shlex.quote(given[0])}"
     if command in ("simulate", "replay") and len(given) == 2 and given == rest:
         option = {"simulate": "--design", "replay": "--lib"}[command]
@@ -236,6 +238,19 @@ def _imported(name: str) -> str:
     return f"trace import {shlex.quote(name)} -o {shlex.quote(Path(name).name.partition('.')[0] or 'trace')}.hst"
 
 
+def _is_design(word: str) -> bool:
+    """Whether a word names a design: a built-in one, or a file."""
+    from heapsmith.model.design.design import builtin_names  # a command that is right must not wait for it
+
+    return Path(word).suffix == ".toml" or word in builtin_names()
+
+
+def _swapped(command: str, rest: Words) -> str:
+    """A command of a design and its traces, whose words begin with a trace: with the design first."""
+    design = next((word for word in rest if _is_design(word)), "default")
+    return f"{command} {shlex.join([design, *(word for word in rest if word != design)])}"
+
+
 def _of_a_design(command: str, rest: Words) -> str | None:
     """A command of designs that got none, a trace in place of one, or nowhere to write to."""
     given = [word for word in rest if not word.startswith("-")]
@@ -243,8 +258,7 @@ def _of_a_design(command: str, rest: Words) -> str | None:
     if not given:
         return f"{command} default {out}".strip()
     if Path(given[0]).suffix == ".hst":
-        name = shlex.quote(given[0])
-        return f"verify default {name}" if command == "verify" else f"tune {name} -o design.toml"
+        return _swapped(command, rest) if command == "verify" else f"tune {shlex.quote(given[0])} -o design.toml"
     if out and not _has(rest, "-o", "--out"):
         return f"{command} {shlex.join(rest)} {out}"
     return None
@@ -265,6 +279,8 @@ def _designs(command: str, rest: Words) -> str | None:
         return "designs"
     if command == "designs" or rest[0] not in ("show", "check"):
         return f"design show {shlex.quote(rest[0])}"
+    if len(rest) > 1 and Path(rest[1]).suffix == ".hst":
+        return f"trace info {shlex.quote(rest[1])}"
     return f"design {rest[0]} default" if len(rest) == 1 else None
 
 
@@ -281,9 +297,11 @@ def _changed(_: str, rest: Words) -> str | None:
     return f"diff {shlex.quote(given[0]) if given else 'OLD.hst'} NEW.hst" if len(given) < 2 else None
 
 
-def _guarded(_: str, rest: Words) -> str | None:
-    """guard without a design."""
+def _guarded(command: str, rest: Words) -> str | None:
+    """guard without a design, or with a trace in its place."""
     given = [word for word in rest if not word.startswith("-")]
+    if given and Path(given[0]).suffix == ".hst":
+        return _swapped(command, rest)
     return f"guard default {shlex.join(given) if given else 'TRACE'}" if len(given) < 2 else None
 
 
@@ -298,7 +316,14 @@ def _checked(_: str, rest: Words) -> str | None:
 
 def _tried(command: str, rest: Words) -> str | None:
     """ab or bisect with a program that no -- precedes, or with none."""
-    if "--" in rest or _has(rest, "--trace"):
+    if _has(rest, "--trace"):
+        return None
+    before = rest[: rest.index("--")] if "--" in rest else rest
+    if traces := [word for word in before if Path(word).suffix == ".hst"]:
+        designs = [word for word in before if _is_design(word)]
+        designs += [word for word in ("default", "lean") if word not in designs][: max(0, 2 - len(designs))]
+        return f"{command} {shlex.join(designs)} --trace {shlex.quote(traces[0])}"
+    if "--" in rest:
         return None
     program = _program(rest)
     designs = rest[: len(rest) - len(program)] or ["default", "lean"]
@@ -314,6 +339,13 @@ def _pinned(_: str, rest: Words) -> str | None:
 
 def _top(_: str, rest: Words) -> str | None:
     return None if rest else "top PID"
+
+
+def _counted(_: str, rest: Words) -> str | None:
+    """stats of nothing, or of a trace."""
+    if not rest:
+        return "run --stats report.json default -- CMD"
+    return f"trace info {shlex.quote(trace)}" if (trace := _lone_trace(rest)) else None
 
 
 RULES: dict[str, Callable[[str, Words], str | None]] = {
@@ -336,5 +368,5 @@ RULES: dict[str, Callable[[str, Words], str | None]] = {
     "bisect": _tried,
     "pins": _pinned,
     "top": _top,
-    "stats": lambda _, rest: None if rest else "run --stats report.json default -- CMD",
+    "stats": _counted,
 }

@@ -94,19 +94,24 @@ def mesh(
     stops: Annotated[int, Option("Moments, evenly spaced in events.", least=1)] = 20,
     probes: Annotated[int, Option("Partners that each slab or page tries.", least=1)] = 64,
     seed: Annotated[int, Option("Which order and places are drawn.", least=0)] = 1,
+    at: Annotated[
+        list[int] | None, Option("Look after this event too, from 0; repeatable.", "EVENT", "--at", least=0)
+    ] = None,
     json: take.Json = False,
 ) -> None:
     """Say what compaction without moving would give back: meshing, as the allocator Mesh does it.
 
-    Slabs or pages of a class mesh if their live blocks do not overlap: one physical page can then serve both. The
-    shares are of the committed bytes. Split is Mesh's own search for pairs, greedy a packing of any number, and bound
-    what no packing exceeds.
+    Units (slabs or pages) of a class mesh if their live blocks do not overlap: one physical page can then serve both.
+    Blocks lie at their own places or at random ones of the slab; blocks in fronts are live (held) or given back
+    (flushed). Split is Mesh's search for pairs, greedy a packing of any number, bound what no packing exceeds. The
+    shares are of the committed bytes.
     """
     from heapsmith.model.design.design import load
     from heapsmith.model.predict.mesh import mesh as look
 
     with show.progress() as progress:
-        found = look(trace, [load(name) for name in design], stops=stops, probes=probes, seed=seed, progress=progress)
+        designs = [load(name) for name in design]
+        found = look(trace, designs, stops=stops, probes=probes, seed=seed, at=at or [], progress=progress)
     show.emit_json(found) if json else results.meshed(found)
 
 

@@ -1,5 +1,6 @@
 """The results of commands for people: each becomes fields and tables."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,7 @@ from heapsmith.tools.common.units import amount
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
     from heapsmith.model.design.design import Design
     from heapsmith.model.design.plan import Plan
-    from heapsmith.model.predict.mesh import MeshRow, MeshTable
+    from heapsmith.model.predict.mesh import Meshed, MeshRow, MeshTable
     from heapsmith.model.predict.reuse import ReuseTable
     from heapsmith.tools.calibrate.calibrate import Calibration
     from heapsmith.tools.forge.report import ForgeReport
@@ -171,22 +172,26 @@ METHODS = ("split", "greedy", "bound")
 
 
 def meshed(found: "MeshTable") -> None:
-    """A table for each design: what each way to mesh gives back."""
-    columns = ("<unit", "<placement", "<fronts", *(f"{when} {how}" for when in ("average", "peak") for how in METHODS))
+    """A table for each design and moment: what each way to mesh gives back then."""
+    columns = ("<unit", "<placement", "<fronts", *(word for how in METHODS for word in (how, "%")))
     for row in found.rows:
-        show.table(_mesh_title(row), columns, [_mesh_cells(*one) for one in _mesh_ways(row)])
+        for when, committed, shares in _mesh_moments(row, found.at):
+            rows = [_mesh_cells(one, committed, its) for one, its in zip(row.ways, shares, strict=True)]
+            show.table(f"{row.design}: given back of {amount(committed)} {when}", columns, rows)
 
 
-def _mesh_title(row: "MeshRow") -> str:
-    return f"{row.design}: given back of {amount(row.average)} on average, {amount(row.peak)} at the peak"
+def _mesh_moments(row: "MeshRow", at: list[int]) -> Iterator[tuple[str, int, list[list[float]]]]:
+    """A moment in words, the committed bytes then, and the shares of each way."""
+    yield "on average", row.average, [one.average for one in row.ways]
+    yield "at the peak", row.peak, [one.peak for one in row.ways]
+    for place, event in enumerate(at):
+        yield f"after event {event:,}", row.at[place], [one.at[place] for one in row.ways]
+    yield "at the end", row.end, [one.end for one in row.ways]
 
 
-def _mesh_ways(row: "MeshRow") -> list[tuple[tuple[str, ...], list[float]]]:
-    return [((one.way.unit, one.way.placement, one.way.fronts), [*one.average, *one.peak]) for one in row.ways]
-
-
-def _mesh_cells(way: tuple[str, ...], shares: list[float]) -> tuple[str, ...]:
-    return *way, *(f"{share:.1%}" for share in shares)
+def _mesh_cells(one: "Meshed", committed: int, shares: list[float]) -> tuple[str, ...]:
+    cells = (word for share in shares for word in (amount(share * committed), f"{share:.1%}"))
+    return one.way.unit, one.way.placement, one.way.fronts, *cells
 
 
 def advised(found: "Advised") -> None:

@@ -176,7 +176,7 @@ def top(
         if lib is not None:
             raise BadInput("--lib: a library cannot be preloaded to a process that runs; expected -- CMD")
         return of_process(int(target[0]), how)
-    return of_command(take.command_words("", target), lib, how)
+    return of_command(take.words_of_target(target, "the number of a process"), lib, how)
 
 
 @app.command(epilog=example("replay py.hst --lib glibc --lib out/py/libpy.so", "replay py.hst --lib mimalloc --json"))

@@ -124,7 +124,7 @@ def _found(target: list[str], how: How) -> Found:
         return Found(0, first[0] if first else None, last)
     from heapsmith.tools.sampled.command import run
 
-    command = take.command_words("", target)
+    command = take.words_of_target(target, "the number of a process, a profile")
     ran = run(command, how.lib or DESIGN, mean=how.mean, seconds=how.seconds, stdout=how.stdout)
     if not ran.processes:
         show.note(f"heapsmith: {command[0]} ended with status {ran.status} before a look at its heap")
