@@ -14,6 +14,7 @@ from preloaded import PROGRAMS
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.tools.ci.baseline import NOTHING, Range
 from heapsmith.tools.ci.check import judged
+from heapsmith.tools.ci.verdict import ROOTS, SERVICES, service
 
 Call = Callable[..., Answer]
 Check = Callable[..., Answer]
@@ -36,7 +37,7 @@ def check(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     (folder / ".git").mkdir()
     (folder / SOURCE).write_text((PROGRAMS / "check_job.c").read_text())
     monkeypatch.chdir(folder)
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY"):
+    for name in (*ROOTS, *SERVICES, "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     compile_c([folder / SOURCE], folder / "job", flags=("-O1", "-g", "-fno-builtin"))
 
@@ -172,6 +173,34 @@ def test_what_cannot_be_checked_is_an_error(check: Check, call: Call) -> None:
         answer = check(10, options=wrong)
         assert (answer.status, answer.out) == (2, "")
         assert said in answer.err
+
+
+@pytest.mark.parametrize(("variable", "value"), [("CI", "true"), ("CI", "1"), ("TF_BUILD", "True")])
+def test_a_service_needs_a_baseline(check: Check, monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    """One that nobody committed would else be written in each run, and the check would pass for ever."""
+    monkeypatch.setenv(variable, value)
+    answer = check(10)
+    assert (answer.status, answer.out) == (2, "")
+    expected = (
+        f"heapsmith: b.json: no such file, and {variable} is set; expected a baseline, or --update to write one\n"
+    )
+    assert answer.err == expected
+    assert not Path("b.json").exists()
+
+
+def test_a_user_is_no_service() -> None:
+    assert [service(one) for one in ({}, {"CI": ""}, {"CI": "false"}, {"CI": "0", "TF_BUILD": "True"})] == [
+        *("", "", "", "TF_BUILD")
+    ]
+
+
+@pytest.mark.thorough
+def test_a_service_may_be_told_to_write_a_baseline(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    written = check(10, options=("--update",))
+    assert (written.status, "b.json was written: nothing was compared" in written.out) == (0, True)
+    assert check(10).status == 0
+    assert check(10, 30).status == 1
 
 
 @pytest.mark.thorough

@@ -118,7 +118,8 @@ def _exceeded(item: pytest.Item, limits: Limits, folder: Path, mark: int, found:
 
     again, trace = _run(item, limits, folder, mark, stacks=FRAMES)
     if trace is None:
-        return f"heapsmith: the test exceeds its limits; when it runs again with call stacks: {again.end or 'it leaves no trace'}"
+        end = again.end or "it leaves no trace"
+        return f"heapsmith: the test exceeds its limits; when it runs again with call stacks: {end}"
     of, parts = holders(trace, mark, limits.leak or 0), []
     if limits.max_peak is not None and found.peak_bytes > limits.max_peak:
         peak = f"{amount(found.peak_bytes)} ({found.peak_bytes:,} bytes)"

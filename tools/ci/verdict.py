@@ -12,6 +12,9 @@ from heapsmith.tools.common.tables import Words
 ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 """Variables by which services name the folder of the sources."""
 
+SERVICES = ("CI", "TF_BUILD")
+"""Variables that services set: almost all the first one, Azure Pipelines the second."""
+
 
 class Case(msgspec.Struct, frozen=True):
     """A figure that is judged. why_not: why it is not gated; such a case neither passes nor fails."""
@@ -54,6 +57,11 @@ def root_of(folder: Path, environment: Mapping[str, str] = os.environ) -> Path:
     named = (Path(environment[name]).resolve() for name in ROOTS if environment.get(name))
     around = (one for one in (folder, *folder.parents) if (one / ".git").exists())
     return next((one for one in (*named, *around) if folder.is_relative_to(one)), folder)
+
+
+def service(environment: Mapping[str, str] = os.environ) -> str:
+    """The variable by which a service of continuous integration says that it runs this process, or ""."""
+    return next((one for one in SERVICES if environment.get(one, "").lower() not in ("", "0", "false")), "")
 
 
 def below(root: Path, file: str) -> str:

@@ -132,7 +132,9 @@ def guard(
 @options_of(heapsmith.compare, "command baseline update runs tolerance", command=take.command_words)
 def check(
     given: Given,
-    baseline: Annotated[Path, Option("The figures to compare with (JSON); written if there is none.", "FILE")],
+    baseline: Annotated[
+        Path, Option("The figures to compare with (JSON); written if there is none, in CI only with --update.", "FILE")
+    ],
     update: Annotated[bool, Option("Write the baseline anew.")] = False,
     runs: Annotated[int, Option("How often CMD runs, to see which figures are stable.", least=2)] = 3,
     tolerance: Annotated[str, Option("The most that a stable figure may grow.", "SHARE")] = "5%",
@@ -154,12 +156,16 @@ def check(
     from heapsmith.tools.ci import check as checking
     from heapsmith.tools.ci.baseline import read_baseline
     from heapsmith.tools.ci.made import of_check, of_written
-    from heapsmith.tools.ci.verdict import root_of
+    from heapsmith.tools.ci.verdict import root_of, service
 
     printed, files = chosen(form, saved, json)
     root, share = root_of(Path.cwd()), take.share("--tolerance", tolerance)
     asked = checking.Asked(given["command"], runs, share, load(design), root, each_function)
     is_new = update or not baseline.exists()
+    if is_new and not update and (variable := service()):
+        raise BadInput(
+            f"{baseline}: no such file, and {variable} is set; expected a baseline, or --update to write one"
+        )
     before = None if is_new else read_baseline(baseline)
     if is_new:
         take.writable_file(baseline)
