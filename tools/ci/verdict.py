@@ -17,7 +17,10 @@ SERVICES = ("CI", "TF_BUILD")
 
 
 class Case(msgspec.Struct, frozen=True):
-    """A figure that is judged. why_not: why it is not gated; such a case neither passes nor fails."""
+    """A figure that is judged. why_not: why it is not gated; such a case neither passes nor fails.
+
+    message: what is said of the figure beside its name.
+    """
 
     name: str
     ok: bool
@@ -26,7 +29,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What is wrong, at a line of a file below the root."""
+    """What is wrong, at a line of a file below the root. message: without the name of the rule, which stands beside."""
 
     rule: str
     message: str
@@ -35,7 +38,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The judgement of a command. name: `heapsmith check`; subject: what was judged."""
+    """The judgement of a command. name: `heapsmith check`; subject: what was judged; seconds: how long that took."""
 
     name: str
     subject: str
@@ -44,6 +47,7 @@ class Verdict(msgspec.Struct, frozen=True):
     sentences: list[str]
     cases: list[Case]
     findings: list[Finding]
+    seconds: float = 0.0
 
     @property
     def state(self) -> Literal["ok", "NOT ok"]:
