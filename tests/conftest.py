@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, Phase, settings
 from heapsmith import __main__ as program
 from heapsmith.bench import __main__ as laboratory
 from heapsmith.model.constants import BENCHFAST
+from heapsmith.tools.ci.verdict import SERVICES
 
 os.environ |= BENCHFAST  # built-in designs that check no free() work in tests
 
@@ -176,12 +177,13 @@ def _caller(
 
 @pytest.fixture
 def shell_environment(tmp_path: Path) -> dict[str, str]:
-    """The environment of a shell in which the command `heapsmith` is this one, wherever it is installed."""
+    """The environment of a user's shell in which the command `heapsmith` is this one, wherever it is installed."""
     command = tmp_path / "bin" / "heapsmith"
     command.parent.mkdir()
     command.write_text(f'#!/bin/sh\nexec "{sys.executable}" -m heapsmith "$@"\n')
     command.chmod(0o755)
-    return os.environ | {"PATH": f"{command.parent}:{os.environ['PATH']}:/usr/sbin:/sbin"}
+    around = {name: value for name, value in os.environ.items() if name not in SERVICES}
+    return around | {"PATH": f"{command.parent}:{os.environ['PATH']}:/usr/sbin:/sbin"}
 
 
 @pytest.fixture

@@ -12,8 +12,12 @@ from conftest import Answer
 from preloaded import PROGRAMS
 
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.search import guard as watch
 from heapsmith.tools.ci.baseline import NOTHING, Range
-from heapsmith.tools.ci.check import judged
+from heapsmith.tools.ci.check import Checked, Grown, Judged, judged
+from heapsmith.tools.ci.formats import FORMATS
+from heapsmith.tools.ci.made import of_check, of_guard
+from heapsmith.tools.ci.verdict import ROOTS, SERVICES, Verdict, service
 
 Call = Callable[..., Answer]
 Check = Callable[..., Answer]
@@ -36,7 +40,7 @@ def check(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Check:
     (folder / ".git").mkdir()
     (folder / SOURCE).write_text((PROGRAMS / "check_job.c").read_text())
     monkeypatch.chdir(folder)
-    for name in ("GITHUB_WORKSPACE", "CI_PROJECT_DIR", "GITHUB_STEP_SUMMARY"):
+    for name in (*ROOTS, *SERVICES, "GITHUB_STEP_SUMMARY"):
         monkeypatch.delenv(name, raising=False)
     compile_c([folder / SOURCE], folder / "job", flags=("-O1", "-g", "-fno-builtin"))
 
@@ -98,6 +102,50 @@ def test_planted_growth_fails_at_its_line(check: Check, monkeypatch: pytest.Monk
     assert "| leak |" in summary
     assert "commits" in summary
     assert "Tuning again" in summary
+
+
+def judgement(pays: list[watch.Verdict], retuning: watch.Retuning) -> Verdict:
+    """Of a program whose peak grew by one function."""
+    ranges = Range(100, 100), Range(200, 200)
+    figures = [Judged("peak bytes", *ranges, 1.0, "", False), Judged("allocations", NOTHING, NOTHING, 0.0, "", True)]
+    makers = [Grown("load_line", "job", SOURCE, 7, {"peak bytes": ranges}, ["peak bytes"])]
+    of = (["./job"], "b.json", 2, 0.05, False, figures, makers, "lean", pays, (4096, 8192), retuning, [])
+    return of_check(Checked(*of), Path.cwd(), 5)
+
+
+STEADY = watch.Verdict("waste", 1.0, 1.0, 1.1, True)
+DRIFTS = watch.Verdict("size shift", 0.0, 0.5, 0.1, False)
+
+
+@pytest.mark.parametrize(
+    ("pays", "may_pay", "said"),
+    [
+        ([STEADY], False, "Tuning again hardly pays by size classes."),
+        ([STEADY], True, "Tuning again may pay."),
+        ([STEADY, DRIFTS], False, "Tuning again may pay by more than size classes: size shift drifted."),
+        ([STEADY, DRIFTS], True, "Tuning again may pay: size shift drifted."),
+    ],
+)
+def test_one_sentence_says_whether_to_tune_again(pays: list[watch.Verdict], may_pay: bool, said: str) -> None:
+    found = judgement(pays, watch.Retuning(4096, 4000, 48, 0.03 if may_pay else 0.0, may_pay))
+    about = [one for one in found.sentences if re.search("tun(e|ing) again", one, re.IGNORECASE)]
+    assert len(about) == 1
+    assert about[0].endswith(f"of the committed peak. {said}")
+
+
+def test_a_figure_is_named_once() -> None:
+    """A message stands beside its rule: a title of GitHub and SARIF, a case of JUnit, bold in Markdown."""
+    found = judgement([STEADY], watch.Retuning(4096, 4000, 48, 0.0, False))
+    assert [one.message for one in found.findings] == [
+        "of load_line 100 B before, 200 B now; of the program 100 B before, 200 B now (+100.00%)"
+    ]
+    assert [one.message for one in found.cases] == ["100 B before, 200 B now", "0 before, 0 now"]
+    assert "title=heapsmith check%3A peak bytes::of load_line 100 B before" in FORMATS["github"](found)
+    assert "- **peak bytes** of load_line 100 B before" in FORMATS["markdown"](found)
+    assert '"peak bytes: of load_line 100 B before' in FORMATS["gitlab"](found)
+    recordings = watch.Guarded("lean", "b.json", ["a.hst"], False, [DRIFTS], [], watch.Retuning(9, 8, 4, 0.0, False))
+    (drift,) = of_guard(recordings, Path.cwd()).findings
+    assert (drift.rule, drift.message) == ("size shift", "0.000 before, 0.500 now, at most 0.100")
 
 
 @pytest.mark.thorough
@@ -172,6 +220,34 @@ def test_what_cannot_be_checked_is_an_error(check: Check, call: Call) -> None:
         answer = check(10, options=wrong)
         assert (answer.status, answer.out) == (2, "")
         assert said in answer.err
+
+
+@pytest.mark.parametrize(("variable", "value"), [("CI", "true"), ("CI", "1"), ("TF_BUILD", "True")])
+def test_a_service_needs_a_baseline(check: Check, monkeypatch: pytest.MonkeyPatch, variable: str, value: str) -> None:
+    """One that nobody committed would else be written in each run, and the check would pass for ever."""
+    monkeypatch.setenv(variable, value)
+    answer = check(10)
+    assert (answer.status, answer.out) == (2, "")
+    expected = (
+        f"heapsmith: b.json: no such file, and {variable} is set; expected a baseline, or --update to write one\n"
+    )
+    assert answer.err == expected
+    assert not Path("b.json").exists()
+
+
+def test_a_user_is_no_service() -> None:
+    assert [service(one) for one in ({}, {"CI": ""}, {"CI": "false"}, {"CI": "0", "TF_BUILD": "True"})] == [
+        *("", "", "", "TF_BUILD")
+    ]
+
+
+@pytest.mark.thorough
+def test_a_service_may_be_told_to_write_a_baseline(check: Check, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    written = check(10, options=("--update",))
+    assert (written.status, "b.json was written: nothing was compared" in written.out) == (0, True)
+    assert check(10).status == 0
+    assert check(10, 30).status == 1
 
 
 @pytest.mark.thorough

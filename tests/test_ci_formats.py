@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import msgspec
 import pytest
 import viewers
 
@@ -56,6 +57,13 @@ def test_junit_is_read_by_a_parser() -> None:
     assert ElementTree.fromstring(FORMATS["junit"](GOOD)).get("failures") == "0"
 
 
+def test_junit_has_the_seconds_of_the_whole() -> None:
+    """A figure takes no time of its own, and a time of 0 would be none that was measured."""
+    top = ElementTree.fromstring(FORMATS["junit"](msgspec.structs.replace(BAD, seconds=12.34567)))
+    assert [one.get("time") for one in top.iter()][:2] == ["12.346"] * 2
+    assert {one.get("time") for one in top.iter("testcase")} == {None}
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_a_judgement_of_nothing_can_be_written(name: str) -> None:
     """That of a baseline which was just written has no cases."""
@@ -99,13 +107,9 @@ def test_sarif_has_each_finding() -> None:
     place = first["locations"][0]["physicalLocation"]
     assert (place["artifactLocation"]["uri"], place["region"]) == ("src/a%20b%2Cc%3A100%25.c", {"startLine": 12})
     assert first["partialFingerprints"] != second["partialFingerprints"]
-    moved = Verdict(*(getattr(BAD, name) for name in BAD.__struct_fields__[:-1]), [Finding(*_of(BAD.findings[0], 99))])
+    moved = msgspec.structs.replace(BAD, findings=[msgspec.structs.replace(BAD.findings[0], line=99)])
     (again,) = json.loads(FORMATS["sarif"](moved))["runs"][0]["results"]
     assert again["partialFingerprints"] == first["partialFingerprints"]  # a line that moved is no new alert
-
-
-def _of(finding: Finding, line: int) -> tuple[str, str, str, int]:
-    return finding.rule, finding.message, finding.file, line
 
 
 COMMAND = re.compile(r"::(?P<name>error|notice|warning)(?: (?P<values>[^:]*))?::(?P<text>.*)")
@@ -134,7 +138,7 @@ def test_commands_of_github_are_lines_with_escapes() -> None:
     assert errors[0][1:] == (values, f"grew {SHOWN}")
     assert errors[2][2] == f"NOT ok: ./job {SHOWN}"
     assert commands(FORMATS["github"](GOOD)) == [("notice", {"title": "heapsmith check"}, "ok: ./job")]
-    many = Verdict(*(getattr(BAD, name) for name in BAD.__struct_fields__[:-1]), [BAD.findings[1]] * 14)
+    many = msgspec.structs.replace(BAD, findings=[BAD.findings[1]] * 14)
     assert len(commands(FORMATS["github"](many))) == 11
     assert "4 findings more" in commands(FORMATS["github"](many))[-1][2]
 
@@ -173,6 +177,7 @@ def test_gitlab_has_each_finding() -> None:
         ("src/a b,c:100%.c", 12),
         ("src/other.c", 3),
     ]
+    assert found[1]["description"] == "allocations: grew"  # GitLab shows no name beside it
     assert len({one["fingerprint"] for one in found}) == 2
     assert json.loads(FORMATS["gitlab"](GOOD)) == []
     jsonschema = pytest.importorskip("jsonschema", reason="jsonschema is not installed")

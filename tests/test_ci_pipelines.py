@@ -18,6 +18,7 @@ from preloaded import PROGRAMS
 from heapsmith.bench.gates import chroot
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.files import cache_dir
+from heapsmith.tools.ci.verdict import SERVICES
 
 ROOT = Path(__file__).resolve().parent.parent
 ACTION, COMPONENT, HOOKS = ROOT / "action.yml", ROOT / "templates/check.yml", ROOT / ".pre-commit-hooks.yaml"
@@ -43,7 +44,7 @@ def clean(folder: Path, **variables: str) -> dict[str, str]:
     """The environment of a runner: nothing of this process but the caches of what is compiled."""
     path = f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin:/bin"
     cache = str(cache_dir().parent)
-    return {"PATH": path, "HOME": str(folder.parent), "XDG_CACHE_HOME": cache} | variables
+    return {"PATH": path, "HOME": str(folder.parent), "XDG_CACHE_HOME": cache, "CI": "true"} | variables
 
 
 def ran(script: str, folder: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
@@ -149,7 +150,11 @@ class Action:
 @pytest.mark.thorough
 def test_the_action_fails_for_planted_growth(workspace: Path) -> None:
     inputs = {"baseline": "a baseline.json", "options": "--runs 2 --tolerance '1%'", "reports": "the reports"}
-    first = Action(workspace, command="./job 1000", **inputs).step("Check")
+    forgotten = Action(workspace, command="./job 1000", **inputs).step("Check")
+    assert (forgotten.returncode, (workspace / "a baseline.json").exists()) == (2, False)
+    assert "a baseline.json: no such file, and CI is set" in forgotten.stderr
+    update = inputs | {"options": inputs["options"] + " --update"}
+    first = Action(workspace, command="./job 1000", **update).step("Check")
     assert first.returncode == 0, first.stderr
     assert (workspace / "a baseline.json").exists()
     same = Action(workspace, command="./job 1000 '0'", **inputs).step("Check")
@@ -170,7 +175,7 @@ def test_the_action_installs_what_it_needs(workspace: Path, tmp_path: Path) -> N
     """With the packages of this environment in place of an index."""
     unwanted = shutil.ignore_patterns(".*", "out", "build", "dist", "__pycache__", "*.egg-info", "tests", "docs")
     shutil.copytree(ROOT, tmp_path / "action", symlinks=True, ignore=unwanted)
-    action = Action(workspace, command="./job 1000")
+    action = Action(workspace, command="./job 1000", options="--update")
     action.values["github.action_path"] = str(tmp_path / "action")
     site = next(path for path in sys.path if path.endswith("site-packages"))
     offline = {"PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1", "PYTHONPATH": site}
@@ -211,7 +216,8 @@ class Component:
 @pytest.mark.thorough
 def test_the_component_of_gitlab_fails_for_planted_growth(workspace: Path) -> None:
     component = Component(workspace, "script", command="./job 1000", options="--runs 2")
-    assert component.run().returncode == 0
+    assert component.run().returncode == 2
+    assert component.run(options="--runs 2 --update").returncode == 0
     assert component.run().returncode == 0
     done = component.run(command="./job 1000 30")
     assert done.returncode == 1, done.stderr
@@ -255,7 +261,7 @@ def test_in_a_clean_chroot_planted_growth_fails(tmp_path: Path) -> None:
         pytest.skip("expected root and debootstrap (package debootstrap)")
     chroot.debian(tmp_path / "root", "python3,python3-venv,gcc,libc6-dev,binutils,ca-certificates")
     there = Chroot(tmp_path / "root")
-    first = Action(there.workspace, there.runs, command="./job 1000")
+    first = Action(there.workspace, there.runs, command="./job 1000", options="--update")
     first.values["github.action_path"] = "/action"
     done = first.step("Install heapsmith")
     assert done.returncode == 0, done.stderr
@@ -267,7 +273,7 @@ def test_in_a_clean_chroot_planted_growth_fails(tmp_path: Path) -> None:
     assert f"::error file={SOURCE},line=" in planted.stdout
     own = {"command": "./job 1000", "package": "/action", "baseline": "gitlab.json"}
     component = Component(there.workspace, "before_script", "script", runs=there.runs, **own)
-    done = component.run()
+    done = component.run(options="--update")
     assert done.returncode == 0, done.stderr
     planted = component.run(command="./job 1000 30")
     assert planted.returncode == 1, planted.stderr
@@ -282,8 +288,9 @@ def recipe(name: str) -> str:
 
 
 def outside(folder: Path) -> dict[str, str]:
-    """This process's environment with heapsmith on the path."""
-    return os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "CI_PROJECT_DIR": str(folder)}
+    """The environment of a user with heapsmith on the path."""
+    around = {name: value for name, value in os.environ.items() if name not in SERVICES}
+    return around | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "CI_PROJECT_DIR": str(folder)}
 
 
 @pytest.mark.thorough

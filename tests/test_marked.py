@@ -12,11 +12,14 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.trace.events import Chunk
 from heapsmith.model.trace.reader import Op, TraceWriter
 from heapsmith.tools.ci.marked_test import Used, used
+from heapsmith.tools.ci.pytest_reports import packed, unpacked
 
 ROOT = Path(__file__).resolve().parent.parent
 PLUGIN = ("-p", "heapsmith.pytest_plugin")
@@ -168,6 +171,141 @@ def test_marked_tests_under_xdist(package: Path) -> None:
     done = pytest_in(package, *PLUGIN, "-p", "xdist", "-n2", "--junit-xml=x.xml", "-rA", ".")
     assert "3 failed, 4 passed" in done.stdout, done.stdout + done.stderr
     check_verdicts(judged((package / "x.xml").read_text()), done.stdout)
+
+
+OUTCOMES = """\
+import unittest
+
+import pytest
+
+pytestmark = pytest.mark.heapsmith(max_peak="1M")
+
+@pytest.fixture
+def absent():
+    pytest.skip("in a fixture")
+
+def test_skip():
+    pytest.skip("by itself")
+
+@pytest.mark.skipif(True, reason="by a mark")
+def test_skipif():
+    pass
+
+def test_import():
+    pytest.importorskip("no_such_package")
+
+def test_fixture(absent):
+    pass
+
+def test_raised():
+    raise unittest.SkipTest("raised")
+
+class TestOld(unittest.TestCase):
+    def test_skip(self):
+        self.skipTest("of unittest")
+
+@pytest.mark.xfail(reason="known")
+def test_xfail():
+    assert [] == [1]
+
+@pytest.mark.xfail(run=False, reason="never runs")
+def test_not_run():
+    pass
+
+@pytest.mark.xfail(strict=True, reason="is over")
+def test_strict():
+    pass
+
+def test_properties(record_property, tmp_path):
+    record_property("path", tmp_path.parent.parent)
+    record_property("object", pytest.fixture)
+"""
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("workers", [0, 2])
+def test_outcomes_are_those_without_the_plugin(tmp_path: Path, workers: int) -> None:
+    """Those that are shown and written, with each place and reason."""
+    if workers:
+        pytest.importorskip("xdist", reason="pytest-xdist is not installed")
+    (tmp_path / "test_it.py").write_text(OUTCOMES)
+    (tmp_path / "pytest.ini").write_text("[pytest]\nmarkers = heapsmith\n")
+    parallel = ("-p", "xdist", f"-n{workers}") if workers else ()
+    plain = ("-p", "no:cacheprovider", "-W", "error", "-rsxXfE", "--junit-xml=out.xml", "-o", "junit_family=xunit1")
+    without = pytest_in(tmp_path, *plain)
+    expected = outcomes(without.stdout), written(tmp_path / "out.xml")
+    done = pytest_in(tmp_path, *PLUGIN, *parallel, *plain)
+    assert (outcomes(done.stdout), written(tmp_path / "out.xml")) == expected, done.stdout + done.stderr
+
+
+def outcomes(text: str) -> list[str]:
+    """The lines of the summary of skips and failures, and how many there are of each."""
+    lines = [line for line in text.splitlines() if re.match("SKIPPED|XFAIL|XPASS|FAILED|ERROR", line)]
+    assert len(lines) == 9, text
+    (counts,) = re.findall(r"^=+ (.* failed, .*) in .*s", text, re.MULTILINE)
+    return [*sorted(lines), counts]
+
+
+def written(path: Path) -> dict[str, list[tuple[str, str | None, str | None]]]:
+    """Of each case of JUnit's XML what it has: the tag, the reason and the text."""
+    cases = ElementTree.parse(path).getroot().iter("testcase")
+    return {
+        f"{case.get('classname')}.{case.get('name')}": [
+            (one.tag, one.get("message"), one.text) for one in case if one.tag != "properties"
+        ]
+        for case in cases
+    }
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner) | st.lists(inner).map(tuple) | st.dictionaries(st.text(), inner),
+)
+
+
+@given(VALUES)
+def test_a_report_keeps_its_tuples(value: object) -> None:
+    assert unpacked(packed(value)) == value
+    assert unpacked(packed([value, Path("a"), {1: value}])) == [value, "a", {"1": value}]
+
+
+ENDS = """\
+import os
+import signal
+
+import pytest
+
+pytestmark = pytest.mark.heapsmith(max_peak="1M")
+
+def test_kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+
+def test_abort():
+    os.abort()
+
+def test_exit():
+    print("the last words", flush=True)
+    os._exit(3)
+
+def test_after():
+    pass
+"""
+
+
+@pytest.mark.thorough
+def test_a_process_that_ends_without_a_report_says_how(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text(ENDS)
+    done = pytest_in(tmp_path, *PLUGIN, "-s", "--junit-xml=out.xml")
+    assert "3 failed, 1 passed" in done.stdout, done.stdout + done.stderr
+    found = judged((tmp_path / "out.xml").read_text())
+    ends = {name: text.partition("\n")[0].removesuffix(":") for name, text in found.items() if text}
+    left = "the process of test_it.py::{} left no report"
+    assert ends == {
+        "test_kill": f"heapsmith: killed by SIGKILL, perhaps for lack of memory; {left.format('test_kill')}",
+        "test_abort": f"heapsmith: killed by SIGABRT; {left.format('test_abort')}",
+        "test_exit": f"heapsmith: ended with status 3; {left.format('test_exit')}",
+    }
+    assert "the last words" in found["test_exit"]
 
 
 WITHOUT = """\

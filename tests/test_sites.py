@@ -15,15 +15,17 @@ from preloaded import PROGRAMS
 from test_cli_mistakes import mistake
 from traces import trace_of
 
+import heapsmith.tools.sites.grouping
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
 from heapsmith.model.predict.pins_at_moments import Grouped
 from heapsmith.model.trace.elf import build_id
 from heapsmith.model.trace.reader import Chunk, Op, TraceWriter
 from heapsmith.model.trace.stacks import CallTree, Module
+from heapsmith.tools.common.perf_map import Generated, covering
 from heapsmith.tools.page.collect import collect
 from heapsmith.tools.record.record import record
-from heapsmith.tools.sites.grouping import Groups, Place, Spot
+from heapsmith.tools.sites.grouping import Groups, Place, Spot, spots_in
 
 Call = Callable[..., Answer]
 
@@ -312,3 +314,23 @@ int main(void)
 }
 """
 """120 blocks are freed at once; 100 more get another size at once, of which 40 are freed at once."""
+
+
+def test_a_place_is_named_once_however_many_frames_have_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stacks of a Python program have few places in millions of frames."""
+    frames = np.arange(1000)
+    tree = CallTree([], frames - 1, np.full(1000, -1), frames * 17 % 7, frames[-1:])
+    looked = []
+
+    def counted(functions: list[Generated], address: int) -> Generated | None:
+        looked.append(address)
+        return covering(functions, address)
+
+    monkeypatch.setattr(heapsmith.tools.sites.grouping, "covering", counted)
+    spots, library, _ = spots_in(tree, [Generated(2, 3, "py::f:a.py"), Generated(6, 1, "stub")])
+    assert sorted(looked) == list(range(7))
+    names = {2: "py::f", 3: "py::f", 4: "py::f", 6: "stub"}
+    assert [[one.function for one in row] for row in spots] == [
+        [names.get(offset, f"{offset:#x}")] for offset in tree.offset.tolist()
+    ]
+    assert library == set()

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import heapsmith.tools.record.spool
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.frames import Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Op
@@ -218,6 +219,22 @@ def test_any_history_comes_back_with_the_stacks_of_its_events(
     offsets = [[int(tree.offset[frame]) for frame in tree.path(int(site))] for site in sites]
     assert offsets == [[99, 199 + site] if site else [] for site in heap.sites]
     assert tree.innermost.size == len({site for site in heap.sites if site}) <= len(heap.events)
+
+
+def test_records_are_counted_without_their_stacks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To number the stacks of a Python program takes seconds."""
+    heap = Heap(stacks=9)
+    heap.allocate(0, m.MALLOC, PLACES[0], 16, 0)
+    path = tmp_path / "stacks.spool"
+    spool_of(heap, path, 1, 0)
+    add_stacks(path, [(1, np.array([100, 201]))], [])
+    numbered = []
+    monkeypatch.setattr(heapsmith.tools.record.spool, "forest", lambda *_: numbered.append(1))
+    with Spool(path) as spool:
+        assert spool.count_records() > 0
+        assert numbered == []
+        assert spool.tree is None
+    assert numbered == [1]
 
 
 def test_long_history_in_many_windows(tmp_path: Path) -> None:

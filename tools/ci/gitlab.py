@@ -12,7 +12,7 @@ def gitlab(found: Verdict) -> str:
         json_text(
             [
                 {
-                    "description": printable(one.message),
+                    "description": printable(f"{one.rule}: {one.message}"),
                     "check_name": f"{found.name}: {one.rule}",
                     "fingerprint": identity(found, one),
                     "severity": "major",

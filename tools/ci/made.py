@@ -24,7 +24,7 @@ def of_guard(found: watch.Guarded, root: Path) -> Verdict:
         f"{found.design}: {', '.join(found.traces)}",
         found.ok,
         [_figures(title, found.verdicts)],
-        [*found.grown, _retuning(found.retuning)],
+        [*found.grown, _retuning(found.retuning, found.verdicts)],
         cases,
         [Finding(one.name, one.message, _file(root, found.baseline), 1) for one in cases if not one.ok],
     )
@@ -78,14 +78,18 @@ def _few_digits(number: float) -> str:
 
 def _drift(one: watch.Verdict) -> str:
     limit = "" if one.limit is None else f", at most {_few_digits(one.limit)}"
-    return f"{one.figure}: {_few_digits(one.baseline)} before, {_few_digits(one.now)} now{limit}"
+    return f"{_few_digits(one.baseline)} before, {_few_digits(one.now)} now{limit}"
 
 
-def _retuning(new: watch.Retuning) -> str:
+def _retuning(new: watch.Retuning, figures: Sequence[watch.Verdict]) -> str:
+    """Whether to tune again: for size classes that save enough, or because the workload drifts."""
+    drifts = ", ".join(one.figure for one in figures if not one.ok)
+    hardly = "may pay by more than size classes" if drifts else "hardly pays by size classes"
+    verdict = "may pay" if new.may_pay else hardly
     return (
         f"blocks live at the peak take {amount(new.design_bytes)} in the design's size classes and "
         f"{amount(new.best_bytes)} in the best {new.classes}: in full slabs, that saves {new.saves:.1%} of the "
-        f"committed peak. Tuning again {'may pay' if new.may_pay else 'hardly pays by size classes'}."
+        f"committed peak. Tuning again {verdict}{f': {drifts} drifted' if drifts else ''}."
     )
 
 
@@ -99,7 +103,7 @@ def _percent(growth: float | None) -> str:
 
 
 def _growth(one: Judged) -> str:
-    return f"{one.figure}: {_shown(one.figure, one.before)} before, {_shown(one.figure, one.now)} now"
+    return f"{_shown(one.figure, one.before)} before, {_shown(one.figure, one.now)} now"
 
 
 def _judged(found: Checked) -> Words:
@@ -130,10 +134,7 @@ def _about(found: Checked) -> Iterator[str]:
     if found.committed:
         before, now = map(amount, found.committed)
         yield f"The design {found.design} commits {before} before and {now} now at the peak (simulated)."
-    drifts = [one.figure for one in found.pays or () if not one.ok]
-    if drifts:
-        yield f"What it was made for drifts: {', '.join(drifts)}. Tune again."
-    yield _retuning(found.retuning)
+    yield _retuning(found.retuning, found.pays or ())
 
 
 def _findings(found: Checked, root: Path) -> Iterator[Finding]:
@@ -143,10 +144,10 @@ def _findings(found: Checked, root: Path) -> Iterator[Finding]:
         makers = [one for one in found.functions if figure.figure in one.fails]
         makers.sort(key=lambda one: one.figures[figure.figure][0].most - one.figures[figure.figure][1].least)
         placed = [one for one in makers if one.file][:MOST_PLACES]
-        said = "" if figure.ok else f"; of the program {_growth(figure).partition(': ')[2]} ({_percent(figure.growth)})"
+        said = "" if figure.ok else f"; of the program {_growth(figure)} ({_percent(figure.growth)})"
         for one in placed:
             old, new = (_shown(figure.figure, of) for of in one.figures[figure.figure])
-            text = f"{figure.figure} of {one.name}: {old} before, {new} now{said}"
+            text = f"of {one.name} {old} before, {new} now{said}"
             yield Finding(figure.figure, text, one.file, one.line)
         if not placed and (makers or not figure.ok):
             names = f", by {', '.join(one.name for one in makers[:MOST_PLACES])}" if makers else ""

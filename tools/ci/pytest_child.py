@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
+from heapsmith.tools.ci.pytest_reports import packed
+
 ANSWER = "answer.json"
 FRAMES = 30
 STEP, LEAST_STEP = 1.02, 64 << 10
@@ -56,7 +58,7 @@ class Child:
             del reports, failed
         gc.collect()
         self.finish()
-        (self.folder / ANSWER).write_text(json.dumps(self.answer))
+        (self.folder / ANSWER).write_text(packed(self.answer))
         return True
 
     @pytest.hookimpl(wrapper=True, trylast=True)

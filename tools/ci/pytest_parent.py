@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -16,6 +17,7 @@ from heapsmith.model.files import scratch
 from heapsmith.tools.ci.pytest_child import ANSWER
 from heapsmith.tools.ci.pytest_limits import Limits
 from heapsmith.tools.ci.pytest_limits import limits_of as limits_of
+from heapsmith.tools.ci.pytest_reports import unpacked
 from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # imported by tests that are marked, when they have run
@@ -35,13 +37,13 @@ MOST_OF_OUTPUT, MOST_FUNCTIONS, FRAMES = 4000, 8, 24
 
 
 class Answer(NamedTuple):
-    """What a child says. output: of its terminal, if it says nothing else."""
+    """What a child says. end: how it ended and the output of its terminal, if it says nothing else."""
 
     reports: list[pytest.TestReport]
     pid: int
     again: str
     lines: list[tuple[str, int]]
-    output: str
+    end: str = ""
 
 
 class Judge:
@@ -75,7 +77,7 @@ def judged(item: pytest.Item, limits: Limits) -> list[pytest.TestReport]:
         except HeapsmithError as error:
             return [_failed(item, f"heapsmith: the test cannot be recorded: {error}")]
     if not answer.reports:
-        return [_failed(item, f"heapsmith: the process of the test ended without a report:\n{answer.output}")]
+        return [_failed(item, f"heapsmith: {answer.end}")]
     for report in answer.reports:
         report.user_properties += figures
         if said and report.when == "call":
@@ -114,9 +116,10 @@ def _exceeded(item: pytest.Item, limits: Limits, folder: Path, mark: int, found:
     """Which limits a test exceeds and what exceeds them: it runs again, with call stacks. Empty: it leaks nothing."""
     from heapsmith.tools.ci.marked_test import holders
 
-    _, trace = _run(item, limits, folder, mark, stacks=FRAMES)
+    again, trace = _run(item, limits, folder, mark, stacks=FRAMES)
     if trace is None:
-        return "heapsmith: the test exceeds its limits, and ends without a report when it runs again"
+        end = again.end or "it leaves no trace"
+        return f"heapsmith: the test exceeds its limits; when it runs again with call stacks: {end}"
     of, parts = holders(trace, mark, limits.leak or 0), []
     if limits.max_peak is not None and found.peak_bytes > limits.max_peak:
         peak = f"{amount(found.peak_bytes)} ({found.peak_bytes:,} bytes)"
@@ -140,7 +143,7 @@ def _run(item: pytest.Item, limits: Limits, folder: Path, mark: int, stacks: int
     words = _command(item, folder, {"runs": limits.runs, "mark": mark})
     with open(folder / "output", "wb") as output, open(os.devnull, "rb") as nothing:
         done = record(words, folder / "test.hst", stacks=stacks, stdin=nothing, stdout=output, stderr=output)
-    answer = _answer(item, folder)
+    answer = _answer(item, folder) or Answer([], 0, "", [], _end(item, done.exit_status, folder))
     own = [one for one in done.traces if one.pid == answer.pid]
     return answer, Path(max(own, key=lambda one: one.events).path) if own else None
 
@@ -164,17 +167,27 @@ def _lines(item: pytest.Item, runs: int, folder: Path) -> list[tuple[str, int]]:
         subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False, timeout=LINES_S)
     except subprocess.TimeoutExpired:
         return []
-    return _answer(item, folder).lines
+    answer = _answer(item, folder)
+    return answer.lines if answer else []
 
 
-def _answer(item: pytest.Item, folder: Path) -> Answer:
+def _end(item: pytest.Item, status: int, folder: Path) -> str:
+    """How the process of a test ended, by its status as a shell has it, and the last that it wrote."""
+    signals = {128 + one: one.name for one in signal.Signals}
+    how = f"killed by {signals[status]}" if status in signals else f"ended with status {status}"
+    hint = ", perhaps for lack of memory" if status == 128 + signal.SIGKILL else ""
+    output = (folder / "output").read_text(errors="replace")[-MOST_OF_OUTPUT:].strip()
+    return f"{how}{hint}; the process of {item.nodeid} left no report" + (f":\n{output}" if output else "")
+
+
+def _answer(item: pytest.Item, folder: Path) -> Answer | None:
+    """What the child left; None if it did not come so far."""
     if not (folder / ANSWER).exists():
-        output = (folder / "output").read_text(errors="replace")
-        return Answer([], 0, "", [], output[-MOST_OF_OUTPUT:])
-    found = json.loads((folder / ANSWER).read_text())
+        return None
+    found = unpacked((folder / ANSWER).read_text())
     read = item.config.hook.pytest_report_from_serializable
     reports = [read(config=item.config, data=data) for data in found.get("reports", [])]
-    return Answer(reports, found["pid"], found["again"], [(line, size) for line, size in found["lines"]], "")
+    return Answer(reports, found["pid"], found["again"], found["lines"])
 
 
 def _command(item: pytest.Item, folder: Path, asked: dict[str, object]) -> list[str]:
@@ -183,9 +196,14 @@ def _command(item: pytest.Item, folder: Path, asked: dict[str, object]) -> list[
     asked = asked | {"folder": str(folder), "root": str(config.rootpath)}
     settings = {name: os.environ.get(name, value) for name, value in SETTINGS.items()} | {CHILD: json.dumps(asked)}
     own = next(name for name, plugin in config.pluginmanager.list_name_plugin() if _is_own(plugin))
-    added = ["-p", own, "-m", "", "-k", "", "-o", f"cache_dir={folder / 'cache'}", f"--basetemp={folder / 'base'}"]
-    added += [f"--rootdir={config.rootpath}", *(["-c", str(config.inipath)] if config.inipath else [])]
-    for plugin, option in (("junitxml", "--junit-xml="), ("xdist", "-n0")):
+    added = ["-p", own, "-m", "", "-k", "", f"--rootdir={config.rootpath}"]
+    added += ["-c", str(config.inipath)] if config.inipath else []
+    for plugin, option in (
+        ("cacheprovider", f"--override-ini=cache_dir={folder / 'cache'}"),
+        ("tmpdir", f"--basetemp={folder / 'base'}"),
+        ("junitxml", "--junit-xml="),
+        ("xdist", "-n0"),
+    ):
         added += [option] if config.pluginmanager.has_plugin(plugin) else []
     start = ["env", "-C", str(config.invocation_params.dir), *(f"{name}={value}" for name, value in settings.items())]
     node = f"{item.path}::{item.nodeid.partition('::')[2]}"

@@ -12,9 +12,15 @@ from heapsmith.tools.common.tables import Words
 ROOTS = ("GITHUB_WORKSPACE", "CI_PROJECT_DIR")
 """Variables by which services name the folder of the sources."""
 
+SERVICES = ("CI", "TF_BUILD")
+"""Variables that services set: almost all the first one, Azure Pipelines the second."""
+
 
 class Case(msgspec.Struct, frozen=True):
-    """A figure that is judged. why_not: why it is not gated; such a case neither passes nor fails."""
+    """A figure that is judged. why_not: why it is not gated; such a case neither passes nor fails.
+
+    message: what is said of the figure beside its name.
+    """
 
     name: str
     ok: bool
@@ -23,7 +29,7 @@ class Case(msgspec.Struct, frozen=True):
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """What is wrong, at a line of a file below the root."""
+    """What is wrong, at a line of a file below the root. message: without the name of the rule, which stands beside."""
 
     rule: str
     message: str
@@ -32,7 +38,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 class Verdict(msgspec.Struct, frozen=True):
-    """The judgement of a command. name: `heapsmith check`; subject: what was judged."""
+    """The judgement of a command. name: `heapsmith check`; subject: what was judged; seconds: how long that took."""
 
     name: str
     subject: str
@@ -41,6 +47,7 @@ class Verdict(msgspec.Struct, frozen=True):
     sentences: list[str]
     cases: list[Case]
     findings: list[Finding]
+    seconds: float = 0.0
 
     @property
     def state(self) -> Literal["ok", "NOT ok"]:
@@ -54,6 +61,11 @@ def root_of(folder: Path, environment: Mapping[str, str] = os.environ) -> Path:
     named = (Path(environment[name]).resolve() for name in ROOTS if environment.get(name))
     around = (one for one in (folder, *folder.parents) if (one / ".git").exists())
     return next((one for one in (*named, *around) if folder.is_relative_to(one)), folder)
+
+
+def service(environment: Mapping[str, str] = os.environ) -> str:
+    """The variable by which a service of continuous integration says that it runs this process, or ""."""
+    return next((one for one in SERVICES if environment.get(one, "").lower() not in ("", "0", "false")), "")
 
 
 def below(root: Path, file: str) -> str:

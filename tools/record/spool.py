@@ -5,6 +5,7 @@ import os
 import struct
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple, Self
 
@@ -19,8 +20,10 @@ from heapsmith.model.trace.edit.numbering import SitesByUse
 from heapsmith.model.trace.edit.trees import part_of
 from heapsmith.model.trace.frames import Samples, Touched
 from heapsmith.model.trace.reader import CHUNK_EVENTS, Chunk
+from heapsmith.model.trace.stacks import CallTree
+from heapsmith.tools.common.perf_map import Generated
 from heapsmith.tools.record import spool_merge as m
-from heapsmith.tools.record.spool_stacks import FRAMES, MAPPING, Mapping, forest
+from heapsmith.tools.record.spool_stacks import FRAMES, MAPPING, Forest, Mapping, forest
 
 VERSION = 5
 SPOOL_MAGIC = 0x314C4F4F50535348
@@ -82,10 +85,8 @@ class Spool:
         of_stacks = streams[numbers == _STACK_STREAM]["window"]
         first = int(of_stacks[0]) if of_stacks.size else windows.size
         self._windows, self._streams = windows[:first], streams[numbers != _STACK_STREAM]
-        found = forest(self._words, windows[first:])
-        self._sites = found.sites if found else np.zeros(1, np.int64)
-        self._tree = self.tree = found.tree if found else None
-        self.python = found.python if found else []
+        self._of_stacks = windows[first:]
+        self._used: CallTree | None = None
         self.totals = Totals(0, 0, 0, 0)
         self.samples: Samples | None = None
         self.first_ticks = 0  # from the image's start to its first event
@@ -95,6 +96,21 @@ class Spool:
 
     def __exit__(self, *_: object) -> None:
         del self._words, self._map  # the map closes with the last array that uses it
+
+    @cached_property
+    def _forest(self) -> Forest | None:
+        """All stacks; to number them takes longer than to count the records."""
+        return forest(self._words, self._of_stacks)
+
+    @property
+    def tree(self) -> CallTree | None:
+        """The stacks; when all chunks are read, those of events."""
+        return self._used or (self._forest.tree if self._forest else None)
+
+    @property
+    def python(self) -> list[Generated]:
+        """The names of frames of Python."""
+        return self._forest.python if self._forest else []
 
     def count_records(self) -> int:
         """The number of records; a realloc counts once. Foreign frees give no event."""
@@ -110,6 +126,7 @@ class Spool:
         A site is the number of a stack that `tree` has at the end. Sets `first_ticks` at the begin, `totals` and
         `samples` at the end.
         """
+        sites = self._forest.sites if self._forest else np.zeros(1, np.int64)
         state = m.Merge(
             words=self._words,
             windows=self._windows,
@@ -117,7 +134,7 @@ class Spool:
             heap=np.zeros(self._streams.size + 1, np.int64),
             scalars=np.zeros(1, m.SCALARS),
             out=np.zeros((len(Chunk._fields) + 2, CHUNK_EVENTS + m.EVENTS_PER_RECORD), np.int64),
-            sites=self._sites,
+            sites=sites,
             touched=np.zeros((m.TOUCHED_SIZES, 3), np.int64),
             resident=np.zeros((m.RESIDENT_SAMPLES, 2), np.int64),
             processor=np.full((m.SAMPLED_THREADS, 4), -1, np.int64),
@@ -126,7 +143,7 @@ class Spool:
         state.keys, state.blocks, state.spare = new_table(max(_FIRST_TABLE, 4 * self._streams.size))
         m.fast_start_heap(state)
         self.first_ticks = max(0, int(state.first_stamp) - _STAMP_SLACK)
-        why, chunk, used = m.FULL, 0, SitesByUse(int(self._sites.max()))
+        why, chunk, used = m.FULL, 0, SitesByUse(int(sites.max()))
         while why != m.DONE:
             why = m.fast_merge(state, ns_per_tick)
             if why == m.GROW:
@@ -140,8 +157,8 @@ class Spool:
                 self._release()
         self.totals = Totals(state.records, state.foreign, state.lost, state.backsteps)
         self.samples = _samples(state)
-        if self._tree:  # frees that are no events have stacks too
-            self.tree = part_of(self._tree, used.keys())
+        if self._forest:  # frees that are no events have stacks too
+            self._used = part_of(self._forest.tree, used.keys())
 
     def _read_trailers(self, units: Ints) -> Ints:
         """The last words of each of `units`, as rows."""

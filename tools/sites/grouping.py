@@ -192,33 +192,45 @@ def spots_of(trace: Path, sites: Iterable[int] | None = None) -> tuple[list[list
                 asked[at] = True
                 at = np.unique(tree.parent[at])
                 at = at[at >= 0]
-            tree = tree._replace(module=np.where(asked, tree.module, -1))
+            tree = tree._replace(module=np.where(asked, tree.module, -1), offset=np.where(asked, tree.offset, 0))
         generated = of_footer(reader.footer.extra.get("perf_map", []))
     return spots_in(tree, generated)
 
 
 def spots_in(tree: CallTree, generated: list[Generated]) -> tuple[list[list[Spot]], set[Spot], list[str]]:
     """The same of a tree; generated: the functions of code that the program made."""
-    found, reasons = frame_names(tree)
+    places, place_of_frame = _distinct_places(tree)  # a tree has the same place in many frames
+    found, reasons = frame_names(places)
     modules = [Path(one.path).name or "?" for one in tree.modules]
     spots, library = [], set[Spot]()
-    runs = {number for number, row in zip(tree.module.tolist(), found, strict=True) if row[-1].function == INTERPRETER}
+    runs = {
+        number for number, row in zip(places.module.tolist(), found, strict=True) if row[-1].function == INTERPRETER
+    }
     if not any(one.name.startswith(PYTHON) for one in generated):
         reasons += [f"{tree.modules[number].path}: {NOT_OF_PYTHON}" for number in sorted(runs)]
-    for places, number, offset in zip(found, tree.module.tolist(), tree.offset.tolist(), strict=True):
+    for named, number, offset in zip(found, places.module.tolist(), places.offset.tolist(), strict=True):
         made = covering(generated, offset) if number < 0 else None
         if made:
             spots.append([_generated_spot(made.name)])
             continue
         module = modules[number] if number >= 0 else "?"
         line = f"{module}+{offset:#x}"
-        row = [Spot(plain(one.function), one.line or line, module, one.file) for one in places]
-        library |= {spot for spot, one in zip(row, places, strict=True) if one.is_of_compiler}
-        if places[-1].is_of_compiler and not WRAPPERS.fullmatch(row[-1].function):
+        row = [Spot(plain(one.function), one.line or line, module, one.file) for one in named]
+        library |= {spot for spot, one in zip(row, named, strict=True) if one.is_of_compiler}
+        if named[-1].is_of_compiler and not WRAPPERS.fullmatch(row[-1].function):
             # a function of the program, of whose inlined functions DWARF does not tell: the line is of one of these
             row[-1] = Spot(row[-1].function, line, module)
         spots.append(row)
-    return spots, library, reasons
+    return [spots[place] for place in place_of_frame], library, reasons
+
+
+def _distinct_places(tree: CallTree) -> tuple[CallTree, list[int]]:
+    """The places of a tree, each as one stack of one frame; and of each frame the number of its place."""
+    offsets, at = np.unique(tree.offset, return_inverse=True)
+    kinds = len(tree.modules) + 1
+    keys, place_of_frame = np.unique(at * kinds + tree.module + 1, return_inverse=True)
+    alone, numbers = np.full(keys.size, -1), np.arange(keys.size)
+    return CallTree(tree.modules, alone, keys % kinds - 1, offsets[keys // kinds], numbers), place_of_frame.tolist()
 
 
 def _generated_spot(name: str) -> Spot:

@@ -1,6 +1,7 @@
 """The commands of continuous integration: guard a design against drift of its workload, check a program's figures."""
 
 import sys
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -43,12 +44,15 @@ def chosen(form: str, saved: list[str] | None, json: bool) -> tuple[str, list[tu
     return "json" if json else form, files
 
 
-def emit(found: "Verdict", result: Any, form: str, files: list[tuple[str, Path]]) -> int:
-    """Print and write a judgement; the exit status is 1 if it is bad."""
+def emit(found: "Verdict", result: Any, form: str, files: list[tuple[str, Path]], begun: float) -> int:
+    """Print and write a judgement that began at a time of the monotonic clock; the exit status is 1 if it is bad."""
+    import msgspec
+
     from heapsmith.model.files import json_text, write_text
     from heapsmith.tools.ci.formats import FORMATS as WRITERS
     from heapsmith.tools.ci.github import add_to_summary
 
+    found = msgspec.structs.replace(found, seconds=time.monotonic() - begun)
     for name, file in files:
         write_text(file, json_text(result) + "\n" if name == "json" else WRITERS[name](found))
     if form == "json":
@@ -101,6 +105,7 @@ def guard(
     from heapsmith.tools.ci.made import of_guard
     from heapsmith.tools.ci.verdict import root_of
 
+    begun = time.monotonic()
     printed, files = chosen(form, saved, json)
     if write and (files or printed not in ("text", "json")):
         raise BadInput("--write: judges nothing; expected no --format and no --save")
@@ -118,7 +123,7 @@ def guard(
     if write:
         show.emit_json(written) if printed == "json" else show.line(baseline)
         return 0
-    return emit(of_guard(found, root_of(Path.cwd())), found, printed, files)
+    return emit(of_guard(found, root_of(Path.cwd())), found, printed, files, begun)
 
 
 @app.command(
@@ -132,7 +137,9 @@ def guard(
 @options_of(heapsmith.compare, "command baseline update runs tolerance", command=take.command_words)
 def check(
     given: Given,
-    baseline: Annotated[Path, Option("The figures to compare with (JSON); written if there is none.", "FILE")],
+    baseline: Annotated[
+        Path, Option("The figures to compare with (JSON); written if there is none, in CI only with --update.", "FILE")
+    ],
     update: Annotated[bool, Option("Write the baseline anew.")] = False,
     runs: Annotated[int, Option("How often CMD runs, to see which figures are stable.", least=2)] = 3,
     tolerance: Annotated[str, Option("The most that a stable figure may grow.", "SHARE")] = "5%",
@@ -154,12 +161,17 @@ def check(
     from heapsmith.tools.ci import check as checking
     from heapsmith.tools.ci.baseline import read_baseline
     from heapsmith.tools.ci.made import of_check, of_written
-    from heapsmith.tools.ci.verdict import root_of
+    from heapsmith.tools.ci.verdict import root_of, service
 
+    begun = time.monotonic()
     printed, files = chosen(form, saved, json)
     root, share = root_of(Path.cwd()), take.share("--tolerance", tolerance)
     asked = checking.Asked(given["command"], runs, share, load(design), root, each_function)
     is_new = update or not baseline.exists()
+    if is_new and not update and (variable := service()):
+        raise BadInput(
+            f"{baseline}: no such file, and {variable} is set; expected a baseline, or --update to write one"
+        )
     before = None if is_new else read_baseline(baseline)
     if is_new:
         take.writable_file(baseline)
@@ -168,5 +180,5 @@ def check(
     found = checking.check(asked, baseline, before or measured.baseline, measured)
     if before is None:
         checking.write_baseline(baseline, measured)
-        return emit(of_written(found), found, printed, files)
-    return emit(of_check(found, root, top), found, printed, files)
+        return emit(of_written(found), found, printed, files, begun)
+    return emit(of_check(found, root, top), found, printed, files, begun)
