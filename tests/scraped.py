@@ -21,7 +21,7 @@ class Prometheus(NamedTuple):
 
     port: int
     until: float
-    """When queries stop to wait, on the monotonic clock: all of them together have two minutes."""
+    """When queries stop waiting, on the monotonic clock: all of them together have two minutes."""
 
     def asked(self, path: str, **words: str) -> Any:
         """What its interface answers; None while it does not."""

@@ -6,7 +6,6 @@
 
 namespace {
 
-
 void *kept[16];
 
 void operators()

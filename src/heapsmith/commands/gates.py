@@ -174,7 +174,7 @@ def check(
         )
     before = None if is_new else read_baseline(baseline)
     if is_new:
-        take.writable_file(baseline)
+        baseline = take.writable_file(baseline)
     with show.progress() as progress:
         measured = checking.measure(asked, progress, sys.stderr.fileno())
     found = checking.check(asked, baseline, before or measured.baseline, measured)
