@@ -248,6 +248,7 @@ BEHAVIOURS = {
     ),
     "4_blocks/hardening/guards.c": ("limit_aligned", "memory_"),
     "9_api/glibc.c": ("mall", "errno_extras"),
+    "9_api/operator_new.c": ("new_",),
     "9_api/operators.c": ("new_", "delete_"),
     "8_threads/life.c": ("thread_", "exit_", "memory_"),
     "8_threads/heaps/thread.c": ("thread_", "exit_", "memory_"),
@@ -255,7 +256,7 @@ BEHAVIOURS = {
 }
 """Files of which programs of tests/behaviours show what no trace does, and how the names of those begin."""
 
-NO_TRACE = frozenset(("9_api/glibc.c", "9_api/operators.c"))
+NO_TRACE = frozenset(("9_api/glibc.c", "9_api/operator_new.c", "9_api/operators.c"))
 """Those of them that no trace shows anything of."""
 
 ADVISES = frozenset(

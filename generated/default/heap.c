@@ -71,5 +71,6 @@
 #include "9_api/whole_file.c"
 #include "9_api/options.c"
 #ifndef HEAPSMITH_ARCHIVE
+#include "9_api/operator_new.c"
 #include "9_api/operators.c"
 #endif

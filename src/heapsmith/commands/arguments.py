@@ -113,5 +113,5 @@ def with_stats(options: str, file: str) -> str:
     """The options of HEAPSMITH, and its counters to `file`; BadInput for a name that the variable cannot hold."""
     path = writable_file(Path(file).absolute())
     if "," in str(path):
-        raise BadInput(f"{path}: HEAPSMITH takes no file with a comma in its name")
+        raise BadInput(f"{file}: HEAPSMITH takes no file with a comma in its name")
     return ",".join([*filter(None, [options]), f"stats={path}"])
