@@ -27,7 +27,7 @@ def expected(value: Any, indent: int | None) -> str:
 @given(VALUES, st.sampled_from([None, 2]))
 @example([[], {}, {"a": []}, [{}], {}], 2)
 @example([1e16, 1e-7, -0.0, 1e22, 10**30, math.inf, math.nan], 2)
-@example("\x7f \x00 \ud800 \U0001f600 [1, 2] {\"a\": 1} \\ / \u2028", 2)
+@example('\x7f \x00 \ud800 \U0001f600 [1, 2] {"a": 1} \\ / \u2028', 2)
 def test_it_is_the_text_of_json(value: Any, indent: int | None) -> None:
     assert json_text(value, indent) == expected(value, indent)
 
