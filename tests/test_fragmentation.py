@@ -172,6 +172,7 @@ def test_a_cut_profile_is_refused(call: Call, files: tuple[Path, Path], stacks: 
 @given(st.lists(st.lists(st.sampled_from([8, 48, 320, 1024, 65536, 1 << 22]), min_size=1, max_size=9), max_size=9))
 @example([[8, 1 << 22]] * 9)
 @example([[8] * 9, [1 << 22]])
+@example([[8, 1 << 18]] * 40)  # each count, 2.3, is rounded
 def test_a_whole_profile_is_not_refused(tmp_path_factory: pytest.TempPathFactory, stacks: list[list[int]]) -> None:
     """As jemalloc 5.3 writes the samples of these sizes, and as before; with no mappings, as where /proc lacks."""
     interval = 1 << 19
@@ -217,6 +218,8 @@ def test_a_profile_of_another_process_is_told(call: Call, files: tuple[Path, Pat
     [most] = reasons(f"t*: {10**18 - 1}: {10**18 - 1} [0: 0]")
     assert "TiB or more in blocks" in most
     assert not reasons("t*: 700: 716800 [0: 0]")
+    files[1].write_text(f"heap_v2/{1 << 30}\n  t*: 0: 0 [0: 0]\n")  # as 64.3 MiB may well have no sample
+    assert stacks_of(call, files)["reasons"] == []
 
 
 def test_classes_that_hold_nothing_are_not_listed(call: Call, files: tuple[Path, Path]) -> None:
@@ -241,7 +244,7 @@ SIZES = [8, *range(16, 129, 16), *((4 + i) << k for k in range(5, 12) for i in r
 
 def alone(classes: list[Class], stacks: list[Sampled], interval: int) -> ByStack:
     """Each stack as a row of its own."""
-    names = [(Spot(f"f{number}", "", "m"),) for number in range(len(stacks))]
+    names: list[tuple[Spot, ...]] = [(Spot(f"f{number}", "", "m"),) for number in range(len(stacks))]
     return by_stack(classes, Dump(interval, stacks, ""), Grouped("site", names, np.arange(len(stacks)), []))
 
 

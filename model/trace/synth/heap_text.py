@@ -131,12 +131,12 @@ def _threads(
         source.bad(f"line {stack[0]}", "expected `t*: BLOCKS: BYTES ...` behind this stack, got its end")
     if total:
         for at, what in enumerate(("in use", "allocated")):
-            parts = [row[2 * at : 2 * at + 2] for row in rows]
-            if wrong := _is_off(total[1][2 * at : 2 * at + 2], parts, interval, has_end):
-                source.bad(f"line {total[0]}", f"all stacks have {total[1][2 * at]:,} blocks {what}, {wrong}")
+            all_of, *parts = [(row[2 * at], row[2 * at + 1]) for row in (total[1], *rows)]
+            if wrong := _wrong_sum(all_of, parts, interval, has_end):
+                source.bad(f"line {total[0]}", f"all stacks have {all_of[0]:,} blocks {what}, {wrong}")
 
 
-def _is_off(total: tuple[int, ...], parts: list[tuple[int, ...]], interval: int, has_end: bool) -> str | None:
+def _wrong_sum(total: tuple[int, int], parts: list[tuple[int, int]], interval: int, has_end: bool) -> str | None:
     """What is wrong with the sum of the parts (blocks, bytes); None if it may be the total's.
 
     jemalloc 5.3 writes how many samples would stand for the blocks if all had their mean size (prof_do_unbias). So
