@@ -104,7 +104,14 @@ def write_json(path: Path, value: object) -> None:
 def json_text(value: object, indent: int | None = 2) -> str:
     """Return `value` as JSON of printable ASCII, with null for infinite numbers; in lines, or without indent in one."""
     plain = json.dumps(msgspec.to_builtins(value, str_keys=True))
-    return json.dumps(json.loads(plain, parse_constant=lambda _: None), indent=indent).replace("\x7f", "\\u007f")
+    finite = json.loads(plain, parse_constant=lambda _: None)
+    text = json.dumps(finite).replace("\x7f", "\\u007f")
+    if indent is None:
+        return text
+    try:
+        return msgspec.json.format(text, indent=indent)  # many times faster than json with an indent
+    except msgspec.DecodeError:  # half of a surrogate pair, as in a file's name that is not UTF-8
+        return json.dumps(finite, indent=indent).replace("\x7f", "\\u007f")
 
 
 def cache_dir() -> Path:

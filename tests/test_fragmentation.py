@@ -3,6 +3,7 @@
 import json
 import math
 import os
+import re
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,10 +13,11 @@ import jemalloc_texts
 import numpy as np
 import pytest
 from conftest import Answer
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from heapsmith.model.trace.synth.heap_text import Dump, Sampled
+from heapsmith.model.trace.imports.source import Source
+from heapsmith.model.trace.synth.heap_text import Dump, Sampled, read_dump
 from heapsmith.tools.peers.statistics import Class
 from heapsmith.tools.sampled.fragmentation import ByStack, by_stack
 from heapsmith.tools.sampled.profile import Grouped
@@ -110,6 +112,12 @@ def test_files_of_two_moments_are_told(call: Call, files: tuple[Path, Path]) -> 
     )
 
 
+EMPTY = """{"jemalloc": {"version": "5.3.0", "arenas": {"page": 4096, "dirty_decay_ms": 0, "bin": [], "lextent": []},
+"stats": {"allocated": 0, "active": 0, "resident": 9}, "stats.arenas": {"0": {"nthreads": 1, "pdirty": 0,
+"tcache_bytes": 0, "bins": [], "lextents": []}}}}"""
+"""Statistics of jemalloc without size classes."""
+
+
 @pytest.mark.parametrize(
     ("statistics", "profile", "message"),
     [
@@ -121,6 +129,20 @@ def test_files_of_two_moments_are_told(call: Call, files: tuple[Path, Path]) -> 
         ("MALLOC: x", "heap_v2/1\n", "begins as statistics of gperftools"),
         ('<malloc version="1"><total type="mmap" size="0"/><system type="current" size="9"/></malloc>', "", "glibc"),
         ("{}", "heap_v2/1\n", "is of jemalloc's statistics"),
+        (EMPTY, "heap_v2/1\n", "statistics without size classes beside a heap profile; expected bins and lextents"),
+        (None, "heap_v2/1\n  t*: 1: 8 [0: 0]\n@ 0x1\n", "line 3: expected `t*: BLOCKS: BYTES ...` behind this stack"),
+        (None, "heap_v2/1\n@ 0x1\n@ 0x2\n  t*: 1: 8 [0: 0]\n", "line 2: expected `t*: BLOCKS: BYTES ...` behind"),
+        (None, "heap_v2/1\n  t*: 9: 72 [0: 0]\n", "line 2: all stacks have 9 blocks in use, and those that follow 0"),
+        (
+            None,
+            "heap_v2/1\n  t*: 0: 0 [9: 72]\n",
+            "line 2: all stacks have 9 blocks allocated, and those that follow 0",
+        ),
+        (
+            None,
+            jemalloc_texts.PROFILE.replace("t*: 193: 61775", "t*: 999: 61775"),
+            "those that follow 1,666: expected no",
+        ),
     ],
 )
 def test_faults_are_named(
@@ -131,6 +153,82 @@ def test_faults_are_named(
     answer = call("stats", files[0], "--profile", files[1])
     assert (answer.status, answer.out, answer.err.count("\n")) == (2, "", 1)
     assert message in answer.err
+
+
+@pytest.mark.parametrize(("stacks", "samples"), [(0, "0"), (1, "662"), (2, "855"), (3, None), (4, None)])
+def test_a_cut_profile_is_refused(call: Call, files: tuple[Path, Path], stacks: int, samples: str | None) -> None:
+    """Where a tenth is lacking; else a line says that there are no mappings."""
+    places = [match.start() for match in re.finditer("^(?=@|MAPPED)", jemalloc_texts.PROFILE, re.MULTILINE)]
+    files[1].write_text(jemalloc_texts.PROFILE[: places[stacks]])
+    if samples is None:
+        assert any("no mapping" in line for line in stacks_of(call, files)["reasons"])
+        return
+    answer = call("stats", files[0], "--profile", files[1])
+    assert (answer.status, answer.err.count("\n")) == (2, 1)
+    total = "1,053 blocks allocated" if stacks == 2 else "862 blocks in use"
+    assert f"line 2: all stacks have {total}, and those that follow {samples}: the file is cut" in answer.err
+
+
+@given(st.lists(st.lists(st.sampled_from([8, 48, 320, 1024, 65536, 1 << 22]), min_size=1, max_size=9), max_size=9))
+@example([[8, 1 << 22]] * 9)
+@example([[8] * 9, [1 << 22]])
+@example([[8, 1 << 18]] * 40)  # each count, 2.3, is rounded
+def test_a_whole_profile_is_not_refused(tmp_path_factory: pytest.TempPathFactory, stacks: list[list[int]]) -> None:
+    """As jemalloc 5.3 writes the samples of these sizes, and as before; with no mappings, as where /proc lacks."""
+    interval = 1 << 19
+
+    def lines(written: Callable[[list[int]], tuple[int, int]]) -> str:
+        every = [written(sizes) for sizes in [[size for sizes in stacks for size in sizes], *stacks]]
+        all_of, *rows = [f"  t*: {count}: {size} [0: 0]\n" for count, size in every]
+        return "".join([f"heap_v2/{interval}\n", all_of, *(f"@ 0x1\n{row}" for row in rows)])
+
+    file = tmp_path_factory.getbasetemp() / "whole.heap"
+    for text in (lines(lambda sizes: scaled(sizes, interval)), lines(lambda sizes: (len(sizes), sum(sizes)))):
+        file.write_text(text)
+        with Source(file) as source:
+            assert len(read_dump(source).stacks) == len(stacks)
+
+
+@pytest.mark.parametrize("rest", ["", "MAPPED_LIBRARIES:\n561772ac7000-561772ac8000 r--p 00000000 fe"])
+def test_stacks_in_no_mapping_stay_apart(call: Call, files: tuple[Path, Path], rest: str) -> None:
+    text = jemalloc_texts.PROFILE
+    files[1].write_text(text[: text.index("MAPPED")] + rest)
+    found = stacks_of(call, files)
+    names = [row["name"] for row in found["rows"]]
+    assert len(names) == len(set(names)) == 4
+    assert names[0].startswith("0x7f9369ca262f < 0x7f9369c22044 < 0x561772ac8287 < ")
+    assert [row["classes"] for row in found["rows"]] == [[320], [320], [1024], [81920]]
+    assert any("no mapping of the profile holds its innermost frames" in line for line in found["reasons"])
+    deep = [row["name"] for row in stacks_of(call, files, "--depth", "3")["rows"]]
+    assert deep == [" < ".join(name.split(" < ")[:3]) for name in names]
+    assert len(stacks_of(call, files, "--by", "function")["rows"]) == 4
+
+
+def test_a_profile_of_another_process_is_told(call: Call, files: tuple[Path, Path]) -> None:
+    """A smaller one, and one of large blocks, of which no class has too many."""
+
+    def reasons(row: str) -> list[str]:
+        files[1].write_text(f"heap_v2/65536\n  {row}\n@ 0x7f9369ca2630\n  {row}\n")
+        return [line for line in stacks_of(call, files)["reasons"] if "one moment" in line]
+
+    [few] = reasons("t*: 9: 9216 [0: 0]")
+    assert "or less in blocks, the statistics 64.3 MiB: expected both of one moment of one process, with sampl" in few
+    [many] = reasons(f"t*: 999: {10**9} [0: 0]")
+    assert "953.7 MiB or more in blocks, the statistics 64.3 MiB: expected both of one moment of one process" in many
+    [most] = reasons(f"t*: {10**18 - 1}: {10**18 - 1} [0: 0]")
+    assert "TiB or more in blocks" in most
+    assert not reasons("t*: 700: 716800 [0: 0]")
+    files[1].write_text(f"heap_v2/{1 << 30}\n  t*: 0: 0 [0: 0]\n")  # as 64.3 MiB may well have no sample
+    assert stacks_of(call, files)["reasons"] == []
+
+
+def test_classes_that_hold_nothing_are_not_listed(call: Call, files: tuple[Path, Path]) -> None:
+    """With a profile or without; a class that is not in use yet counts in the reading of a stack."""
+    text = jemalloc_texts.STATISTICS.replace('{"curregs": 1, "curslabs": 1}', '{"curregs": 0, "curslabs": 0}')
+    files[0].write_text(text)
+    for words in ([], ["--profile", files[1]]):
+        found = json.loads(call("stats", files[0], *words, "--json").out)
+        assert [row["block_bytes"] for row in found["classes"]] == [320, 1024, 16384, 81920]
 
 
 def test_a_profile_without_blocks_leaves_all_to_others(call: Call, files: tuple[Path, Path]) -> None:
@@ -146,8 +244,19 @@ SIZES = [8, *range(16, 129, 16), *((4 + i) << k for k in range(5, 12) for i in r
 
 def alone(classes: list[Class], stacks: list[Sampled], interval: int) -> ByStack:
     """Each stack as a row of its own."""
-    names = [(Spot(f"f{number}", "", "m"),) for number in range(len(stacks))]
+    names: list[tuple[Spot, ...]] = [(Spot(f"f{number}", "", "m"),) for number in range(len(stacks))]
     return by_stack(classes, Dump(interval, stacks, ""), Grouped("site", names, np.arange(len(stacks)), []))
+
+
+def scaled(sizes: list[int], interval: int) -> tuple[int, int]:
+    """What jemalloc 5.3 writes for samples of these sizes: prof_do_unbias."""
+    if not sizes:
+        return 0, 0
+    share = [1 - math.exp(-size / interval) for size in sizes]
+    blocks = sum(round(8 / one) / 8 for one in share)
+    bytes_ = sum(round(size / one) for size, one in zip(sizes, share, strict=True))
+    kept = 1 - math.exp(-bytes_ / blocks / interval)
+    return round(blocks * kept), round(bytes_ * kept)
 
 
 def counted(samples: int, size: int, interval: int) -> tuple[int, int]:

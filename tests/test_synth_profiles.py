@@ -143,6 +143,7 @@ def test_half_of_the_number_of_a_profile_of_kind_heap_is_the_interval(tmp_path: 
         (GPERFTOOLS.replace(b"MAPPED_LIBRARIES:", b"OTHER:"), "line 6: expected"),
         (GPERFTOOLS.replace(b"500:    50000", b"500:    " + b"5" * 30), "line 3: expected"),
         (JEMALLOC + b"hello\n", "line 13: expected"),
+        (JEMALLOC[: JEMALLOC.index(b"@ 0x7fb74faa2630 0x5652610e81fd")], "line 2: .* follow 1: the file is cut"),
         (b"desc: x\ncmd: y\n", "a massif profile"),
     ],
 )

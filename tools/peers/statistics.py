@@ -47,7 +47,10 @@ class Statistics(msgspec.Struct, frozen=True):
 
 
 def read_statistics(path: Path, text: str) -> Statistics | None:
-    """Return what a file's text says if it is of another malloc. Raises BadInput if then something is missing."""
+    """Return what a file's text says if it is of another malloc. Raises BadInput if then something is missing.
+
+    Of jemalloc it has all classes of slabs, those without blocks too: a profile's blocks are told by them.
+    """
     for name, (begins, read) in _READERS.items():
         if begins.search(text):
             try:
@@ -61,6 +64,11 @@ def read_statistics(path: Path, text: str) -> Statistics | None:
             f"statistics{beside}; `heapsmith trace synth --like` draws a trace from it"
         )
     return None
+
+
+def used(of: Statistics) -> Statistics:
+    """The same without the classes that hold nothing."""
+    return msgspec.structs.replace(of, classes=[one for one in of.classes if one.live != 0 or one.free_bytes])
 
 
 def _glibc(text: str) -> Statistics:

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.synth.heap_text import Dump, read_dump
+from heapsmith.tools.common.units import amount
 from heapsmith.tools.peers.statistics import MUCH, Class, Statistics
 from heapsmith.tools.sampled.estimates import Estimate, of_blocks, of_bytes, of_unseen, shares
 from heapsmith.tools.sampled.profile import Grouped, How, grouped_stacks
@@ -29,6 +30,13 @@ I64 = npt.NDArray[np.int64]
 OWN_FILE = "libjemalloc"
 OWN = re.compile(r"(?:\w*je_)?(?:prof_\w+|imalloc\w*|i?[mr]alloc\w*|newImpl|fallback_?[nN]ew(?:Impl)?\w*)")
 """The frames of jemalloc: those of its file, and linked into a program those of these names."""
+MOMENT = "expected both of one moment of one process"
+NO_MAPPING = (
+    "no mapping of the profile holds its innermost frames, so that jemalloc's are not told from the program's: rows "
+    "are whole stacks of addresses, or as many frames as a --depth above 1 says"
+)
+EXTENT = 16384
+"""The least that a sampled block takes: jemalloc's smallest extent, with pages of 4 KiB."""
 ROUNDING = 1 / 12
 """Of the probability of a sample: how far the mean size of equal blocks may be from their size.
 
@@ -82,6 +90,8 @@ def with_stacks(of: Statistics, profile: Path, by: By, depth: int, skip: Sequenc
     """
     if not of.malloc.startswith("jemalloc"):
         raise BadInput(f"{profile}: statistics of {of.malloc} beside a heap profile; expected those of jemalloc")
+    if not of.classes:
+        raise BadInput(f"{profile}: statistics without size classes beside a heap profile; expected bins and lextents")
     with Source(profile) as source:
         dump = read_dump(source)
         try:
@@ -89,7 +99,12 @@ def with_stacks(of: Statistics, profile: Path, by: By, depth: int, skip: Sequenc
         except ValueError:
             source.bad("MAPPED_LIBRARIES", "expected lines as of /proc/PID/maps")
     stacks = [(number, np.array(one.addresses, np.int64)) for number, one in enumerate(dump.stacks)]
-    grouped = grouped_stacks(stacks, len(stacks), mappings, How(by, depth, skip, _of_program))
+    how, reasons = How(by, depth, skip, _of_program), []
+    innermost = {one.addresses[0] for one in dump.stacks}
+    if innermost and not any(one.start < address <= one.end for one in mappings for address in innermost):
+        how, reasons = How(by, depth if depth > 1 else 0, skip, _of_anyone), [NO_MAPPING]
+    grouped = grouped_stacks(stacks, len(stacks), mappings, how)
+    grouped = grouped._replace(reasons=[*reasons, *grouped.reasons])
     return Fragmentation(**msgspec.structs.asdict(of), stacks=by_stack(of.classes, dump, grouped))
 
 
@@ -97,6 +112,11 @@ def _of_program(path: list[Spot]) -> list[Spot]:
     """The path without the frames of jemalloc; the outermost one stays."""
     is_own = (spot.module.startswith(OWN_FILE) or OWN.fullmatch(spot.function) for spot in path[:-1])
     return path[next((at for at, own in enumerate(is_own) if not own), len(path) - 1) :]
+
+
+def _of_anyone(path: list[Spot]) -> list[Spot]:
+    """The whole path; frames in no mapping by their address alone."""
+    return [spot if spot.module != "?" else Spot(spot.function, spot.function, "?") for spot in path]
 
 
 class _Samples(msgspec.Struct, frozen=True):
@@ -164,10 +184,27 @@ def _samples(classes: list[Class], interval: int, rows: F64) -> tuple[_Samples, 
     weights = np.where(is_one, (free / np.maximum(np.maximum(live, unseen), 1))[at], 0.0)
     born_share = np.where(is_one, share, shares(all_bytes / np.maximum(births, 1), interval))
     freed = births / born_share - counts / share
-    reasons = []
-    if of_unseen(sizes[is_one], interval, counts[is_one], 1.0).estimate().low > (1 + MUCH) * live.sum():
-        reasons.append("the profile has more blocks than the statistics: expected both of one moment of one process")
-    return _Samples(counts, sizes, at, weights, np.maximum(freed, 0), interval), reasons
+    samples = _Samples(counts, sizes, at, weights, np.maximum(freed, 0), interval)
+    return samples, _unlike(samples, float(live.sum()), float((live * size_of).sum()))
+
+
+def _unlike(samples: _Samples, live: float, live_bytes: float) -> list[str]:
+    """Why the profile cannot be of the moment of the statistics, which have these blocks and bytes of theirs in use."""
+    counts, sizes, is_one = samples.counts, samples.sizes, samples.at >= 0
+    blocks = of_unseen(sizes[is_one], samples.mean, counts[is_one], 1.0).estimate()
+    sums = of_bytes(sizes, np.full(sizes.size, samples.mean), counts)
+    found = msgspec.structs.replace(sums, unit=float(samples.mean)).estimate()
+    most = found.high + EXTENT * float(counts.sum())
+    if blocks.low > (1 + MUCH) * live:
+        return [f"the profile has more blocks than the statistics: {MOMENT}"]
+    if found.low > (1 + MUCH) * live_bytes:
+        return [f"the profile has {amount(found.low)} or more in blocks, the statistics {amount(live_bytes)}: {MOMENT}"]
+    if most < live_bytes / 2:  # thread caches have blocks in use that no sample stands for
+        return [
+            f"the profile has {amount(found.high)} or less in blocks, the statistics {amount(live_bytes)}: "
+            f"{MOMENT}, with samples since its start"
+        ]
+    return []
 
 
 def _class_of(sizes: F64, counts: F64, live_bytes: F64, interval: int) -> I64:

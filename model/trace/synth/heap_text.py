@@ -23,6 +23,8 @@ _MAP = re.compile(rb"(?:-+ *)?(?:MAPPED_LIBRARIES|Memory map):")
 """How the section of mapped files begins, which is the last one."""
 _PERIODS = {b"heapprofile": 0.0, b"heap_v2": 1.0, b"heapz_v2": 1.0, b"heap": 0.5, b"": 0.0}
 """By the kind in the head: what of the number behind it is the mean of bytes between two samples, 0 without samples."""
+_OFF = 0.1
+"""How much of a total the sum of its parts may be off."""
 NO_TOTALS = "the profile has no totals: only blocks that are live at its end are born, and none dies"
 
 
@@ -68,7 +70,7 @@ def read_jemalloc(source: Source) -> Profile:
     """
     lines = source.lines()
     interval = _interval(source, lines)
-    return _profile(source, (counts for _, _, counts in _threads(source, lines)), interval)
+    return _profile(source, (counts for _, _, counts in _threads(source, lines, interval)), interval)
 
 
 def read_dump(source: Source) -> Dump:
@@ -76,7 +78,7 @@ def read_dump(source: Source) -> Dump:
     lines = source.lines()
     interval = _interval(source, lines)
     stacks = []
-    for number, stack, counts in _threads(source, lines):
+    for number, stack, counts in _threads(source, lines, interval):
         if not _ADDRESSES.fullmatch(stack):
             source.bad(f"line {number}", f"expected `@ 0xADDRESS ...`, got {shown(stack)}")
         stacks.append(Sampled(tuple(int(word, 16) for word in stack.split()[1:]), *counts))
@@ -101,18 +103,63 @@ def _stacks(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tupl
             yield _counts(source, number, _STACK.fullmatch(line), "BLOCKS: BYTES [BLOCKS: BYTES] @ STACK", line)
 
 
-def _threads(source: Source, lines: Iterator[tuple[int, bytes]]) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
-    """Yield the number of a stack's line, the line, and the same: each thread has a line behind it, and all `t*`."""
-    stack = None
+def _threads(
+    source: Source, lines: Iterator[tuple[int, bytes]], interval: int
+) -> Iterator[tuple[int, bytes, tuple[int, ...]]]:
+    """Yield the number of a stack's line, the line, and the same: each thread has a line behind it, and all `t*`.
+
+    Those of all stacks are in front of the first; BadInput if the stacks clearly have fewer or more blocks.
+    """
+    stack, total, rows, has_end = None, None, [], False
     for number, line in lines:
-        if _MAP.match(line):
-            return
-        if line.startswith(b"@"):
+        has_end, is_stack = _MAP.match(line) is not None, line.startswith(b"@")
+        if has_end or (stack and is_stack):
+            break
+        if is_stack:
             stack = number, line
             continue
         row = _counts(source, number, _THREAD.fullmatch(line), "tTHREAD: BLOCKS: BYTES [BLOCKS: BYTES]", line)
-        if stack and line.startswith(b"t*"):
+        if not line.startswith(b"t*"):
+            continue
+        if stack:
             yield *stack, row
+            rows.append(row)
+            stack = None
+        elif not rows:
+            total = number, row
+    if stack:
+        source.bad(f"line {stack[0]}", "expected `t*: BLOCKS: BYTES ...` behind this stack, got its end")
+    if total:
+        for at, what in enumerate(("in use", "allocated")):
+            all_of, *parts = [(row[2 * at], row[2 * at + 1]) for row in (total[1], *rows)]
+            if wrong := _wrong_sum(all_of, parts, interval, has_end):
+                source.bad(f"line {total[0]}", f"all stacks have {all_of[0]:,} blocks {what}, {wrong}")
+
+
+def _wrong_sum(total: tuple[int, int], parts: list[tuple[int, int]], interval: int, has_end: bool) -> str | None:
+    """What is wrong with the sum of the parts (blocks, bytes); None if it may be the total's.
+
+    jemalloc 5.3 writes how many samples would stand for the blocks if all had their mean size (prof_do_unbias). So
+    samples add up to the total or less. What they stand for adds up, but for the rounding of each count; before 5.3
+    the samples did. With the last section behind the stacks none is missing.
+    """
+    count = sum(blocks for blocks, _ in parts)
+    if count > (1 + _OFF) * total[0] + len(parts) / 2 + 1:
+        return f"and those that follow {count:,}: expected no more"
+    if has_end or count >= (1 - _OFF) * total[0]:
+        return None
+    stand_for = [_stand_for(*part, interval) for part in (total, *parts)]
+    rounding = sum(
+        one / (2 * blocks) for one, (blocks, _) in zip(stand_for, (total, *parts), strict=True) if blocks > 1
+    )
+    if sum(stand_for[1:]) >= (1 - _OFF) * stand_for[0] - rounding:
+        return None
+    return f"and those that follow {count:,}: the file is cut, expected the stacks and MAPPED_LIBRARIES: behind them"
+
+
+def _stand_for(blocks: int, bytes_: int, interval: int) -> float:
+    """How many bytes samples stand for."""
+    return bytes_ * _scale(bytes_ / blocks, interval) if blocks else 0.0
 
 
 def _counts(

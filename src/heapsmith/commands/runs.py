@@ -115,6 +115,7 @@ def stats(
 
             other = with_stacks(other, profile, by, frames(by, depth), skip or [])
             stacks = other.stacks
+        other = statistics.used(other)
         if json:
             show.emit_json(other)
             return
