@@ -3,6 +3,7 @@
 import os
 import resource
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -18,8 +19,9 @@ from heapsmith.tools.record.record import build_recorder, record
 
 
 @pytest.fixture
-def file_limit() -> Iterator[Callable[[int], None]]:
+def file_limit(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[int], None]]:
     """Limits the size of the files that this process and its children write; a full disk is no other case."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # what is cut short would stay in the cache of modules
     before = resource.getrlimit(resource.RLIMIT_FSIZE)
     yield lambda limit: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, before[1]))
     resource.setrlimit(resource.RLIMIT_FSIZE, before)
