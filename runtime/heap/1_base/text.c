@@ -2,9 +2,19 @@
 #include "1_base/text.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
+
+/* Whether a descriptor that may not wait takes more within a second: its reader may only be slow. */
+static bool takes_more(int fd)
+{
+    struct pollfd asked = { .fd = fd, .events = POLLOUT };
+    struct timespec patience = { .tv_sec = 1 };
+    return syscall(SYS_ppoll, &asked, 1, &patience, NULL, 0) > 0 && (asked.revents & POLLOUT) != 0;
+}
 
 /* Not by write(2) of the C library, which is a point of thread cancellation: free(3) is none. */
 static void flush(struct text *out)
@@ -14,7 +24,7 @@ static void flush(struct text *out)
         long count = syscall(SYS_write, out->fd, out->buffer + written, out->used - written);
         if (count > 0)
             written += (size_t)count;
-        else if (count == 0 || errno != EINTR)
+        else if (count == 0 || (errno != EINTR && (errno != EAGAIN || !takes_more(out->fd))))
             out->failed = true;
     }
     out->used = 0;

@@ -32,14 +32,15 @@ static COLD bool expand_names(struct whole_file *names, const char *file)
 
 enum { REPLACE = -2, MOST_LINKS = 40 }; /* as the kernel has it (path_resolution(7)) */
 
-/* What descriptors 1 and 2 led to when it was noted; of mode 0: nothing. */
+/* What descriptors 1 and 2 led to when it was noted; of mode 0: nothing that takes content. */
 COLD_DATA static struct stat standard[2];
 static bool noted;
 
 void note_standard(void)
 {
     for (int which = 0; which < 2 && !noted; which++)
-        if (fstat(STDOUT_FILENO + which, &standard[which]) != 0)
+        if (fstat(STDOUT_FILENO + which, &standard[which]) != 0 ||
+            (fcntl(STDOUT_FILENO + which, F_GETFL) & O_ACCMODE) == O_RDONLY)
             standard[which].st_mode = 0;
     noted = true;
 }
@@ -59,7 +60,7 @@ bool is_standard(int descriptor, int which)
 /* What is a descriptor of a process has such a name, also behind /dev/stdout. */
 static COLD bool is_of_process(const char *path)
 {
-    return strncmp(path, "/proc/", 6) == 0 || strncmp(path, "/dev/fd/", 8) == 0;
+    return strncmp(path, "/dev/fd/", 8) == 0 || (strncmp(path, "/proc/", 6) == 0 && strstr(path, "/fd/") != NULL);
 }
 
 /* In the place of a symbolic link, what it leads to, there or not. */
@@ -82,8 +83,15 @@ static COLD bool follow_links(struct whole_file *names)
     return is_of_process(names->path);
 }
 
+/* Such a name of descriptor 0, 1 or 2, under which a program may have opened a file of its own. */
+static COLD bool is_of_low(const char *path)
+{
+    const char *number = strrchr(path, '/') + 1;
+    return number[0] >= '0' && number[0] <= '2' && number[1] == '\0';
+}
+
 /* The descriptor to write to if no file is to be replaced: 1 or 2, or a new one; or REPLACE, or -1 with errno. A pipe is not
- * waited for: neither for a reader that it has not, nor for one that does not read. */
+ * waited for: neither for a reader that it has not, nor long for one that does not read. */
 static COLD int open_place(const char *path)
 {
     struct stat is;
@@ -98,9 +106,12 @@ static COLD int open_place(const char *path)
             return which;
         is_output = is_output || is_noted(&is, which);
     }
-    if (known && S_ISREG(is.st_mode) && is.st_nlink > 0 && !is_output) {
-        errno = EBUSY; /* a file that the program has opened itself, under a descriptor's name */
-        return is_of_process(path) ? -1 : REPLACE;
+    if (known && S_ISREG(is.st_mode) && !is_output) {
+        if (!is_of_process(path))
+            return REPLACE;
+        errno = EBUSY;
+        if (is_of_low(path))
+            return -1;
     }
     return open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
 }
