@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from _pytest.runner import runtestprotocol
 
-from heapsmith.tools.ci.pytest_reports import packed
+from heapsmith.tools.ci.pytest_reports import ends_test, packed
 
 ANSWER = "answer.json"
 FRAMES = 30
@@ -29,6 +29,7 @@ class Child:
     def __init__(self, folder: Path, runs: int) -> None:
         self.folder, self.runs = folder, runs
         self.answer: dict[str, Any] = {"pid": os.getpid(), "again": "", "lines": []}
+        self.phase, self.logged = "setup", dict[str, list[pytest.TestReport]]()
 
     def begin(self) -> None:
         """The test is about to run."""
@@ -46,11 +47,11 @@ class Child:
             if number:
                 item._initrequest()  # type: ignore[attr-defined]  # fixtures anew, as plugins that repeat tests do
             after: Any = None if number == self.runs - 1 else item.parent  # what the next run needs set up still
-            reports = runtestprotocol(item, log=False, nextitem=after)
+            reports = self._reports(item, after)
             if number == 0:
                 hook = item.config.hook.pytest_report_to_serializable
                 self.answer["reports"] = [hook(config=item.config, report=report) for report in reports]
-            failed = next((report for report in reports if not report.passed), None)
+            failed = next((report for report in reports if ends_test(report)), None)
             if failed and number:
                 self.answer["again"] = failed.longreprtext or failed.outcome
             if failed:
@@ -61,9 +62,32 @@ class Child:
         (self.folder / ANSWER).write_text(packed(self.answer))
         return True
 
+    def _reports(self, item: pytest.Item, after: Any) -> list[pytest.TestReport]:
+        """Run the test once: the reports of its phases, each after those that are logged meanwhile, as of subtests."""
+        self.phase, before = "setup", item.session.testsfailed
+        phases = runtestprotocol(item, log=False, nextitem=after)
+        reports = [report for phase in phases for report in (*self.logged.get(phase.when or "", ()), phase)]
+        self.logged.clear()
+        if terminal := item.config.pluginmanager.get_plugin("terminalreporter"):
+            terminal.stats.clear()  # keeps what was logged, which is no leak of the test
+        if item.session.testsfailed > before and not any(ends_test(report) for report in reports):
+            phases[1].outcome = "failed"
+            phases[1].longrepr = "heapsmith: pytest counts a failure of the test that no report tells"
+        return reports
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Keep what is logged while a phase runs."""
+        self.logged.setdefault(self.phase, []).append(report)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_teardown(self) -> None:
+        """What is logged from now on belongs to the teardown."""
+        self.phase = "teardown"
+
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self) -> Generator[None, object, object]:
         """Mark the begin and the end of the test itself."""
+        self.phase = "call"
         gc.collect()
         self.begin()
         try:

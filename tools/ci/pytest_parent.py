@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+from _pytest.unittest import TestCaseFunction
 
 from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.files import scratch
 from heapsmith.tools.ci.pytest_child import ANSWER
 from heapsmith.tools.ci.pytest_limits import Limits
 from heapsmith.tools.ci.pytest_limits import limits_of as limits_of
-from heapsmith.tools.ci.pytest_reports import unpacked
+from heapsmith.tools.ci.pytest_reports import ends_test, is_own, unpacked
 from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # imported by tests that are marked, when they have run
@@ -56,9 +57,22 @@ class Judge:
             return None
         item.ihook.pytest_runtest_logstart(nodeid=item.nodeid, location=item.location)
         for report in [*judged(item, limits_of(item)), *_torn_down(item, nextitem)]:
+            _count_subtest(item, report)
             item.ihook.pytest_runtest_logreport(report=report)
         item.ihook.pytest_runtest_logfinish(nodeid=item.nodeid, location=item.location)
         return True
+
+
+def _count_subtest(item: pytest.Item, report: pytest.TestReport) -> None:
+    """Count a failed subtest as pytest does where it runs: a test that passes but for its subtests fails."""
+    if is_own(report) or not report.failed or isinstance(item, TestCaseFunction):  # unittest's count by themselves
+        return
+    try:
+        from _pytest.subtests import failed_subtests_key
+    except ImportError:  # before pytest 9
+        return
+    name: Any = getattr(item, "id", item.nodeid)  # the id since 9.2
+    item.config.stash[failed_subtests_key][name] += 1
 
 
 def _torn_down(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[pytest.TestReport]:
@@ -78,7 +92,7 @@ def judged(item: pytest.Item, limits: Limits) -> list[pytest.TestReport]:
             return [_failed(item, f"heapsmith: the test cannot be recorded: {error}")]
     if not answer.reports:
         return [_failed(item, f"heapsmith: {answer.end}")]
-    for report in answer.reports:
+    for report in filter(is_own, answer.reports):
         report.user_properties += figures
         if said and report.when == "call":
             report.outcome, report.longrepr = "failed", said
@@ -95,7 +109,7 @@ def _recorded(item: pytest.Item, limits: Limits, folder: Path) -> tuple[Answer, 
 
     mark = random.SystemRandom().choice(MARKS)
     answer, trace = _run(item, limits, folder, mark, stacks=0)
-    if trace is None or any(report.failed or report.skipped for report in answer.reports):
+    if trace is None or any(ends_test(report) for report in answer.reports):
         return answer, "", []
     if answer.again:
         return answer, f"heapsmith: no_leaks runs the test {limits.runs} times, and it fails again:\n{answer.again}", []
@@ -186,7 +200,12 @@ def _answer(item: pytest.Item, folder: Path) -> Answer | None:
         return None
     found = unpacked((folder / ANSWER).read_text())
     read = item.config.hook.pytest_report_from_serializable
-    reports = [read(config=item.config, data=data) for data in found.get("reports", [])]
+    reports = []
+    for data in found.get("reports", []):
+        values = data.get("_subtest.context", {}).get("kwargs")
+        reports.append(read(config=item.config, data=data))
+        if values is not None and hasattr(reports[-1].context, "kwargs"):
+            object.__setattr__(reports[-1].context, "kwargs", values)  # pytest 9 quotes them again when it reads
     return Answer(reports, found["pid"], found["again"], found["lines"])
 
 

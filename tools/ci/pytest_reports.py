@@ -3,8 +3,20 @@
 import json
 from typing import Any
 
+import pytest
+
 TUPLE = "tuple of a report"
 """The one key of an object that stands for a tuple."""
+
+
+def is_own(report: pytest.TestReport) -> bool:
+    """Whether it reports a phase of the test; else a subtest, whose reports are of a class of their own."""
+    return type(report) is pytest.TestReport
+
+
+def ends_test(report: pytest.TestReport) -> bool:
+    """Whether nothing is left to judge after it: a failure, or a skip of the test and not of a subtest."""
+    return bool(report.failed or (report.skipped and is_own(report)))
 
 
 def packed(answer: object) -> str:
