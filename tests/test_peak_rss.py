@@ -1,12 +1,16 @@
 """Peak and average RSS of a command with several processes: those that live at once, and what they share."""
 
+import subprocess
 import sys
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.tools.common.program_start import Start
 from heapsmith.tools.common.rounds import Stop
+from heapsmith.tools.compare.launched import Launched, launcher
 from heapsmith.tools.compare.measure import measure
 from heapsmith.tools.report.measurements import notes
 
@@ -43,8 +47,8 @@ for together in {"none": [], "after": [1, 1], "once": [2]}[sys.argv[2]]:
         one.communicate()
 """
 
-# A child of vfork has its parent's memory until its exec.
-VFORK_64_MIB = """
+# How many samples the launcher has taken, or one more.
+SAMPLES = """
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -62,21 +66,75 @@ static int samples(int launcher)
         fclose(file);
     return found;
 }
-int main(void)
+"""
+
+# A child of vfork has its parent's memory until its exec. With an argument a thread of the parent's changes that
+# meanwhile, where kcmp is permitted: elsewhere the launcher cannot tell.
+VFORK_64_MIB = (
+    SAMPLES
+    + """
+#include <pthread.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+static void *change(void *unused)
+{
+    for (;;) {
+        char *block = mmap(NULL, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+        memset(block, 1, 1 << 16);
+        munmap(block, 1 << 16);
+    }
+    return unused;
+}
+int main(int count, char **words)
 {
     static int launcher, begun;
     char *block = malloc(64 << 20);
     memset(block, 1, 64 << 20);
     launcher = getppid();
+    pthread_t thread;
+    if (count > 1 && syscall(SYS_kcmp, getpid(), launcher, 1, 0L, 0L) >= 0)
+        pthread_create(&thread, NULL, change, words);
     begun = samples(launcher);
     if (vfork() == 0) {
-        while (samples(launcher) < begun + 4)
+        while (samples(launcher) < begun + 24)
             usleep(1000);
         _exit(0);
     }
     return block[12345] - 1;
 }
 """
+)
+
+# A child of fork: it waits until a sample has seen it, and executes a program; or, with an argument, it writes to all
+# pages and stays for so many samples.
+FORK_64_MIB = (
+    SAMPLES
+    + """
+#include <sys/wait.h>
+int main(int count, char **words)
+{
+    int launcher = getppid();
+    char *block = malloc(64 << 20);
+    memset(block, 1, 64 << 20);
+    int begun = samples(launcher);
+    while (samples(launcher) == begun)
+        usleep(1000);
+    int stays = count > 1 ? atoi(words[1]) : 2;
+    if (fork() == 0) {
+        begun = samples(launcher);
+        if (count > 1)
+            memset(block, 2, 64 << 20);
+        while (samples(launcher) < begun + stays)
+            usleep(1000);
+        if (count == 1)
+            execl("/bin/true", "true", NULL);
+        _exit(0);
+    }
+    wait(NULL);
+    return block[12345] - 1;
+}
+"""
+)
 
 
 @pytest.mark.parametrize(("when", "processes", "bounds"), [("once", 3, (64, 127)), ("after", 2, (32, 63))])
@@ -95,12 +153,34 @@ def test_the_peak_rss_is_of_the_processes_that_live_at_once(
     assert note in notes(table)
 
 
-def test_the_peak_rss_of_one_process_is_the_systems(tmp_path: Path) -> None:
+@pytest.mark.parametrize("arguments", [[], ["changes"]], ids=["alone", "with a thread"])
+def test_the_peak_rss_of_one_process_is_the_systems(arguments: list[str], tmp_path: Path) -> None:
     """Also where it is about to execute another program, as by posix_spawn: the child's memory is its parent's."""
     (tmp_path / "vfork.c").write_text(VFORK_64_MIB)
-    compile_c([tmp_path / "vfork.c"], tmp_path / "vfork", flags=["-O0", "-fno-builtin"])
-    table = measure([str(tmp_path / "vfork")], ["glibc"], stop=Stop(1))
+    compile_c([tmp_path / "vfork.c"], tmp_path / "vfork", flags=["-O0", "-fno-builtin", "-pthread"])
+    table = measure([str(tmp_path / "vfork"), *arguments], ["glibc"], stop=Stop(1))
     (used,) = table.rows[0].runs
     assert (used.samples > 2, used.processes) == (True, 1)
     assert 64 * MIB < used.peak_rss_bytes < 72 * MIB
     assert notes(table) == []
+
+
+def run_fork(folder: Path, arguments: list[str], period_us: int) -> Launched:
+    (folder / "fork.c").write_text(FORK_64_MIB)
+    compile_c([folder / "fork.c"], folder / "fork", flags=["-O0", "-fno-builtin"])
+    description = Start([str(folder / "fork"), *arguments], str(folder / "fork")).describe()
+    subprocess.run([launcher(), folder / "report", str(period_us)], input=description, check=True, timeout=100)
+    used = msgspec.json.decode((folder / "report").read_bytes(), type=Launched)
+    assert (used.exec_errno, used.exit_status, used.signal, used.processes) == (0, 0, 0, 2)
+    return used
+
+
+def test_a_child_between_fork_and_exec_does_not_double_the_peak(tmp_path: Path) -> None:
+    """The period is so long that a busy machine does not make the child wait for eight samples."""
+    used = run_fork(tmp_path, [], 1_000_000)
+    assert 64 * MIB < used.peak_rss_bytes < 72 * MIB
+
+
+def test_a_child_of_fork_that_stays_without_exec_counts(tmp_path: Path) -> None:
+    used = run_fork(tmp_path, ["12"], 5000)
+    assert 128 * MIB < used.peak_rss_bytes < 140 * MIB

@@ -12,8 +12,11 @@
  * child of vfork(2) before its exec counts nothing, as all its memory is its parent's. The first period is a sixteenth
  * of that, and each is twice the one before, so that short runs have samples too. The average is over the time from
  * exec to the end, between samples linear. The peak is ru_maxrss, or the largest sum over several processes if that is
- * larger. `processes` is how many were seen at once. `sampling_ns` is the CPU time of the samples. A run without a
- * sample (no pidfd_open(2), or it ended at once) has its peak as its average.
+ * larger: of those that have executed a program or are at their eighth sample, for a child of fork(2) has its parent's
+ * pages until its exec, and a sample that happens to fall between would double the peak. What ends before is in
+ * ru_maxrss only.
+ * `processes` is how many were seen at once. `sampling_ns` is the CPU time of the samples. A run without a sample (no
+ * pidfd_open(2), or it ended at once) has its peak as its average.
  *
  * Who ends a run that takes too long finds all its processes below this one: it becomes the parent of those that lose
  * theirs, waits for them as init(1) does, for CMD may look whether they are gone, and it lives on when the terminal
@@ -40,20 +43,31 @@
 #include "become.h"
 
 enum { BAD_USE = 2, MOST_PROCESSES = 4096, FIRST_PERIOD = 16 };
+enum { SETTLED = 8 /* samples, of a process that has executed nothing */ };
+enum { SAME_MEMORY = 1, HAS_NOT_EXECUTED = 0x40 }; /* the kernel's KCMP_VM and PF_FORKNOEXEC */
 
-/* `parent`: its place in the tree. In pages: its address space, what is resident of it, and of files. */
+/* `parent`: its place in the tree. `samples`: how many saw it, SETTLED if it has executed a program. In pages: its
+ * address space, what is resident of it, and of files. */
 struct process {
-    int id, parent;
+    int id, parent, samples;
     unsigned long size, resident, shared;
 };
 
-/* One sample: how many processes there are, and the resident bytes of all together. */
+/* One sample: how many processes there are, and the resident bytes of all together; and of those that are settled. */
 struct sample {
-    uint64_t bytes, processes;
+    uint64_t bytes, processes, settled_bytes, settled;
 };
 
-/* The samples so far; `area` is their integral over time in byte nanoseconds, `largest_bytes` the largest of those with
- * several processes. */
+/* The processes of one sample, each behind its parent. Of a tree too large for it those beyond are in no sum, and what
+ * comes into view later counts as new: the peak may be too small then, never too large. An id that another process got
+ * within one period is taken for the same: the system hands out all others first. */
+struct tree {
+    struct process processes[MOST_PROCESSES];
+    int count;
+};
+
+/* The samples so far; `area` is their integral over time in byte nanoseconds, `largest_bytes` the largest of
+ * `settled_bytes` over several processes. */
 struct sampled {
     double area;
     uint64_t first_ns, last_ns, last_bytes, largest_bytes, most_processes, count, spent_ns;
@@ -104,37 +118,68 @@ static int add_children(struct process *processes, int count, int parent)
     return count;
 }
 
-/* This process and its descendants, each behind its parent. */
-static int tree(struct process *processes)
+/* Find this process and its descendants. */
+static void find(struct tree *tree)
 {
-    int count = 1;
-    processes[0] = (struct process){.id = getpid()};
-    for (int i = 0; i < count; i++)
-        count = add_children(processes, count, i);
-    return count;
+    tree->count = 1;
+    tree->processes[0] = (struct process){.id = getpid()};
+    for (int i = 0; i < tree->count; i++)
+        tree->count = add_children(tree->processes, tree->count, i);
 }
 
-/* Whether a child has its parent's memory as its own, as between vfork(2) and execve(2): the parent waits meanwhile. */
-static bool shares_memory(const struct process *child, const struct process *parent)
+/* Whether a child has its parent's memory as its own, as between vfork(2) and execve(2): `order` is what kcmp(2) said,
+ * negative where the system does not let it. There the counters tell, if the parent has no thread that changes them. */
+static bool shares_memory(const struct process *child, const struct process *parent, long order)
 {
+    if (order >= 0)
+        return order == 0;
     return child->size == parent->size && child->resident == parent->resident && child->shared == parent->shared;
 }
 
-static struct sample tree_rss(void)
+static bool has_executed(int process)
 {
-    static struct process processes[MOST_PROCESSES];
+    char text[256];
+    const char *after_name = strrchr(contents(text, sizeof text, "/proc/%d/stat%s", process, ""), ')');
+    unsigned long flags;
+    return after_name != NULL && sscanf(after_name, ") %*c %*d %*d %*d %*d %*d %lu", &flags) == 1 &&
+           (flags & HAS_NOT_EXECUTED) == 0;
+}
+
+/* How many samples saw a process, with this one; `at` is where the sample before has the one ahead of it: the order
+ * changes little, so the search mostly ends at once. */
+static int samples_of(int id, const struct tree *before, int *at)
+{
+    int samples = 1;
+    for (int tried = 0; tried < before->count; tried++) {
+        *at = (*at + 1) % before->count;
+        if (before->processes[*at].id == id) {
+            samples += before->processes[*at].samples;
+            break;
+        }
+    }
+    return samples >= SETTLED || has_executed(id) ? SETTLED : samples;
+}
+
+static struct sample tree_rss(struct tree *now, const struct tree *before)
+{
     struct sample found = {0};
-    int count = tree(processes);
-    for (int i = 1; i < count; i++) {
-        struct process *one = &processes[i];
+    find(now);
+    for (int i = 1, place = 0; i < now->count; i++) {
+        struct process *one = &now->processes[i], *parent = &now->processes[one->parent];
+        /* Both before the counters are read: what has its own memory by now has it when they are. */
+        long order = syscall(SYS_kcmp, one->id, parent->id, SAME_MEMORY, 0L, 0L);
+        one->samples = samples_of(one->id, before, &place);
         char text[128], *at = contents(text, sizeof text, "/proc/%d/statm%s", one->id, "");
         one->size = strtoul(at, &at, 10);
         one->resident = strtoul(at, &at, 10);
         one->shared = strtoul(at, NULL, 10);
-        if (one->resident == 0 || shares_memory(one, &processes[one->parent]))
+        if (one->resident == 0 || shares_memory(one, parent, order))
             continue;
-        found.bytes += one->resident * (uint64_t)sysconf(_SC_PAGESIZE);
+        uint64_t bytes = one->resident * (uint64_t)sysconf(_SC_PAGESIZE);
+        found.bytes += bytes;
         found.processes++;
+        found.settled_bytes += one->samples == SETTLED ? bytes : 0;
+        found.settled += one->samples == SETTLED;
     }
     return found;
 }
@@ -142,10 +187,11 @@ static struct sample tree_rss(void)
 /* Descendants that go on after CMD's end: this process is their parent now. */
 static int left(void)
 {
-    static struct process processes[MOST_PROCESSES];
+    static struct tree tree;
     while (waitpid(-1, NULL, WNOHANG) > 0)
         ;
-    return tree(processes) - 1;
+    find(&tree);
+    return tree.count - 1;
 }
 
 /* What ended processes used; of a daemon what its parents' does not have. */
@@ -187,14 +233,15 @@ static void watch(pid_t child, uint64_t most_ns, struct sampled *s, struct rusag
     uint64_t before = read_clock_ns(CLOCK_PROCESS_CPUTIME_ID), period_ns = most_ns / FIRST_PERIOD + 1;
     if (ends.fd < 0)
         return;
+    static struct tree trees[2];
     struct timespec wait = {0};
-    while (ppoll(&ends, 1, &wait, NULL) == 0) {
-        struct sample found = tree_rss();
+    for (unsigned turn = 0; ppoll(&ends, 1, &wait, NULL) == 0; turn++) {
+        struct sample found = tree_rss(&trees[turn % 2], &trees[(turn + 1) % 2]);
         reap(child, daemons);
         if (found.bytes > 0) /* 0: it is about to end */
             add(s, read_clock_ns(CLOCK_MONOTONIC), found.bytes);
-        if (found.processes > 1 && found.bytes > s->largest_bytes)
-            s->largest_bytes = found.bytes;
+        if (found.settled > 1 && found.settled_bytes > s->largest_bytes)
+            s->largest_bytes = found.settled_bytes;
         if (found.processes > s->most_processes)
             s->most_processes = found.processes;
         wait = (struct timespec){(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)};
