@@ -12,9 +12,9 @@
  * child of vfork(2) before its exec counts nothing, as all its memory is its parent's. The first period is a sixteenth
  * of that, and each is twice the one before, so that short runs have samples too. The average is over the time from
  * exec to the end, between samples linear. The peak is ru_maxrss, or the largest sum over several processes if that is
- * larger: of those that have executed a program or are at their eighth sample, for a child of fork(2) has its parent's
- * pages until its exec, and a sample that happens to fall between would double the peak. What ends before is in
- * ru_maxrss only.
+ * larger. Both count those that have executed a program or are at their eighth sample, for a child of fork(2) has its
+ * parent's pages until its exec, and a sample that happens to fall between would double the peak. What ends before is
+ * in ru_maxrss only.
  * `processes` is how many were seen at once. `sampling_ns` is the CPU time of the samples. A run without a sample (no
  * pidfd_open(2), or it ended at once) has its peak as its average.
  *
@@ -53,9 +53,9 @@ struct process {
     unsigned long size, resident, shared;
 };
 
-/* One sample: how many processes there are, and the resident bytes of all together; and of those that are settled. */
+/* One sample: how many processes there are, how many of them count, and the resident bytes of those together. */
 struct sample {
-    uint64_t bytes, processes, settled_bytes, settled;
+    uint64_t processes, counted, bytes;
 };
 
 /* The processes of one sample, each behind its parent. Of a tree too large for it those beyond are in no sum, and what
@@ -66,8 +66,8 @@ struct tree {
     int count;
 };
 
-/* The samples so far; `area` is their integral over time in byte nanoseconds, `largest_bytes` the largest of
- * `settled_bytes` over several processes. */
+/* The samples so far; `area` is their integral over time in byte nanoseconds, `largest_bytes` the largest sum
+ * over several processes. */
 struct sampled {
     double area;
     uint64_t first_ns, last_ns, last_bytes, largest_bytes, most_processes, count, spent_ns;
@@ -175,11 +175,11 @@ static struct sample tree_rss(struct tree *now, const struct tree *before)
         one->shared = strtoul(at, NULL, 10);
         if (one->resident == 0 || shares_memory(one, parent, order))
             continue;
-        uint64_t bytes = one->resident * (uint64_t)sysconf(_SC_PAGESIZE);
-        found.bytes += bytes;
         found.processes++;
-        found.settled_bytes += one->samples == SETTLED ? bytes : 0;
-        found.settled += one->samples == SETTLED;
+        if (one->samples != SETTLED)
+            continue;
+        found.counted++;
+        found.bytes += one->resident * (uint64_t)sysconf(_SC_PAGESIZE);
     }
     return found;
 }
@@ -240,8 +240,8 @@ static void watch(pid_t child, uint64_t most_ns, struct sampled *s, struct rusag
         reap(child, daemons);
         if (found.bytes > 0) /* 0: it is about to end */
             add(s, read_clock_ns(CLOCK_MONOTONIC), found.bytes);
-        if (found.settled > 1 && found.settled_bytes > s->largest_bytes)
-            s->largest_bytes = found.settled_bytes;
+        if (found.counted > 1 && found.bytes > s->largest_bytes)
+            s->largest_bytes = found.bytes;
         if (found.processes > s->most_processes)
             s->most_processes = found.processes;
         wait = (struct timespec){(time_t)(period_ns / 1000000000u), (long)(period_ns % 1000000000u)};

@@ -20,11 +20,11 @@ PERIOD_US = 5000
 class Launched(msgspec.Struct, frozen=True):
     """The report of heapsmith-launch on one run (`runtime/replay/launch.c`).
 
-    `average_rss_bytes`: over time, of the sum over the command and its descendants, from `samples` every PERIOD_US,
-    which took `sampling_ns` of CPU time outside the command. `peak_rss_bytes`: the largest such sum, without children
-    that fork has just made, or the peak of the largest process if that is more: of the command, the descendants that
-    were waited for, and daemons that ended before the command. A page that processes share counts in each. `processes`:
-    the most that a sample saw.
+    `average_rss_bytes`: over time, of the sum over the command and its descendants, without children that fork has
+    just made, from `samples` every PERIOD_US, which took `sampling_ns` of CPU time outside the command.
+    `peak_rss_bytes`: the largest such sum, or the peak of the largest process if that is more: of the command, the
+    descendants that were waited for, and daemons that ended before the command. A page that processes share counts in
+    each. `processes`: the most that a sample saw.
     `left`: processes that went on after the command's end.
     """
 
