@@ -195,9 +195,12 @@ def test_a_slow_reader_of_a_pipe_gets_the_whole_report(tmp_path: Path) -> None:
     environment = {"LD_PRELOAD": preloadable(library_of(DESIGN)), "HEAPSMITH": f"stats={fifo}"}
     with subprocess.Popen([program()], env=environment, stderr=subprocess.PIPE) as process:
         found = b""
-        while not found.endswith(b"\n") and process.poll() is None:
+        while not found.endswith(b"\n"):
             time.sleep(0.05)
-            found += os.read(reader, 4096)
+            ended, some = process.poll() is not None, os.read(reader, 4096)  # nothing: no writer has it open
+            if ended and not some:
+                break
+            found += some
         assert process.communicate(timeout=300)[1] == b""
     os.close(reader)
     one_report(found.decode())
@@ -256,6 +259,17 @@ def test_no_report_goes_into_a_file_that_the_program_opened_as_standard_output(t
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=300)
     assert (done.stdout, done.stderr) == ("", 'heapsmith: HEAPSMITH: cannot write "/dev/stdout"\n')
     assert data.read_text() == "data"
+
+
+def test_a_report_takes_no_descriptor_for_good(tmp_path: Path) -> None:
+    """Of a program without standard input, where the next file that is opened gets descriptor 0."""
+    looks = "import os, sys\nos.close(0)\nos.kill(os.getpid(), 10)\nprint(os.path.exists('/proc/self/fd/0'))"
+    environment = {"LD_PRELOAD": preloadable(library_of(DESIGN))}
+    for file in (tmp_path / "r.json", "/dev/null"):
+        words = {"HEAPSMITH": f"stats={file},stats-on=USR1"}
+        command = [os.path.realpath(sys.executable), "-c", looks]
+        done = subprocess.run(command, env=environment | words, capture_output=True, text=True, timeout=300, check=True)
+        assert (done.stdout, done.stderr) == ("False\n", "")
 
 
 @pytest.mark.parametrize("word", ["stats", "metrics", "profile"])

@@ -30,7 +30,11 @@ static COLD bool expand_names(struct whole_file *names, const char *file)
     return true;
 }
 
-enum { REPLACE = -2, MOST_LINKS = 40 }; /* as the kernel has it (path_resolution(7)) */
+enum { MOST_LINKS = 40 }; /* as the kernel has it (path_resolution(7)) */
+
+/* What becomes of a file: another takes its place; or it is written to by a descriptor of the program or of our own; or neither,
+ * with errno. */
+enum place { REPLACED, SHARED, OPENED, REFUSED };
 
 /* What descriptors 1 and 2 led to when it was noted; of mode 0: nothing that takes content. */
 COLD_DATA static struct stat standard[2];
@@ -90,38 +94,38 @@ static COLD bool is_of_low(const char *path)
     return number[0] >= '0' && number[0] <= '2' && number[1] == '\0';
 }
 
-/* The descriptor to write to if no file is to be replaced: 1 or 2, or a new one; or REPLACE, or -1 with errno. A pipe is not
- * waited for: neither for a reader that it has not, nor long for one that does not read. */
-static COLD int open_place(const char *path)
+/* A pipe is not waited for: neither for a reader that it has not, nor long for one that does not read. */
+static COLD enum place open_place(const char *path, int *fd)
 {
     struct stat is;
     int found = open(path, O_PATH | O_CLOEXEC);
     if (found < 0)
-        return is_of_process(path) ? -1 : REPLACE;
+        return is_of_process(path) ? REFUSED : REPLACED;
     bool known = fstat(found, &is) == 0;
     close(found);
     bool is_output = false;
     for (int which = STDOUT_FILENO; known && which <= STDERR_FILENO; which++) {
+        *fd = which;
         if (is_noted(&is, which) && is_standard(which, which))
-            return which;
+            return SHARED;
         is_output = is_output || is_noted(&is, which);
     }
     if (known && S_ISREG(is.st_mode) && !is_output) {
         if (!is_of_process(path))
-            return REPLACE;
+            return REPLACED;
         errno = EBUSY;
         if (is_of_low(path))
-            return -1;
+            return REFUSED;
     }
-    return open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    *fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return *fd < 0 ? REFUSED : OPENED;
 }
 
-static COLD bool write_to(int fd, bool (*content)(int fd))
+static COLD bool write_and_close(int fd, bool (*content)(int fd))
 {
     bool written = content(fd);
     int failed = errno;
-    if (fd > STDERR_FILENO)
-        close(fd);
+    close(fd);
     errno = failed;
     return written;
 }
@@ -131,16 +135,17 @@ bool write_whole_file(struct whole_file *names, const char *file, bool (*content
     note_standard();
     if (!expand_names(names, file) || !follow_links(names))
         return false;
-    int fd = open_place(names->path);
-    if (fd != REPLACE)
-        return fd >= 0 && write_to(fd, content);
+    int fd = -1;
+    enum place place = open_place(names->path, &fd);
+    if (place != REPLACED)
+        return place == SHARED ? content(fd) : place == OPENED && write_and_close(fd, content);
     size_t length = strlen(names->path);
     memcpy(names->temporary, names->path, length);
     memcpy(names->temporary + length, ".tmp~", sizeof ".tmp~");
     fd = open(names->temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (fd < 0)
         return false;
-    bool written = write_to(fd, content);
+    bool written = write_and_close(fd, content);
     int failed = errno;
     if (written && rename(names->temporary, names->path) == 0)
         return true;
