@@ -105,8 +105,8 @@ int main(int count, char **words)
 """
 )
 
-# A child of fork: it waits until a sample has seen it, and executes a program; or, with an argument, it writes to all
-# pages and stays for so many samples.
+# A child of fork waits until a sample has seen it, and then executes a program. With an argument, a number of samples,
+# it writes to all pages instead, and ends when there were as many.
 FORK_64_MIB = (
     SAMPLES
     + """

@@ -12,7 +12,7 @@ from covering import covering_designs, kept_name, rows_of
 
 from heapsmith.bench.gates import trying
 from heapsmith.bench.gates.focused import Focused, Found
-from heapsmith.bench.gates.mutants import AREAS, Outcome, drawn, key, population, summary, to_try
+from heapsmith.bench.gates.mutants import AREAS, KNOWN, Outcome, drawn, key, population, read, summary, to_try
 from heapsmith.bench.gates.mutating import Mutant
 from heapsmith.bench.gates.mutating_python import mutants as of_python
 from heapsmith.bench.gates.object_code import of_design, of_tools
@@ -263,3 +263,8 @@ def test_the_table_counts_what_is_listed_apart() -> None:
     assert summary(sample, outcomes, listed).rows[-1] == ["all", "7", "7", "1", "1", "1", "1", "2", "1", "66.7 %"]
     assert to_try(sample, outcomes, listed, again=False) == []
     assert to_try(sample, outcomes, listed, again=True) == [sample[3], sample[4], sample[6]]
+
+
+def test_committed_outcomes_have_no_output_of_a_machine() -> None:
+    """What a test printed names folders and addresses of where it ran."""
+    assert {outcome.said for outcome in read(KNOWN).values()} == {""}
