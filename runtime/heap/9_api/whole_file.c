@@ -34,7 +34,7 @@ enum { MOST_LINKS = 40 }; /* as the kernel has it (path_resolution(7)) */
 
 /* What becomes of a file: another takes its place; or it is written to by a descriptor of the program or of our own; or neither,
  * with errno. */
-enum place { REPLACED, SHARED, OPENED, REFUSED };
+enum file_place { REPLACED, SHARED, OPENED, REFUSED };
 
 /* What descriptors 1 and 2 led to when it was noted; of mode 0: nothing that takes content. */
 COLD_DATA static struct stat standard[2];
@@ -95,7 +95,7 @@ static COLD bool is_of_low(const char *path)
 }
 
 /* A pipe is not waited for: neither for a reader that it has not, nor long for one that does not read. */
-static COLD enum place open_place(const char *path, int *fd)
+static COLD enum file_place open_place(const char *path, int *fd)
 {
     struct stat is;
     int found = open(path, O_PATH | O_CLOEXEC);
@@ -136,7 +136,7 @@ bool write_whole_file(struct whole_file *names, const char *file, bool (*content
     if (!expand_names(names, file) || !follow_links(names))
         return false;
     int fd = -1;
-    enum place place = open_place(names->path, &fd);
+    enum file_place place = open_place(names->path, &fd);
     if (place != REPLACED)
         return place == SHARED ? content(fd) : place == OPENED && write_and_close(fd, content);
     size_t length = strlen(names->path);
