@@ -1,12 +1,11 @@
 """docs/glossary.md: each word of commands, fields, columns, counters and messages is there, or a common word."""
 
 import ast
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 from heapsmith.commands.man import commands
 from heapsmith.commands.options import parameter_records
@@ -86,22 +85,22 @@ def in_sources() -> set[str]:
     return found
 
 
-def of_the_program() -> set[str]:
+@functools.cache
+def of_the_program() -> frozenset[str]:
     found = in_commands() | in_sources() | words((ROOT / "tests" / "python_interface.txt").read_text())
     for kind in ("design", "machine", "grid"):
         found |= words(" ".join(in_schema(schema_of(kind))))
-    return found | words(" ".join((*counters.TOTALS, *counters.COUNTS, *counters.LOCKS)))
+    return frozenset(found | words(" ".join((*counters.TOTALS, *counters.COUNTS, *counters.LOCKS))))
 
 
 def explained() -> set[str]:
     return words(" ".join(re.findall(r"^\| ([^|]+) \|", GLOSSARY.read_text(), re.MULTILINE)))
 
 
-def unknown(found: set[str], known: set[str]) -> list[str]:
+def unknown(found: Set[str], known: set[str]) -> list[str]:
     return sorted(word for word in found if not forms(word) & known)
 
 
-@pytest.mark.thorough
 def test_every_word_is_common_or_in_the_glossary() -> None:
     found = of_the_program()
     assert len(found) > 1000
@@ -109,7 +108,6 @@ def test_every_word_is_common_or_in_the_glossary() -> None:
     assert unknown(found, explained() | words(COMMON.read_text())) == []
 
 
-@pytest.mark.thorough
 def test_common_words_are_used_and_not_explained() -> None:
     common = words(COMMON.read_text())
     assert common & explained() == set()
