@@ -51,10 +51,10 @@ static void check_fronts(struct heap *heap)
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         check(hs_held(heap, class) <= hs_capacity(heap, class), "held <= capacity");
         check(GUARD_SLOTS > 0 || stack_slots(heap, class)[-1] == NULL, "below a stack's oldest block lies NULL");
-        if (hs_class[class].stack > 0 && stack_is_open(heap, class))
+        if (hs_class[class].stack > 0 && heap->end[1 + class] != heap->slot + 1)
             check(heap->end[1 + class] == stack_slots(heap, class) + stack_room(heap, class, stack_slots(heap, class)), "a stack ends where it is full");
         else
-            check(heap->top[1 + class] == heap->slot + 1 && heap->end[1 + class] == heap->slot + 1, "a stack is open or lies above slot[0]");
+            check(heap->top[1 + class] == heap->slot + 1 && heap->end[1 + class] == heap->slot + 1, "a stack is open, or lies above slot[0] (closed or parked)");
         check(hs_listed(heap, class) <= hs_class[class].list_capacity, "listed <= list_capacity");
     }
 }
