@@ -27,6 +27,9 @@ from heapsmith.model.trace.reader import Op
 THREAD = st.sampled_from([0, 0, 0, 0, 1, 1, 2, 3])
 COUNT = st.integers(1, 20)
 WHICH = st.integers(0, 1 << 16)
+ALLOCATING = [Op.MALLOC, Op.CALLOC, Op.ALIGNED, Op.REALLOC]
+LARGEST, BEYOND = (1 << 63) - 1, st.integers(1, 1 << 63)
+"""PTRDIFF_MAX, and what a request may have more."""
 NODES = ("0,2", "1,3")
 """The processors of each node, for designs whose shards belong to nodes."""
 SOON = [*of_each_row(3), rounding_that_skips()]
@@ -222,6 +225,15 @@ class Conformance(RuleBasedStateMachine):
         if data.draw(st.booleans()):
             self.death(Op.FREE, thread, block)
         self.compare_bytes()
+
+    @precondition(lambda self: self.address)
+    @rule(op=st.sampled_from(ALLOCATING), thread=THREAD, which=WHICH, more=BEYOND, align_log2=st.integers(0, 14))
+    def refuse(self, op: Op, thread: int, which: int, more: int, align_log2: int) -> None:
+        """A request beyond PTRDIFF_MAX, by a thread that has a heap, changes nothing."""
+        self.birth(Op.MALLOC, thread, self.usual[0])
+        block = self.address[self.any_block(which)] if op == Op.REALLOC else 0
+        assert self.threads[thread].do(lambda: self.library.perform(op, block, LARGEST + more, align_log2)) == 0
+        self.compare_counters()
 
     @rule(thread=THREAD, pages=st.integers(0, 2), count=st.integers(1, 10))
     def runs(self, thread: int, pages: int, count: int) -> None:
