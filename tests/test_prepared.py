@@ -58,7 +58,7 @@ def test_blocks_stay_with_a_heap_that_is_adopted(compiled: bool) -> None:
     ],
 )
 def test_library_and_model_agree_step_by_step(fields: dict[str, Any]) -> None:
-    total = run(few(600, **fields), examples=6)
+    total = run(few(1200, **fields), examples=6)
     assert min(total[name] for name in ("hit0", "refill", "push", "adoptions")) > 0
 
 

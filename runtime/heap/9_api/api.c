@@ -148,7 +148,7 @@ static void *resize_in_place(void *block, const struct class_plan *plan, size_t 
 static void *resize(void *block, const struct class_plan *plan, size_t old_bytes, size_t bytes, const void *caller)
 {
     bool large = plan == NULL;
-    if (large)
+    if (large && bytes <= PTRDIFF_MAX) /* else it stays as it is, a sample or not */
         sampling_frees(block);
     void *resized = !large && sampling_moves(bytes) ? NULL : resize_in_place(block, plan, bytes);
     if (resized != NULL) {
