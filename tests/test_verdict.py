@@ -58,7 +58,12 @@ def found(*figures: Figures, same: bool | None = True, rounds: int = ROUNDS) -> 
         ((85, 95, 100), (85, 95, 100), "libdefault.so", "libjob.so is not worth it: use libdefault.so."),
         ((85, 95, 100), (85, 94.6, 100), "libdefault.so", "is not worth it"),  # half a per cent is nothing
         ((85, 95, 100), (88, 95, 100), "libdefault.so", "is not worth it"),
-        ((85, 105, 100), (85, 105, 100), None, "not worth it: libdefault.so takes less CPU and more peak RSS than glibc"),
+        (
+            (85, 105, 100),
+            (85, 105, 100),
+            None,
+            "not worth it: libdefault.so takes less CPU and more peak RSS than glibc",
+        ),
         ((85, 110, 100), (85, 105, 100), None, "less peak RSS than libdefault.so, and less CPU and more peak RSS than"),
         ((85, 105, 100), (88, 100, 100), None, "takes less peak RSS and more CPU than libdefault.so: choose"),
         ((100, 105, 100), (100, 105, 100), "glibc", "libjob.so is not worth it: use glibc."),
