@@ -19,8 +19,10 @@ class Verdict(msgspec.Struct, frozen=True):
     """The row of the measurement to use (None: the measurement does not say), and why.
 
     Use says that a row takes less of something and more of nothing. `between`: the rows to choose from by what the
-    user lacks, where each takes less of one and more of another; none where too few rounds decide nothing. `to_base`: the forged library to the base design, round by round; None if the search kept the
-    base design, whose row is the last then. The rows of the measurement hold the ratios to glibc.
+    user lacks, where each takes less of one and more of another; none where too few rounds decide nothing.
+
+    `to_base`: the forged library to the base design, round by round; None if the search kept the base design, whose
+    row is the last then. The rows of the measurement hold the ratios to glibc.
     """
 
     use: str | None

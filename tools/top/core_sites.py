@@ -11,7 +11,6 @@ from heapsmith.tools.sites.grouping import shown
 from heapsmith.tools.top.blocks import Place
 from heapsmith.tools.top.process import PAGE_BYTES
 
-
 Stacks = tuple[list[str], list[str], list[str]]
 
 
