@@ -22,7 +22,8 @@ GIVEN = (
     "|t.hst|u.hst t.hst|t.hst:2|a.toml|default|default t.hst|t.hst default|t.hst lean perl|x.pl|./server 80|-- ./server"
     "|default ./server|d.json|12|a.rep|none.hst|nosuch.hst|nosuch|-|--nosuch|t.hst --nosuch|./server --nosuch"
     "|default -o|-o a|-o t.hst|--lib|t.hst --lib glibc|--design lean|--time x|--time x -- ./server|--rounds abc"
-    "|t.hst --rounds abc|--budget soon|t.hst --budget soon|--pid 12|--baseline|--baseline a.json|t.hst --baseline a.json|show|show t.hst"
+    "|t.hst --rounds abc|--budget soon|t.hst --budget soon|--pid 12|--baseline|--baseline a.json"
+    "|t.hst --baseline a.json|show|show t.hst"
 )
 """What follows a command: files of a wrong kind, too few words, options of other commands, values that are none."""
 
