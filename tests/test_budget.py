@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import pytest
 from traces import random_trace
 
+from heapsmith.model.compile import wait
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import Favour

@@ -18,9 +18,9 @@ from preloaded import BUILT_IN, design_of, library, program
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.sampled.core import look_at_core
 from heapsmith.tools.sampled.pins import look_at_pins
 from heapsmith.tools.top import blocks as kinds
-from heapsmith.tools.top.core import look_at_core
 from heapsmith.tools.top.core_memory import CoreMemory
 from heapsmith.tools.top.view import serving
 

@@ -12,8 +12,8 @@ from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # the modules need numpy, which a command imports only when it runs
+    from heapsmith.tools.sampled.core import Asked
     from heapsmith.tools.sampled.pins import Pins
-    from heapsmith.tools.top.core import Asked
 
 app = Commands()
 
@@ -38,7 +38,7 @@ def core(
     Without addresses these are that of the fault and the registers of the thread that the signal met. Files that the
     program had mapped, such as the library, must be where they were, and unchanged.
     """
-    from heapsmith.tools.top.core import look_at_core
+    from heapsmith.tools.sampled.core import look_at_core
 
     found = look_at_core(file, [_address(text) for text in addresses or ()])
     if json:

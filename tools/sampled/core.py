@@ -8,10 +8,10 @@ import msgspec
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.process_memory import Gone
+from heapsmith.tools.sampled.core_sites import stacks_at
 from heapsmith.tools.sampled.process import at_the_end, place_of
 from heapsmith.tools.top.blocks import OUTSIDE, Blocks, Place
 from heapsmith.tools.top.core_memory import CoreMemory
-from heapsmith.tools.top.core_sites import stacks_at
 from heapsmith.tools.top.view import serving
 from heapsmith.tools.top.watch import Bytes, ledger
 
