@@ -244,7 +244,7 @@ def test_memory_that_nobody_wrote_is_zero_and_a_signal_by_kill_has_no_address(tm
 
 @pytest.mark.parametrize("size", [100, 1000])
 def test_the_call_sites_of_sampled_blocks(tmp_path: Path, call: Call, size: int) -> None:
-    """Of a block, small or large, and its neighbours, each with a sample, but of none that was freed."""
+    """Of a block, of a small or a large request, and its neighbours, each with a sample, but of none that was freed."""
     (tmp_path / "three.c").write_text(
         "#include <signal.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
         "static void *volatile kept[300];\n"

@@ -21,8 +21,8 @@ NO_MEMORY, OTHER = "no memory of the program", "memory that is not the heap's"
 class Asked(msgspec.Struct, frozen=True):
     """An address, what it is of the program, such as a register, and what is there. file: that was mapped there.
 
-    site, before, after: the call stacks that allocated the block and its neighbours in the slab, innermost site first,
-    of live blocks of which the library took a sample; else [].
+    site, before, after: the call stacks that allocated the block and its neighbours, innermost site first, of live
+    blocks of which the library took a sample; else [].
     """
 
     name: str

@@ -17,6 +17,7 @@ Stacks = tuple[list[str], list[str], list[str]]
 def stacks_at(last: Snapshot, places: Sequence[Place]) -> list[Stacks]:
     """Return for each place the stacks of its block, and of the block before and behind it.
 
+    A sample is a large block, however small it is (docs/machine-rooms.md, 'sampling'): so its neighbours are too.
     A stack has the names of its sites, innermost first; it is [] where there is no sample of a live block. Only the
     stacks that are asked for get names.
     """
@@ -24,22 +25,21 @@ def stacks_at(last: Snapshot, places: Sequence[Place]) -> list[Stacks]:
     blocks, sizes, sites = (samples[name].tolist() for name in ("block", "bytes", "site"))
 
     def site_in(begin: int, end: int) -> int:
-        """The site of the first block that begins there; 0: of none."""
+        """The site of the first sample that begins there; 0: of none."""
         at = bisect_left(blocks, begin)
         return sites[at] if at < len(blocks) and blocks[at] < end else 0
 
-    def before(begin: int, stride: int) -> int:
-        """The site of the block that ends there; a large one (stride 0) ends in the page before."""
-        if stride:
-            return site_in(begin - stride, begin)
-        at = bisect_left(blocks, begin) - 1
-        return sites[at] if at >= 0 and begin - PAGE_BYTES < blocks[at] + sizes[at] <= begin else 0
+    def site_before(end: int) -> int:
+        """The site of the sample that ends in the page before."""
+        at = bisect_left(blocks, end) - 1
+        return sites[at] if at >= 0 and end - PAGE_BYTES < blocks[at] + sizes[at] <= end else 0
 
     found = []
     for place in places:
-        begin, size = place.begin or 0, place.bytes or 0
-        stride, end = 0 if place.slab is None else size, begin + size
-        near = (before(begin, stride), site_in(end, end + (stride or PAGE_BYTES))) if size else (0, 0)
+        begin = place.begin or place.address
+        end = begin + (place.bytes or 0)
+        is_large = bool(place.bytes) and place.slab is None
+        near = (site_before(begin), site_in(end, end + PAGE_BYTES)) if is_large else (0, 0)
         found.append((site_in(begin, end), *near))
     wanted = sorted({site for row in found for site in row} - {0})
     rows = last.sites.copy()
