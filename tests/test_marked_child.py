@@ -2,6 +2,7 @@
 
 import json
 import signal
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -10,6 +11,8 @@ import pytest
 from test_marked import PLUGIN, pytest_in
 from test_marked_subtests import needs_subtests
 
+from heapsmith.tools.ci import pytest_child
+from heapsmith.tools.ci.pytest_child import forget_names
 from heapsmith.tools.ci.pytest_parent import CHILD, _end
 
 DIES = """\
@@ -89,3 +92,28 @@ def test_a_child_without_files_of_output_runs(tmp_path: Path, how: str) -> None:
     (tmp_path / "test_it.py").write_text("def test_it():\n    print('said')\n")
     assert child(tmp_path, 1, how) in (0, 5)
     assert (tmp_path / "answer.json").exists()
+
+
+def test_names_of_attributes_are_no_leak() -> None:
+    """The interpreter keeps each that is looked up, though it is made anew and nothing else has it."""
+    forget_names()
+    before = sys.getallocatedblocks()
+    names = [f"no_such_{number}" for number in range(500)]
+    held = [getattr(Path, name, None) for name in names]
+    del names, held
+    kept = sys.getallocatedblocks() - before
+    forget_names()
+    assert kept > 200
+    assert sys.getallocatedblocks() - before < 100
+
+
+def test_names_go_before_the_end_of_the_runs_is_marked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    done = list[str]()
+    monkeypatch.setattr(pytest_child, "keep_captured", lambda *_: done.append("kept"))
+    monkeypatch.setattr(pytest_child, "forget_names", lambda: done.append("forgotten"))
+    one = pytest_child.Child(tmp_path, 1)
+    monkeypatch.setattr(one, "finish", lambda: done.append("marked"))
+    monkeypatch.setattr(one, "_reports", lambda *_: [])
+    item: Any = SimpleNamespace(config=SimpleNamespace(hook=SimpleNamespace(pytest_report_to_serializable=None)))
+    assert one.pytest_runtest_protocol(item)
+    assert done == ["kept", "forgotten", "marked"]

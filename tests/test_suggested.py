@@ -21,9 +21,9 @@ ROOT: Any = typer.main.get_command(app)
 GIVEN = (
     "|t.hst|u.hst t.hst|t.hst:2|a.toml|default|default t.hst|t.hst default|t.hst lean perl|x.pl|./server 80|-- ./server"
     "|default ./server|d.json|12|a.rep|none.hst|nosuch.hst|nosuch|-|--nosuch|t.hst --nosuch|./server --nosuch"
-    "|default -o|-o a|-o t.hst|--lib|t.hst --lib glibc|--design lean|--time x|--time x -- ./server|--rounds abc"
-    "|t.hst --rounds abc|--budget soon|t.hst --budget soon|--pid 12|--baseline|--baseline a.json"
-    "|t.hst --baseline a.json|show|show t.hst"
+    "|default -o|t.hst -o out|x.pl -o out|-o a|-o t.hst|--lib|t.hst --lib glibc|--design lean|--time x"
+    "|--time x -- ./server|--rounds abc|t.hst --rounds abc|--budget soon|t.hst --budget soon|--pid 12|--baseline"
+    "|--baseline a.json|t.hst --baseline a.json|show|show t.hst"
 )
 """What follows a command: files of a wrong kind, too few words, options of other commands, values that are none."""
 
@@ -103,6 +103,7 @@ def test_each_suggestion_parses(folder: Path, word: str) -> None:
         suggestion = hints.right(words, ROOT)
         if suggestion is None:
             continue
+        assert not re.search(r" -\w -- | -\w$", suggestion), suggestion
         assert suggestion != f"heapsmith {shlex.join(words)}"
         try:
             values = parsed(suggestion)

@@ -64,6 +64,7 @@ class Child:
                 break
             del reports, failed
         gc.collect()
+        forget_names()
         self.finish()
         (self.folder / ANSWER).write_text(packed(self.answer))
         return True
@@ -177,6 +178,14 @@ class Tracing(Child):
         own = (frame for frame in frames if frame.filename.startswith(self.root) and ".venv" not in frame.filename)
         found = next(own, frames[0] if frames else None)
         return f"{found.filename.removeprefix(self.root)}:{found.lineno}" if found else ""
+
+
+def forget_names() -> None:
+    """Empty the interpreter's cache of attributes, which keeps names that were made anew for each look-up.
+
+    Such are those of reprlib and tempfile, some for each subtest of pytest: no leak of the test, and few in all.
+    """
+    sys._clear_type_cache()
 
 
 def keep_captured(config: pytest.Config, folder: Path) -> None:

@@ -9,6 +9,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
+from itertools import pairwise
 from pathlib import Path
 
 from heapsmith.model.files import STANDARD
@@ -35,7 +36,8 @@ def _is_trace(file: Path) -> bool:
 
 def lone_trace(rest: Words) -> str | None:
     """The trace that stands where a program ought to, besides options, mallocs and where to write to."""
-    programs = [word for word in _given(rest) if word not in MALLOCS]
+    outs = {value for option, value in pairwise(rest) if option in ("-o", "--out")}  # behind a trace, too
+    programs = [word for word in _given(rest) if word not in MALLOCS and word not in outs]
     return programs[0] if len(programs) == 1 and Path(programs[0]).is_file() and _is_trace(Path(programs[0])) else None
 
 

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Sequence
+from itertools import dropwhile
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,9 @@ def _filled(said: str, rest: Words) -> str:
     if not given:
         return said
     if "CMD" in said:
-        given = given[1:] if given[0] in MALLOCS and len(given) > 1 else given
-        return said.replace("CMD", shlex.join(given))
+        given = given[1:] if given[0] in MALLOCS else given
+        given = [*dropwhile(lambda word: word.startswith("-"), given)]  # they are of a command that is none
+        return said.replace("CMD", shlex.join(given)) if given else said
     for name in ("TRACE", "FILE", "PID", "DESIGN"):
         if name in said and not given[0].startswith("-"):
             return said.replace(name, shlex.quote(given[0]), 1)

@@ -67,6 +67,8 @@ def fits(root: Any, words: Sequence[str]) -> bool:
         context = command.make_context(words[0], [PLACEHOLDERS.get(word, word) for word in words[begin:]])
     except (typer.TyperException, BadInput):
         return False
+    if "--" in map(str, context.params.values()):  # an option without a value takes what follows it
+        return False
     readers: dict[str, tuple[Any, str]] = getattr(command.callback, READERS, {})
     values = {name: context.params.get(name) for name in readers}
     if not all(value is None or _can_be_read(*readers[name], value) for name, value in values.items()):
