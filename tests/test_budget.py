@@ -10,6 +10,7 @@ from typing import ClassVar, Self
 import pytest
 from traces import random_trace
 
+from heapsmith.model.compile import wait
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.choice import Favour
@@ -127,7 +128,7 @@ def test_builds_take_longer_where_cores_are_few_or_busy(monkeypatch: pytest.Monk
     took = {}
     for cores, busy in ((4, 0.5), (1, 0.5), (1, 8.0)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
-        monkeypatch.setattr(os, "getloadavg", lambda busy=busy: (busy, busy, busy))
+        monkeypatch.setattr(wait, "busy", lambda busy=busy: busy)
         took[cores, busy] = build_s(2)
     assert took == {(4, 0.5): BUILD_S, (1, 0.5): 2 * BUILD_S, (1, 8.0): 4 * BUILD_S}
 

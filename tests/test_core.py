@@ -14,13 +14,13 @@ import pytest
 from conftest import Answer
 from covering import soon
 from loaded import unchecked_library
-from preloaded import BUILT_IN, design_of, program
+from preloaded import BUILT_IN, design_of, library, program
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.sampled.core import look_at_core
 from heapsmith.tools.sampled.pins import look_at_pins
 from heapsmith.tools.top import blocks as kinds
-from heapsmith.tools.top.core import look_at_core
 from heapsmith.tools.top.core_memory import CoreMemory
 from heapsmith.tools.top.view import serving
 
@@ -240,3 +240,42 @@ def test_memory_that_nobody_wrote_is_zero_and_a_signal_by_kill_has_no_address(tm
     found = look_at_core(dumped(tmp_path, unchecked_library(design_of("default")), "", program))
     assert (found.signal, found.fault, found.damage) == ("SIGSEGV", None, [])
     assert found.live_blocks >= 1
+
+
+@pytest.mark.parametrize("size", [100, 1000])
+def test_the_call_sites_of_sampled_blocks(tmp_path: Path, call: Call, size: int) -> None:
+    """Of a block, of a small or a large request, and its neighbours, each with a sample, but of none that was freed."""
+    (tmp_path / "three.c").write_text(
+        "#include <signal.h>\n#include <stdint.h>\n#include <stdio.h>\n#include <stdlib.h>\n"
+        "static void *volatile kept[300];\n"
+        "__attribute__((noinline)) static void *inner(int i) { return malloc((size_t)SIZE + i % 2); }\n"
+        "__attribute__((noinline)) static void outer(int i) { kept[i] = inner(i); kept[i + 1] = malloc(SIZE - 1); }\n"
+        "int main(int count, char **words) {\n"
+        "  for (int i = 0; i < 300; i += 2) outer(i);\n"
+        "  free(kept[150]);\n"
+        '  FILE *file = fopen(words[count - 1], "w");\n'
+        '  for (int i = 146; i < 152; i++) fprintf(file, "%#zx\\n", (uintptr_t)kept[i]);\n'
+        "  fclose(file); raise(SIGSEGV); return 0; }\n"
+    )
+    program, addresses_file = tmp_path / "three", tmp_path / "addresses"
+    subprocess.run(
+        ["gcc", "-g", f"-DSIZE={size}", "-fno-omit-frame-pointer", "-o", program, tmp_path / "three.c"], check=True
+    )
+    added = {"LD_PRELOAD": preloadable(library("sampled", checked=False)), "HEAPSMITH": "sample=16"}
+    core = dumped(
+        tmp_path, None, "", "env", *(f"{name}={text}" for name, text in added.items()), program, addresses_file
+    )
+    addresses = addresses_file.read_text().split()
+    said = json.loads(call("core", core, *addresses, "--json").out)["addresses"]
+    by_begin = {one["place"]["begin"]: one for one in said}
+    for number, one in enumerate(said):
+        live = number != 4
+        expected = ["inner", "outer", "main"] if number % 2 == 0 else ["outer", "main"]
+        assert [name.split()[0] for name in one["site"][: len(expected)]] == (expected if live else [])
+        for side, step in (("before", -1), ("after", 1)):
+            other = by_begin.get(one["place"]["begin"] + step * one["place"]["bytes"])
+            assert other is None or one[side] == other["site"]
+    text = " ".join(call("core", core, addresses[0]).out.split())
+    assert "allocated by inner" in text
+    assert any(one["before"] for one in said)
+    assert any(one["after"] for one in said)

@@ -8,9 +8,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import msgspec
@@ -336,3 +337,26 @@ def wait_for_child(pid: int, name: str) -> None:
                 return
         time.sleep(0.1)
     raise AssertionError("the command never began")
+
+
+def test_traces_that_the_search_does_not_see(
+    call: Call, trace: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are read before the command runs, and the search gets them, whose limits hold on them."""
+    absent = call("forge", "-o", tmp_path / "out", "--hold-out", "absent.hst", "--", "touch", tmp_path / "ran")
+    assert (absent.status, absent.err) == (
+        2,
+        "heapsmith: absent.hst: cannot read the trace: No such file or directory\n",
+    )
+    assert not (tmp_path / "ran").exists()
+    recorded = SimpleNamespace(exit_status=0, other_memory=[], wall_ns=1, warnings=list)
+    recorded.traces = [SimpleNamespace(pid=1, events=9, command=["true"])]
+    monkeypatch.setattr(forge, "_record", lambda *_: (recorded, [(trace, 1.0)]))
+    monkeypatch.setattr(forge, "_programs", lambda *_: "")
+
+    def searched(*_: object, hold_out: Sequence[Path], **__: object) -> None:
+        raise BadInput(f"held out: {[str(one) for one in hold_out]}")
+
+    monkeypatch.setattr(forge, "tune", searched)
+    answer = call("forge", "-o", tmp_path / "out", "--hold-out", trace, "--hold-out", trace, "--", "true")
+    assert (answer.status, answer.err.splitlines()[-1]) == (2, f"heapsmith: held out: {[str(trace)] * 2}")

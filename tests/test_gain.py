@@ -57,6 +57,12 @@ def test_a_gain_within_the_errors_is_not_proven(
 
 
 @pytest.mark.quick
+def test_a_gain_that_costs_another_says_both() -> None:
+    gain = gain_of(Known(OTHER, [], np.array([1.3, 0.9, 1.0, 1.0])), asked(), [], "default")
+    assert gain.why.startswith("Better than default in peak and worse in time, beyond the errors: time +30.0%")
+
+
+@pytest.mark.quick
 def test_a_base_that_stays_and_one_beyond_the_limits() -> None:
     explorer = asked()
     kept = gain_of(explorer.known[BASE.hash()], explorer, [], "default")

@@ -69,10 +69,14 @@ WRONG = [
     ("design default", "heapsmith design show default"),
     ("designs lean", "heapsmith design show lean"),
     ("design show", "heapsmith design show default"),
+    ("design a.hst", "heapsmith trace info a.hst"),
+    ("guard lean t.hst", "heapsmith guard lean t.hst --baseline lean.guard.json --write"),
+    ("compare --time 3s -- perl x.pl", "heapsmith compare --time 3s --lib glibc --lib default -- perl x.pl"),
+    ("record --stacks perl x.pl", "heapsmith record --stacks -o perl.hst -- perl x.pl"),
     ("profile", "heapsmith profile -- CMD"),
     ("profile t.hst", "heapsmith sites t.hst"),
     ("diff t.hst", "heapsmith diff t.hst NEW.hst"),
-    ("guard t.hst", "heapsmith guard default t.hst"),
+    ("guard t.hst", "heapsmith guard default t.hst --baseline default.guard.json --write"),
     ("guard t.hst lean --baseline a.json", "heapsmith guard lean t.hst --baseline a.json"),
     ("guard t.hst --baseline a.json default --write", "heapsmith guard default t.hst --baseline a.json --write"),
     ("verify t.hst lean", "heapsmith verify lean t.hst"),
@@ -93,7 +97,7 @@ WRONG = [
     ("run t.hst", "heapsmith replay t.hst --lib default"),
     ("run default t.hst", "heapsmith replay t.hst --lib default"),
     ("compare --lib glibc --lib default t.hst", "heapsmith replay t.hst --lib glibc --lib default"),
-    ("check t.hst", "heapsmith guard default t.hst"),
+    ("check t.hst", "heapsmith guard default t.hst --baseline default.guard.json --write"),
     ("top t.hst", "heapsmith trace info t.hst"),
     ("stats", "heapsmith run --stats report.json default -- CMD"),
 ]
@@ -160,6 +164,11 @@ NOTHING_KNOWN = [
     "xyzzy",
     "doctor --fix",
     "--nosuch",
+    "verify --lib",
+    "replay --rounds abc",
+    "replay t.hst --rounds abc",
+    "compare --time x",
+    "tune t.hst --budget soon",
 ]
 
 

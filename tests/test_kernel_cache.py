@@ -11,6 +11,7 @@ import pytest
 from conftest import PROGRAM, process
 from covering import soon
 
+from heapsmith import __main__
 from heapsmith.model.compile import wait
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
@@ -80,7 +81,7 @@ def test_programs_do_not_see_it(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo what a test announces."""
-    for name, value in {"at_most": None, "plain": None, "so_far": None, "heard": False, "budget_s": None}.items():
+    for name, value in {"at_most": None, "plain": None, "so_far": None, "heard_s": 0.0, "budget_s": None}.items():
         monkeypatch.setattr(wait._Told, name, value)
 
 
@@ -93,11 +94,49 @@ def test_one_line_says_that_a_process_compiles_and_how_long_at_most(monkeypatch:
     said = list[tuple[float, float | None]]()
     for cores, busy in ((2, 0.5), (1, 0.5), (1, 20.0)):
         monkeypatch.setattr(os, "sched_getaffinity", lambda _, cores=cores: set(range(cores)))
-        monkeypatch.setattr(os, "getloadavg", lambda busy=busy: (busy, busy, busy))
+        monkeypatch.setattr(wait, "busy", lambda busy=busy: busy)
         wait.announce(lambda *told: said.append(told), ignored)
         wait.begin()
         wait.begin()
     assert said == [(parts * wait.MODEL_S, None) for parts in (0.5, 1, 10)]
+
+
+def test_the_estimate_is_of_what_is_compiled_under_the_load_of_now(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """What is larger than what was told is told again. A load that has ended counts no more."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1})
+    monkeypatch.setattr(wait, "LOAD", tmp_path / "loadavg")
+    said = list[float]()
+    wait.announce(lambda seconds, _: said.append(seconds), ignored)
+    for text, parts in (("9.00 1 1 2/400 1", 1), ("0.10 1 1 9/400 1", 1), ("8.00 1 1 6/400 1", 3)):
+        wait.LOAD.write_text(text)
+        assert wait.slowness(2) == parts
+    wait.LOAD.write_text("1.00 1 1 1/400 1")
+    for code_bytes in (700, wait.LOOP_BYTES // 5, wait.LOOP_BYTES // 5, wait.LOOP_BYTES, wait.LOOP_BYTES):
+        wait.begin(code_bytes)
+    assert said == [wait.SMALL_S, wait.MODEL_S / 2]
+
+
+def test_the_line_of_a_budget_is_of_the_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first that a search compiles is small."""
+    monkeypatch.setattr(wait, "slowness", lambda _: 1.0)
+    said = list[tuple[float, float | None]]()
+    wait.announce(lambda *told: said.append(told), ignored)
+    with wait.counted_against(20.0):
+        wait.begin(700)
+        wait.begin()
+    assert said == [(wait.MODEL_S / 2, 20.0)]
+
+
+def test_the_line_of_a_budget_says_when_the_search_ends(capsys: pytest.CaptureFixture[str]) -> None:
+    for takes_s, ends in ((120.0, "2 min"), (10.0, "40 s")):
+        __main__._compiles(takes_s, 40.0)
+        text = " ".join(capsys.readouterr().err.split())
+        assert "about" in text
+        assert "which count against the budget of 40 s" in text
+        assert f"so it ends after about {ends}" in text
 
 
 def test_who_has_a_budget_hears_that_it_is_spent_on_compiling() -> None:

@@ -54,7 +54,7 @@ class _Late:
             if isinstance(space.get(name), _Late):  # compiled code calls dispatchers alone
                 space[name] = space[name]._dispatcher
         dispatcher = numba.njit(self._function)
-        keep_on_disk(dispatcher)
+        keep_on_disk(dispatcher, len(self._function.__code__.co_code))
         return dispatcher
 
 
@@ -88,15 +88,15 @@ class _Fields:
         self._record[name] = value
 
 
-def keep_on_disk(dispatcher: Any) -> None:
+def keep_on_disk(dispatcher: Any, code_bytes: int) -> None:
     """Keep what a dispatcher compiles in NUMBA_CACHE_DIR, if set, or in `cache_dir()/numba`.
 
-    If neither can be written, each process compiles again.
+    code_bytes: of Python's code of all that it compiles. If neither can be written, each process compiles again.
     """
     with suppress(RuntimeError, Missing):
         cache, compile_now = _cache_class()(dispatcher.py_func), dispatcher.compile
 
-        cache.compile_now = compile_now
+        cache.compile_now, cache.code_bytes = compile_now, code_bytes
 
         def compiled(signature: Any) -> Any:
             try:
@@ -131,11 +131,12 @@ def _cache_class() -> Any:
         _impl_class = Implementation
         _turn: Any = None
         compile_now: Callable[[Any], Any]
+        code_bytes: int
 
         def load_overload(self, signature: Any, context: Any) -> Any:
             found = self._loaded(signature, context)
             if found is None and self._turn is None:
-                wait.begin()
+                wait.begin(self.code_bytes)
                 self._turn = _turn(Path(self._cache_path), self._impl.filename_base)
                 found = self._loaded(signature, context)
                 if found is None and wait.is_told():

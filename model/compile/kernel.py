@@ -249,7 +249,7 @@ def _dispatcher(entry: types.FunctionType, constants: Mapping[str, int], absent:
     named.__module__ = entry.__module__
     named.__qualname__ = f"{entry.__name__}_{digest}"
     dispatcher = numba.njit(pipeline_class=Pruning, **OPTIONS)(named)
-    keep_on_disk(dispatcher)
+    keep_on_disk(dispatcher, sum(len(function.__code__.co_code) for function in _reach(entry, {})))
     return dispatcher
 
 

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from multiprocessing import parent_process
+from pathlib import Path
 from typing import Any
 
 from heapsmith.model.child import child
@@ -18,6 +19,15 @@ MODEL_S = 60.0
 
 LOOPS = 2
 """The loops, which are compiled beside each other."""
+
+LOOP_BYTES = 240_000
+"""The bytes of Python's code of a loop with all that it reaches (model/heap/events.py): what else takes less time."""
+
+SMALL_S = 6.0
+"""What a command takes that compiles no loop but a dozen small functions, such as those that read a trace."""
+
+LOAD = Path("/proc/loadavg")
+"""proc(5): the load over one minute first; fourth how many threads run now."""
 
 AGAIN_S = 60.0
 """Between two lines."""
@@ -35,7 +45,7 @@ class _Told:
     at_most: Estimate | None = None
     plain: Callable[[], None] | None = None
     so_far: Say | None = None
-    heard = False
+    heard_s = 0.0
     budget_s: float | None = None
 
 
@@ -45,7 +55,7 @@ def announce(at_most: Estimate, so_far: Say, plain: Callable[[], None] | None = 
     at_most: hears the estimate; so_far: hears each minute for how long something has been compiled. plain: hears that
     there is no compiler.
     """
-    _Told.at_most, _Told.so_far, _Told.plain, _Told.heard = at_most, so_far, plain, False
+    _Told.at_most, _Told.so_far, _Told.plain, _Told.heard_s = at_most, so_far, plain, 0.0
 
 
 def plain() -> None:
@@ -76,16 +86,41 @@ def in_child(compiles: Callable[[Any], Any], signature: Any) -> None:
         compiling.join()
 
 
-def begin() -> None:
-    """Tell the estimate if nobody has heard it; a worker's parent has told it."""
-    if is_told() and _Told.at_most is not None and (_Told.budget_s is not None or not _Told.heard):
-        budget_s, _Told.budget_s, _Told.heard = _Told.budget_s, None, True
-        _Told.at_most(MODEL_S * slowness(LOOPS) / LOOPS, budget_s)
+def begin(code_bytes: int = LOOP_BYTES) -> None:
+    """Tell the estimate for a function, if nobody has heard of as much; a worker's parent has told it.
+
+    code_bytes: of Python's code of the function and all that it reaches. What counts against a budget is all that a
+    search needs, which is told before the first of it is compiled.
+    """
+    if not is_told() or _Told.at_most is None:
+        return
+    takes_s = estimated(code_bytes if _Told.budget_s is None else LOOP_BYTES)
+    if _Told.budget_s is not None or takes_s > 2 * _Told.heard_s:
+        budget_s, _Told.budget_s, _Told.heard_s = _Told.budget_s, None, takes_s
+        _Told.at_most(takes_s, budget_s)
+
+
+def estimated(code_bytes: int) -> float:
+    """Return about how many seconds it takes to compile so much, on these cores with the load that they have."""
+    part = min(1.0, code_bytes / LOOP_BYTES)
+    return max(SMALL_S, part * MODEL_S / LOOPS) * slowness(LOOPS if part == 1 else 1)
 
 
 def slowness(at_once: int) -> float:
     """Return by how much work for `at_once` idle cores takes longer on these cores, with the load that they have."""
-    return at_once / min(at_once, len(os.sched_getaffinity(0))) * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+    return at_once / min(at_once, len(os.sched_getaffinity(0))) * max(1.0, busy() / (os.cpu_count() or 1))
+
+
+def busy() -> float:
+    """Return how many threads want a core: as over the last minute, but no more than now, for what has ended is gone.
+
+    Without /proc it is the load of the last minute.
+    """
+    try:
+        words = LOAD.read_text().split()
+        return min(float(words[0]), float(words[3].partition("/")[0]))
+    except (OSError, ValueError, IndexError):
+        return os.getloadavg()[0]
 
 
 @contextmanager

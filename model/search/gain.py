@@ -61,7 +61,8 @@ def _why(kept: bool, proven: bool, better: Sequence[str], worse: Sequence[str], 
     if kept:
         return f"Use {known_as}: no simulated design within the limits is clearly better."
     if better:
-        return f"Better than {known_as} in {' and '.join(better)}, beyond the errors"
+        but = f" and worse in {' and '.join(worse)}" if worse else ""
+        return f"Better than {known_as} in {' and '.join(better)}{but}, beyond the errors"
     if proven:
         return f"Within the limits, which {known_as} breaks"
     but = f", and {' and '.join(worse)} more" if worse else ""

@@ -2,6 +2,7 @@
 
 import ctypes
 import gc
+import io
 import json
 import os
 import sys
@@ -17,6 +18,8 @@ from _pytest.runner import runtestprotocol
 from heapsmith.tools.ci.pytest_reports import ends_test, packed
 
 ANSWER = "answer.json"
+BEFORE, CAPTURED = "captured.before", {"out": "captured.out", "err": "captured.err"}
+"""Files of what pytest captured: in phases that are over, and in the one in which the process may have died."""
 FRAMES = 30
 STEP, LEAST_STEP = 1.02, 64 << 10
 """A snapshot is taken when the traced bytes exceed those of the last by this factor and this many bytes."""
@@ -43,9 +46,12 @@ class Child:
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> bool:
         """Run the test; all but the last run tear down what is the test's own."""
+        keep_captured(item.config, self.folder)
         for number in range(self.runs):
             if number:
                 item._initrequest()  # type: ignore[attr-defined]  # fixtures anew, as plugins that repeat tests do
+                item._report_sections.clear()  # these two pytest keeps of each run, with all that the test printed
+                item.user_properties.clear()
             after: Any = None if number == self.runs - 1 else item.parent  # what the next run needs set up still
             reports = self._reports(item, after)
             if number == 0:
@@ -58,6 +64,7 @@ class Child:
                 break
             del reports, failed
         gc.collect()
+        forget_names()
         self.finish()
         (self.folder / ANSWER).write_text(packed(self.answer))
         return True
@@ -70,6 +77,7 @@ class Child:
         self.logged.clear()
         if terminal := item.config.pluginmanager.get_plugin("terminalreporter"):
             terminal.stats.clear()  # keeps what was logged, which is no leak of the test
+            terminal._tw._current_line = ""  # grows by a letter for each subtest
         if item.session.testsfailed > before and not any(ends_test(report) for report in reports):
             phases[1].outcome = "failed"
             phases[1].longrepr = "heapsmith: pytest counts a failure of the test that no report tells"
@@ -80,14 +88,21 @@ class Child:
         self.logged.setdefault(self.phase, []).append(report)
 
     @pytest.hookimpl(tryfirst=True)
-    def pytest_runtest_teardown(self) -> None:
+    def pytest_runtest_teardown(self, item: pytest.Item) -> None:
         """What is logged from now on belongs to the teardown."""
         self.phase = "teardown"
+        self._keep_sections(item)
+
+    def _keep_sections(self, item: pytest.Item) -> None:
+        """Write what earlier phases printed: pytest has emptied its files of it."""
+        text = "".join(f"captured {kind} of {phase}:\n{text}\n" for phase, kind, text in item._report_sections)
+        (self.folder / BEFORE).write_text(text)
 
     @pytest.hookimpl(wrapper=True, trylast=True)
-    def pytest_runtest_call(self) -> Generator[None, object, object]:
+    def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:
         """Mark the begin and the end of the test itself."""
         self.phase = "call"
+        self._keep_sections(item)
         gc.collect()
         self.begin()
         try:
@@ -163,6 +178,32 @@ class Tracing(Child):
         own = (frame for frame in frames if frame.filename.startswith(self.root) and ".venv" not in frame.filename)
         found = next(own, frames[0] if frames else None)
         return f"{found.filename.removeprefix(self.root)}:{found.lineno}" if found else ""
+
+
+def forget_names() -> None:
+    """Empty the interpreter's cache of attributes, which keeps names that were made anew for each look-up.
+
+    Such are those of reprlib and tempfile, some for each subtest of pytest: no leak of the test, and few in all.
+    """
+    sys._clear_type_cache()
+
+
+def keep_captured(config: pytest.Config, folder: Path) -> None:
+    """Lead what pytest captures to files of a folder, which a process that a signal ends leaves behind.
+
+    pytest has files without names of it. With --capture=sys it has it in its memory, which is lost.
+    """
+    manager: Any = config.pluginmanager.get_plugin("capturemanager")
+    for name, file in CAPTURED.items():
+        capture: Any = getattr(getattr(manager, "_global_capturing", None), name, None)
+        try:
+            number = capture.tmpfile.fileno()
+        except (AttributeError, io.UnsupportedOperation):
+            continue
+        with open(folder / file, "w+b") as kept:
+            os.dup2(kept.fileno(), number, inheritable=False)
+            if capture._state == "started":
+                os.dup2(number, capture.targetfd)
 
 
 def child_of(asked: str) -> Child:

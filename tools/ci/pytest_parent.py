@@ -15,7 +15,7 @@ from _pytest.unittest import TestCaseFunction
 
 from heapsmith.model.errors import HeapsmithError
 from heapsmith.model.files import scratch
-from heapsmith.tools.ci.pytest_child import ANSWER
+from heapsmith.tools.ci.pytest_child import ANSWER, BEFORE, CAPTURED
 from heapsmith.tools.ci.pytest_limits import Limits
 from heapsmith.tools.ci.pytest_limits import limits_of as limits_of
 from heapsmith.tools.ci.pytest_reports import ends_test, is_own, unpacked
@@ -153,7 +153,8 @@ def _run(item: pytest.Item, limits: Limits, folder: Path, mark: int, stacks: int
     """Run the test in a recorded child: its answer, and the trace of its process if it has answered."""
     from heapsmith.tools.record.record import record
 
-    (folder / ANSWER).unlink(missing_ok=True)
+    for name in (ANSWER, BEFORE, *CAPTURED.values()):
+        (folder / name).unlink(missing_ok=True)
     words = _command(item, folder, {"runs": limits.runs, "mark": mark})
     with open(folder / "output", "wb") as output, open(os.devnull, "rb") as nothing:
         done = record(words, folder / "test.hst", stacks=stacks, stdin=nothing, stdout=output, stderr=output)
@@ -190,8 +191,15 @@ def _end(item: pytest.Item, status: int, folder: Path) -> str:
     signals = {128 + one: one.name for one in signal.Signals}
     how = f"killed by {signals[status]}" if status in signals else f"ended with status {status}"
     hint = ", perhaps for lack of memory" if status == 128 + signal.SIGKILL else ""
-    output = (folder / "output").read_text(errors="replace")[-MOST_OF_OUTPUT:].strip()
-    return f"{how}{hint}; the process of {item.nodeid} left no report" + (f":\n{output}" if output else "")
+    parts = [_tail(folder / "output"), _tail(folder / BEFORE)]
+    parts += [f"captured std{name}:\n{text}" for name, file in CAPTURED.items() if (text := _tail(folder / file))]
+    said = "\n".join(filter(None, parts))
+    return f"{how}{hint}; the process of {item.nodeid} left no report" + (f":\n{said}" if said else "")
+
+
+def _tail(file: Path) -> str:
+    """The last of a text; nothing if there is no such file."""
+    return file.read_text(errors="replace")[-MOST_OF_OUTPUT:].strip() if file.exists() else ""
 
 
 def _answer(item: pytest.Item, folder: Path) -> Answer | None:

@@ -4,7 +4,7 @@ import re
 import shlex
 import signal
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -21,6 +21,7 @@ from heapsmith.model.memory.hardware import here
 from heapsmith.model.predict.simulate import simulate
 from heapsmith.model.search.asked import Asked, check_arguments
 from heapsmith.model.search.tune import tune
+from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stats import trace_info
 from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.common.rounds import Progress, Stop
@@ -57,11 +58,15 @@ Say = Callable[[int, str], None]
 
 
 class Order(NamedTuple):
-    """What is asked of a forge: of its search, of its measurements, and the prices for its verdict."""
+    """What is asked of a forge: of its search, of its measurements, and the prices for its verdict.
+
+    hold_out: traces that the search does not see, where the limits hold too.
+    """
 
     asked: Asked
     stop: Stop
     price: Price | None = None
+    hold_out: Sequence[Path] = ()
 
 
 def forge(
@@ -83,6 +88,9 @@ def forge(
     chosen. Half of it and LEAST_ROUNDS rounds are left for measuring in any case (RUNS, REPLAYS, SHARE).
     """
     check_arguments(base, order.asked, name)
+    for path in order.hold_out:
+        with TraceReader(path):
+            pass
     for kind in ("md", "html", "json"):
         (out / f"report.{kind}").unlink(missing_ok=True)
     work = _Work(command, out, base, name, order, progress, Found(), [])
@@ -126,7 +134,7 @@ def _leave(work: _Work, step: str) -> None:
 
 
 def _steps(work: _Work, say: Say) -> ForgeReport:
-    command, out, base, name, (asked, stop, price), progress, found, files = work
+    command, out, base, name, (asked, stop, price, unseen), progress, found, files = work
     trace, toml, emitted, library = out / "trace.hst", out / "design.toml", out / "c", out / f"lib{name}.so"
     say(1, f"record {shlex.join(command)}")
     recorded, traces = _record(command, trace, progress)
@@ -139,7 +147,9 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     say(2, "; ".join([f"read the trace: {_programs(recorded, traces)}", *recorded.warnings(), *later]))
     found.trace = info = trace_info(trace, progress=progress)
     say(3, f"tune {name} from {base.name}")
-    found.tuned = tuned = tune(traces, base=base, name=name, hardware=here(), asked=asked, progress=progress)
+    found.tuned = tuned = tune(
+        traces, base=base, name=name, hold_out=unseen, hardware=here(), asked=asked, progress=progress
+    )
     chosen = stop.clock()
     write_design(toml, tuned.design, tuned.reasons)
     files.append(str(toml))

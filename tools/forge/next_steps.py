@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from heapsmith.model.design.design import builtin_names
 from heapsmith.tools.common.preload import SPECIAL
-from heapsmith.tools.common.ratios import LEAST_ROUNDS
 from heapsmith.tools.compare.measure import MeasureTable
 from heapsmith.tools.forge.verdict import Verdict
 from heapsmith.tools.peers.peers import GLIBC
@@ -35,13 +34,20 @@ def next_steps(command: list[str], base: str, library: str, measured: MeasureTab
         made = [f"heapsmith build {known} -o {shlex.quote(file)}", *_running(file, words)[1:]] if known == base else []
         return [Next(f"To run the program with {base}, here and where heapsmith is not:", [*of_base[:1], *made])]
     if found.use == GLIBC and measured.output_of != GLIBC:
-        return [Next("To run the program with glibc's malloc in place of its own:", [f"LD_PRELOAD=libc.so.6 {words}"])]
+        of_glibc = _beside(GLIBC, measured, words)
+        return [Next("To run the program with glibc's malloc in place of its own:", of_glibc)]
     if found.use is not None:
         return [Next("Run the program as it is. What else may help:", _else(words, Path(library).parent))]
-    if len(row_of_tuned.runs) >= LEAST_ROUNDS:
-        return [Next(f"With {row_of_base.library}:", of_base[:1]), Next(f"With {row_of_tuned.library}:", of_tuned)]
+    if found.between:
+        made_of = {row_of_base.library: of_base[:1]} | ({} if kept_base else {row_of_tuned.library: of_tuned})
+        return [Next(f"With {one}:", made_of.get(one) or _beside(one, measured, words)) for one in found.between]
     libraries = " ".join(f"--lib {shlex.quote(one)}" for one in [GLIBC, known, *([] if kept_base else [library])])
     return [Next("To decide it:", [f"heapsmith compare --rounds {MORE_ROUNDS} {libraries} -- {words}"])]
+
+
+def _beside(malloc: str, measured: MeasureTable, words: str) -> list[str]:
+    """The command that runs the program with glibc's malloc, or with its own."""
+    return [f"LD_PRELOAD=libc.so.6 {words}" if malloc == GLIBC and measured.output_of != GLIBC else words]
 
 
 def _running(library: str, words: str) -> list[str]:

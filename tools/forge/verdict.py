@@ -18,13 +18,25 @@ Judgement = Literal["better", "worse", "mixed", "same"]
 class Verdict(msgspec.Struct, frozen=True):
     """The row of the measurement to use (None: the measurement does not say), and why.
 
-    `to_base`: the forged library to the base design, round by round; None if the search kept the
-    base design, whose row is the last then. The rows of the measurement hold the ratios to glibc.
+    Use says that a row takes less of something and more of nothing. `between`: the rows to choose from by what the
+    user lacks, where each takes less of one and more of another; none where too few rounds decide nothing.
+
+    `to_base`: the forged library to the base design, round by round; None if the search kept the base design, whose
+    row is the last then. The rows of the measurement hold the ratios to glibc.
     """
 
     use: str | None
     why: list[str]
     to_base: Ratios | None
+    between: list[str] = []
+
+
+class Decided(NamedTuple):
+    """The row to use, if any, the words that say so, and the rows to choose from where there is none."""
+
+    use: str | None
+    words: str
+    between: tuple[str, ...] = ()
 
 
 class Rows(NamedTuple):
@@ -72,7 +84,7 @@ def verdict(table: MeasureTable, *, kept: str | None = None) -> Verdict:
     base_to, tuned_to = (ratios(row.runs, reference.runs) for row in (base, tuned))
     rows = Rows(reference, base, tuned, base_to, tuned_to)
     to_base = ratios(tuned.runs, base.runs) if kept is None else None
-    use, first = _decided(rows, to_base, table.output_of)
+    use, first, between = _decided(rows, to_base, table.output_of)
     same = f"The search kept the base design: {kept} is the same as {base.library}."
     why = [first, against(tuned.library, base.library, to_base) if to_base else same]
     why.append(against(rows.tuned.library, rows.reference.library, rows.tuned_to))
@@ -81,7 +93,7 @@ def verdict(table: MeasureTable, *, kept: str | None = None) -> Verdict:
     wide = [name for name, one in _judging(to_base or tuned_to) if one.bounds() and not one.is_narrow()]
     if wide:
         why.append(f"The interval of {_and(wide)} is still wide: measure longer (--time), or in quieter hours.")
-    return Verdict(use, why, to_base)
+    return Verdict(use, why, to_base, [*between])
 
 
 def worth_of(table: MeasureTable, use: str | None, price: Price) -> list[Worth]:
@@ -98,24 +110,34 @@ def _reference(table: MeasureTable) -> MeasureRow:
     return glibc if better else own
 
 
-def _decided(rows: Rows, to_base: Ratios | None, output_of: str) -> tuple[str | None, str]:
-    """The library to use, and the sentence that says so."""
+def _decided(rows: Rows, to_base: Ratios | None, output_of: str) -> Decided:
+    """What to use: what takes less of something and more of nothing than base design and malloc to beat."""
     reference, base, tuned = rows.reference.library, rows.base.library, rows.tuned.library
+    second = _second(rows)
     if rows.tuned.same_output is False:
-        use = reference if rows.base.same_output is False else _second(rows)
-        return use, f"Do not use {tuned}: the program does NOT behave as under {output_of}."
+        second = Decided(reference, "") if rows.base.same_output is False else second
+        return second._replace(words=f"Do not use {tuned}: the program does NOT behave as under {output_of}.")
     if (rounds := len(rows.tuned.runs)) < LEAST_ROUNDS:
         counted = "one round gives no interval" if rounds == 1 else f"{rounds} rounds are too few"
-        return None, f"Nothing is decided: {counted}. Measure longer (--time), or in {LEAST_ROUNDS} rounds or more."
+        return Decided(
+            None, f"Nothing is decided: {counted}. Measure longer (--time), or in {LEAST_ROUNDS} rounds or more."
+        )
     if to_base is None:
-        return _second(rows), f"Use {_second(rows)}."
+        return second._replace(words=f"{second.words[:1].upper()}{second.words[1:]}" if second.use else second.words)
     to_default, to_reference = judged(to_base), judged(rows.tuned_to)
-    if to_default == "better" and to_reference in ("better", "mixed"):
-        return tuned, f"Use {tuned}: it takes less {_and(_less(to_base))} than {base}."
-    if to_default == "mixed" and to_reference in ("better", "mixed"):
-        less, more = _and(_less(to_base)), _and(_more(to_base))
-        return None, f"{tuned} takes less {less} and more {more} than {base}: choose by what you lack."
-    return _second(rows), f"{tuned} is not worth it: use {_second(rows)}."
+    if to_default not in ("better", "mixed") or to_reference not in ("better", "mixed"):
+        return second._replace(words=f"{tuned} is not worth it: {second.words}")
+    if to_default == to_reference == "better":
+        return Decided(tuned, f"Use {tuned}: it takes less {_and(_less(to_base))} than {base}.")
+    if to_default == "mixed":
+        return Decided(None, f"{tuned} takes {_traded(to_base, base)}", (base, tuned))
+    less = f"less {_and(_less(to_base))} than {base}"
+    return Decided(None, f"{tuned} takes {less}, and {_traded(rows.tuned_to, reference)}", (reference, tuned))
+
+
+def _traded(found: Ratios, than: str) -> str:
+    """The words for a row that takes less of one and more of another than a row."""
+    return f"less {_and(_less(found))} and more {_and(_more(found))} than {than}: choose by what you lack."
 
 
 def _and(words: list[str]) -> str:
@@ -123,7 +145,11 @@ def _and(words: list[str]) -> str:
     return " and ".join(filter(None, [", ".join(words[:-1]), words[-1]]))
 
 
-def _second(rows: Rows) -> str:
-    """The base, unless it is no better than the reference."""
-    better = judged(rows.base_to) in ("better", "mixed") and rows.base.same_output is not False
-    return rows.base.library if better else rows.reference.library
+def _second(rows: Rows) -> Decided:
+    """The base if it is better than the reference, either by what the user lacks if it is mixed, else the reference."""
+    base, reference = rows.base.library, rows.reference.library
+    to_reference = "worse" if rows.base.same_output is False else judged(rows.base_to)
+    if to_reference == "mixed":
+        return Decided(None, f"{base} takes {_traded(rows.base_to, reference)}", (reference, base))
+    use = base if to_reference == "better" else reference
+    return Decided(use, f"use {use}.")

@@ -65,6 +65,10 @@ class Sums(msgspec.Struct, frozen=True):
         return Estimate(self.value, self.known + min(low, unseen), self.known + max(high, unseen))
 
 
+NOTHING = Sums(0.0, 0.0, 0.0, 0.0, 0.0)
+"""The sums over no sample."""
+
+
 def _gamma_quantile(shape: float, share: float) -> float:
     """Half of a quantile of the chi-squared distribution with twice as many degrees of freedom."""
     return float(gammaincinv(shape, share))
@@ -79,6 +83,8 @@ def shares(sizes: Any, means: Any) -> F64:
 def of_bytes(sizes: Any, means: Any, counts: Any = 1) -> Sums:
     """The bytes that these samples stand for. counts: how many there are of each."""
     size, mean = np.asarray(sizes, np.float64), np.asarray(means, np.float64)
+    if not size.size:  # as of the growth of each group where there is one look
+        return NOTHING
     count, share = np.broadcast_to(counts, size.shape), shares(size, mean)
     variance = count * size**2 * (1 - share) / share**2
     known, value = float((count * size).sum()), float((count * size / share).sum())

@@ -28,8 +28,8 @@ class Place(NamedTuple):
     design: str
 
 
-def place_of(pid: int, memory: Memory) -> Place | None:
-    """The library of a process that takes samples, of several the one that took most; None if there is none.
+def place_of(of: int | Path, memory: Memory) -> Place | None:
+    """The library that takes samples in a process, or in a core file; of several the one that took most; None if none.
 
     BadInput where the library has tables of another layout.
     """
@@ -38,7 +38,8 @@ def place_of(pid: int, memory: Memory) -> Place | None:
         return None
     at = max(found, key=lambda at: int(_head(memory, at)["taken"]))
     if (at["sample_bytes"], at["site_bytes"], at["samples_bytes"]) != (SAMPLE.itemsize, SITE.itemsize, HEAD.itemsize):
-        raise BadInput(f"process {pid}: its library is of another version of heapsmith; expected this one's")
+        name = of if isinstance(of, Path) else f"process {of}"
+        raise BadInput(f"{name}: its library is of another version of heapsmith; expected this one's")
     return Place(at, memory.text(at["design"]))
 
 
@@ -61,12 +62,23 @@ def snapshot(pid: int, memory: Memory, place: Place) -> Snapshot:
         head = _head(memory, place.at)
         found = _tables(memory, place.at, head)
         if head["changes"] % 2 == 0 and int(_head(memory, place.at)["changes"]) == int(head["changes"]):
-            samples, sites = found
-            mean, taken, dropped, unsited = (int(head[name]) for name in ("mean", "taken", "dropped", "unsited"))
-            now_ns, maps = time.monotonic_ns(), _maps(pid)
-            return Snapshot(pid, place.design, now_ns, mean, taken, dropped, unsited, samples, sites, maps)
+            return _taken(pid, place, head, found, _maps(pid))
         time.sleep(0.001)
     raise Missing(f"process {pid}: its samples change too fast to be read; expected a larger mean: --mean BYTES")
+
+
+def at_the_end(memory: Memory, place: Place, maps: str) -> Snapshot:
+    """The samples in a core file, as they are: a thread may have been in the midst of a change.
+
+    maps: what the program had mapped, as /proc/PID/maps says it. Gone if the file lacks them.
+    """
+    head = _head(memory, place.at)
+    return _taken(0, place, head, _tables(memory, place.at, head), maps)
+
+
+def _taken(pid: int, place: Place, head: np.void, found: tuple["np.ndarray", "np.ndarray"], maps: str) -> Snapshot:
+    mean, taken, dropped, unsited = (int(head[name]) for name in ("mean", "taken", "dropped", "unsited"))
+    return Snapshot(pid, place.design, time.monotonic_ns(), mean, taken, dropped, unsited, *found, maps)
 
 
 def sites_so_far(pid: int, memory: Memory, place: Place) -> Snapshot:

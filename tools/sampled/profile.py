@@ -126,12 +126,29 @@ class _Part(NamedTuple):
         return Row(name, list(path), self.samples, *live, growth)
 
 
-class Compared(NamedTuple):
+class _Split:
+    """Rows of a table by group: they are sorted once, for there may be as many groups as rows."""
+
+    def __init__(self, rows: Rows, group: npt.NDArray[np.int64], groups: int) -> None:
+        self._every, self._sorted = rows, rows[np.argsort(group, kind="stable")]
+        self._ends = np.cumsum(np.bincount(group, minlength=groups)).tolist()
+
+    def of(self, group: int | None) -> Rows:
+        """The rows of a group in their order; None: of all."""
+        if group is None:
+            return self._every
+        return self._sorted[self._ends[group - 1] if group else 0 : self._ends[group]]
+
+
+class Compared:
     """Two looks at one process, or one, with what each group of sites has."""
 
-    last: Snapshot
-    first: Snapshot | None
-    groups: Grouped
+    def __init__(self, last: Snapshot, first: Snapshot | None, groups: Grouped) -> None:
+        self.last, self.first, self.groups = last, first, groups
+        number, count = groups.group_of_site, len(groups.paths)
+        looks = [look for look in (last, first) if look]
+        self._samples = [_Split(look.samples, number[look.samples["site"]], count) for look in looks]
+        self._sites = [_Split(look.sites, number[: len(look.sites)], count) for look in looks]
 
     @property
     def seconds(self) -> float | None:
@@ -141,10 +158,10 @@ class Compared(NamedTuple):
     def part(self, group: int | None) -> _Part:
         """The sums of a group; None: of all."""
         mean = self.last.largest_mean
-        live = self._of(self.last.samples, group)
+        live = self._samples[0].of(group)
         fresh = gone = self.last.samples[:0]
         if self.first:
-            before = self._of(self.first.samples, group)
+            before = self._samples[1].of(group)
             fresh = live[~np.isin(live["number"], before["number"])]
             gone = before[~np.isin(before["number"], live["number"])]
         bytes_of = [
@@ -154,22 +171,15 @@ class Compared(NamedTuple):
         blocks = of_blocks(live["bytes"], live["mean"])
         return _Part(len(live), bytes_of[0], blocks, self._allocated(group, mean), *bytes_of[1:])
 
-    def _of(self, samples: Rows, group: int | None) -> Rows:
-        return samples if group is None else samples[self.groups.group_of_site[samples["site"]] == group]
-
     def _allocated(self, group: int | None, mean: int) -> Sums:
         """The bytes of all requests since the start, or between the looks."""
-        since = _allocated(self._sites(self.last.sites, group), mean)
-        return since.less(_allocated(self._sites(self.first.sites, group), mean)) if self.first else since
+        since, *before = [_allocated(sites.of(group), mean) for sites in self._sites]
+        return since.less(before[0]) if before else since
 
     def requests(self, group: int) -> float:
         """About how many requests a group had, since the start or between the looks."""
-        looks = [self._sites(look.sites, group) for look in (self.last, self.first) if look]
-        last, *first = [float(sites["allocated"]["blocks"].sum()) for sites in looks]
+        last, *first = [float(sites.of(group)["allocated"]["blocks"].sum()) for sites in self._sites]
         return last - sum(first)
-
-    def _sites(self, sites: Rows, group: int | None) -> Rows:
-        return sites if group is None else sites[self.groups.group_of_site[: len(sites)] == group]
 
 
 def _allocated(sites: Rows, mean: int) -> Sums:

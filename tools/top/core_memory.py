@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple, cast
 
 from elftools.common.exceptions import ELFError
+from elftools.elf.constants import P_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import NoteSegment
 
@@ -30,12 +31,13 @@ WANTED = "expected the core file of an x86-64 process (of a crash under `ulimit 
 
 
 class Segment(NamedTuple):
-    """Memory [begin, end), of which the first `held` bytes are in the core file, at `offset`."""
+    """Memory [begin, end), of which the first `held` bytes are in the core file, at `offset`; is_code: it can run."""
 
     begin: int
     end: int
     offset: int
     held: int
+    is_code: bool
 
 
 class Mapped(NamedTuple):
@@ -83,7 +85,10 @@ class CoreMemory(Memory):
             raise ELFError(f"is of another processor ({elf['e_machine']})")
         found = list(elf.iter_segments())
         self.segments = sorted(
-            Segment(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"], one["p_offset"], one["p_filesz"])
+            Segment(
+                *(one["p_vaddr"], one["p_vaddr"] + one["p_memsz"], one["p_offset"], one["p_filesz"]),
+                is_code=bool(one["p_flags"] & P_FLAGS.PF_X),
+            )
             for one in found
             if one["p_type"] == "PT_LOAD"
         )
@@ -124,6 +129,15 @@ class CoreMemory(Memory):
     def file_of(self, address: int) -> str | None:
         """The file that was mapped there."""
         return next((one.file for one in self.mapped if one.begin <= address < one.end), None)
+
+    def maps(self) -> str:
+        """The code of files that the program had mapped, as /proc/PID/maps says it (proc(5))."""
+        found = ((one, self._segment(one.begin)) for one in self.mapped)
+        return "".join(
+            f"{one.begin:x}-{one.end:x} r-xp {one.offset:x} 00:00 0 {one.file}\n"
+            for one, segment in found
+            if segment and segment.is_code
+        )
 
     def _segment(self, address: int) -> Segment | None:
         index = bisect_right(self._begins, address) - 1

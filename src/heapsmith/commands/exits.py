@@ -68,7 +68,7 @@ def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsm
         message = _in_words(error)
         context = getattr(error, "ctx", None)
         see = f"(see {context.command_path if context else program} --help)"
-        meant = _meant(app, arguments) if program == "heapsmith" else None
+        meant = _meant(app, arguments) if program == "heapsmith" and not _is_of_value(error) else None
         _complain(f"{message.partition(' Did you mean')[0].rstrip('.')}; try: {meant}" if meant else f"{message} {see}")
         return BadInput.exit_code
     except BrokenPipeError:
@@ -112,11 +112,17 @@ def _in_words(error: typer.TyperException) -> str:
     return message
 
 
+def _is_of_value(error: typer.TyperException) -> bool:
+    """Whether the value of an option is wrong: another command would have the same error, or lose the option."""
+    option = getattr(error, "param", None)
+    return type(error) is typer.BadParameter and getattr(option, "param_type_name", "") == "option"
+
+
 def _meant(app: typer.Typer, arguments: list[str]) -> str | None:
     """The command that was meant, if the words tell."""
     from heapsmith.commands import hints
 
-    return hints.right(arguments, list(getattr(typer.main.get_command(app), "commands", {})))
+    return hints.right(arguments, typer.main.get_command(app))
 
 
 def _complain(what: str) -> None:

@@ -12,13 +12,17 @@ from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.units import amount
 
 if TYPE_CHECKING:  # the modules need numpy, which a command imports only when it runs
+    from heapsmith.tools.sampled.core import Asked
     from heapsmith.tools.sampled.pins import Pins
-    from heapsmith.tools.top.core import Asked
 
 app = Commands()
 
 MOST_DAMAGE = 20
 """Contradictions that are printed; --json has all."""
+
+
+MOST_SITES = 3
+"""Sites of a call stack that are printed."""
 
 
 @app.command(epilog=example("core core.4711", "core core.4711 0x7f3b40400030", "core core.4711 --json"))
@@ -29,11 +33,12 @@ def core(
 ) -> None:
     """Show what the heap in a core file holds, whose addresses are, and where the heap's records contradict each other.
 
-    Of an address it says the block, whether it is live or free and what holds it, its size class, slab and neighbours.
+    Of an address it says the block, whether it is live or free and what holds it, its size class, slab and neighbours,
+    and of live ones that a library with [sampling] sampled the call stack that allocated them.
     Without addresses these are that of the fault and the registers of the thread that the signal met. Files that the
     program had mapped, such as the library, must be where they were, and unchanged.
     """
-    from heapsmith.tools.top.core import look_at_core
+    from heapsmith.tools.sampled.core import look_at_core
 
     found = look_at_core(file, [_address(text) for text in addresses or ()])
     if json:
@@ -76,8 +81,16 @@ def _sentence(one: "Asked") -> str:
         parts.append(f"byte {place.inside:,} of {place.bytes:,} from {place.begin:#x}")
     if place.slab is not None:
         parts.append(f"number {place.index:,} of {place.blocks:,} in the slab at {place.slab:#x}")
-    near = (("before it", place.before), ("behind it", place.after))
-    return ", ".join([*parts, *(f"{side}: {kind}" for side, kind in near if kind)])
+    parts += [f"allocated by {_stack(one.site)}"] if one.site else []
+    near = (("before it", place.before, one.before), ("behind it", place.after, one.after))
+    return ", ".join(
+        [*parts, *(f"{side}: {kind}{f' of {_stack(by)}' if by else ''}" for side, kind, by in near if kind)]
+    )
+
+
+def _stack(names: list[str]) -> str:
+    """The innermost sites of a call stack; --json has all."""
+    return " < ".join(names[:MOST_SITES])
 
 
 @app.command(epilog=example("pins 4711", "pins 4711 --by function", "pins 4711 --json"))

@@ -20,6 +20,8 @@ Given = dict[str, Any]
 """What the options of a function say, by the names of its parameters; without those that nobody gave."""
 Read = Callable[[str, Any], Any]
 """Makes the value of a parameter of the words of its option, whose name it gets first."""
+READERS = "readers"
+"""The attribute of a command with the Read of each parameter that has one, and the name of its option."""
 
 
 def parameter_records(command: Any, ctx: Any) -> Iterator[tuple[str, list[tuple[str, str]]]]:
@@ -108,6 +110,8 @@ def options_of(
                 raise BadInput(_in_options(wrong, flags, spelled or {})) from None
 
         run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+        mine = {name: (read[name], flags[name]) for name in taken if name in read}
+        setattr(run, READERS, getattr(command, READERS, {}) | mine)
         return run
 
     return derived

@@ -300,14 +300,14 @@ def _stacks_of(given: Given, form: str, weight: str | None, json: bool) -> None:
 @app.command(
     context_settings=COMMAND_LINE, epilog=example("forge -o out/perl -- perl x.pl", "forge -o out/gcc -- gcc -c big.c")
 )
-@options_of(Compared.worth, f"command out base favour budget max_overhead name rounds seconds {WORTH}")
+@options_of(Compared.worth, f"command out base favour budget max_overhead hold_out name rounds seconds {WORTH}")
 @options_of(
     heapsmith.compare,
-    "command out base favour budget max_overhead name rounds seconds",
+    "command out base favour budget max_overhead hold_out name rounds seconds",
     command=take.command_words,
     seconds=take.seconds,
 )
-@options_of(heapsmith.tune, "base favour budget max_overhead", budget=take.seconds)
+@options_of(heapsmith.tune, "base favour budget max_overhead hold_out", budget=take.seconds)
 def forge(
     given: Given,
     out: take.OutFolder,
@@ -329,6 +329,7 @@ def forge(
 
     design, stop = load(given["base"]), stop_of(given.get("rounds"), given.get("seconds"), 30.0)
     folder, price = take.writable_folder(out), _price(given)
+    held = [Path(one) for one in given.get("hold_out", ())]
     with show.progress() as progress:
         asked = Asked(
             favour=given["favour"],
@@ -341,7 +342,7 @@ def forge(
             folder,
             base=design,
             name=name or design_name(folder.absolute().name),
-            order=smithy.Order(asked, stop, price_of(**price) if price else None),
+            order=smithy.Order(asked, stop, price_of(**price) if price else None, held),
             say=lambda step, what: show.note(f"[{step}/{smithy.STEPS}] {what}"),
             progress=progress,
         )

@@ -8,6 +8,8 @@ import msgspec
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.process_memory import Gone
+from heapsmith.tools.sampled.core_sites import stacks_at
+from heapsmith.tools.sampled.process import at_the_end, place_of
 from heapsmith.tools.top.blocks import OUTSIDE, Blocks, Place
 from heapsmith.tools.top.core_memory import CoreMemory
 from heapsmith.tools.top.view import serving
@@ -17,11 +19,18 @@ NO_MEMORY, OTHER = "no memory of the program", "memory that is not the heap's"
 
 
 class Asked(msgspec.Struct, frozen=True):
-    """An address, what it is of the program, such as a register, and what is there. file: that was mapped there."""
+    """An address, what it is of the program, such as a register, and what is there. file: that was mapped there.
+
+    site, before, after: the call stacks that allocated the block and its neighbours, innermost site first, of live
+    blocks of which the library took a sample; else [].
+    """
 
     name: str
     place: Place
     file: str | None = None
+    site: list[str] = []
+    before: list[str] = []
+    after: list[str] = []
 
 
 class Core(msgspec.Struct, frozen=True):
@@ -54,6 +63,7 @@ def look_at_core(path: Path, addresses: Sequence[int] = ()) -> Core:
         picture = view.picture(memory)
         blocks = Blocks(memory, view)
         given = [(f"{address:#x}", address) for address in addresses]
+        asked = [_asked(memory, blocks, *one) for one in given or _of_the_end(memory, blocks)]
         return Core(
             program=memory.program,
             signal=_signal(memory.signal),
@@ -63,11 +73,23 @@ def look_at_core(path: Path, addresses: Sequence[int] = ()) -> Core:
             heaps=picture.heaps,
             live_blocks=sum(one.live for one in picture.classes),
             bytes=ledger(picture),
-            addresses=[_asked(memory, blocks, *one) for one in given or _of_the_end(memory, blocks)],
+            addresses=_with_sites(path, memory, asked),
             damage=blocks.damage,
         )
     except Gone as error:
         raise BadInput(f"{path}: has no {error}; expected all private memory and the mapped files") from None
+
+
+def _with_sites(path: Path, memory: CoreMemory, asked: list[Asked]) -> list[Asked]:
+    """The same with call stacks, where the library took samples."""
+    place = place_of(path, memory)
+    if place is None:
+        return asked
+    found = stacks_at(at_the_end(memory, place, memory.maps()), [one.place for one in asked])
+    return [
+        msgspec.structs.replace(one, site=site, before=before, after=after)
+        for one, (site, before, after) in zip(asked, found, strict=True)
+    ]
 
 
 def _signal(number: int) -> str:
