@@ -5,14 +5,19 @@ from functools import lru_cache
 from pathlib import Path
 
 import pytest
+from covering import covering_designs, soon, with_every_row
+from loaded import checked_library
 from preloaded import BUILT_IN, library, program, shim, start
 
 from heapsmith.model.constants import HUGE_PAGE
+from heapsmith.model.design.design import Design
 from heapsmith.model.parts.counters import TOTALS
 
 COVERING = ["covering-0", "covering-3"]
 TAKING = ["default", "unmap", "own-superslabs", "lock-free-claims", "growth", "dedicated"]
 """One design of each kind that takes new slabs in a way of its own."""
+WITH_HEAPS = [one for one in covering_designs() if one.heaps is None and one.foreign != "trust"]
+SOON = [one for one in with_every_row(of_processors=False)[:4] if one in WITH_HEAPS]
 KINDS = [
     "mmap",
     "munmap",
@@ -116,6 +121,14 @@ def test_a_slab_that_the_system_refuses_lies_in_its_pool() -> None:
 @pytest.mark.parametrize(("design", "bits"), [(design, 2 if design == "default" else 4) for design in TAKING])
 def test_calls_that_fail_near_a_limit_do_no_harm(design: str, bits: int) -> None:
     assert complaints(design, faults_of(design, all_of_them=False, limit=NEAR, bits=bits), NEAR) == []
+
+
+@pytest.mark.parametrize("design", soon(WITH_HEAPS, SOON, WITH_HEAPS), ids=lambda one: one.name)
+def test_a_thread_without_a_heap_does_no_harm(design: Design) -> None:
+    """There is no memory for one: it frees what others have, and asks for what fits in pages that are there."""
+    command = [program("run_no_heap"), TOTALS.index("heaps")]
+    done = start(command, checked_library(design), environment={"HEAPSMITH_BENCHFAST": "1"})
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
 
 
 @pytest.mark.big
