@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 from covering import soon
+from lives import run
 from program import Program, plain_and_compiled
-from test_conformance import run
 
 from heapsmith.model.design.choices import Front, derive_front
 from heapsmith.model.design.design import Design, changed, load

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pytest
 from covering import covering_designs, soon
+from lives import run as step_by_step
 from loaded import agreement
 from program import SMALL, Program, plain_and_compiled
-from test_conformance import run as step_by_step
 
 from heapsmith.model.design.design import Design, changed, load
 from heapsmith.model.design.plan import make_plan

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from lives import run
 from preloaded import preloadable
 from program import Program, plain_and_compiled
-from test_conformance import run
 
 from heapsmith.codegen.built import library_of
 from heapsmith.model.constants import BENCHFAST

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lives import run
 from loaded import checked_library
 from preloaded import program, start
 from program import Program, plain_and_compiled
 from sanitized import ADDRESS_UNDEFINED, build_sanitized, run_sanitized
-from test_conformance import run
 
 from heapsmith.codegen.build import FLAGS
 from heapsmith.codegen.built import library_of

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from lives import prepare
 from program import Program
-from test_conformance import prepare
 
 from heapsmith.model.constants import NS_PER_MS
 from heapsmith.model.design.design import Design

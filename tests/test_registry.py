@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 from covering import covering_designs
+from lives import run
 from loaded import unchecked_library
 from program import NONE
-from test_conformance import run
 from test_lines import SPAN_BYTES, differences, events
 
 from heapsmith.codegen.build import build

@@ -10,9 +10,9 @@ from typing import Any
 
 import msgspec
 import pytest
+from lives import run as lives
 from loaded import checked_library
 from sanitized import ADDRESS_UNDEFINED, build_sanitized, run_sanitized
-from test_conformance import run as lives
 from test_sampling import OFTEN, SEED, threaded_trace
 
 from heapsmith.bench.programs.instructions import FORMS, per_operation
