@@ -110,6 +110,29 @@ def test_glibc() -> None:
         assert found.keys() == GLIBC_DEVIATES.keys()
 
 
+EARLY = (
+    *("calloc_zero_small_reused", "errno_extras", "fork_with_threads", "free_aligned_sized", "free_sized"),
+    *("libc_names", "mallinfo2_follows", "malloc_info_einval", "memory_in_thread_out", "memory_out_entry_points"),
+    *(
+        "new_std_aligned_alloc",
+        "posix_memalign_einval",
+        "posix_memalign_enomem",
+        "realloc_all_pairs",
+        "realloc_failed_keeps",
+        "usable_tiers",
+    ),
+)
+"""Behaviours of the default suite: each asks much of several functions."""
+
+
+def test_some_behaviours_of_the_default_design() -> None:
+    sources = [source for source in SOURCES if source.stem in EARLY]
+    assert len(sources) == len(EARLY)
+    built = {source.stem: build_tool(source.stem, [source], FLAGS[source.suffix]) for source in sources}
+    library = library_of(load("default"))
+    assert {name: text for name, program in built.items() if (text := fault(program, library))} == {}
+
+
 @pytest.mark.thorough
 def test_default_design() -> None:
     expect_all(library_of(load("default")))
