@@ -21,9 +21,9 @@ from heapsmith.tools.compare import measure
 from heapsmith.tools.forge import forge
 from heapsmith.tools.knobs import jemalloc, knob, tcmalloc_classes
 from heapsmith.tools.page import paths
-from heapsmith.tools.sampled import snapshot, switch
+from heapsmith.tools.sampled import core, snapshot, switch
 from heapsmith.tools.sites import advice, leaks
-from heapsmith.tools.top import blocks, core
+from heapsmith.tools.top import blocks
 
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
