@@ -353,6 +353,7 @@ def test_traces_that_the_search_does_not_see(
     recorded.traces = [SimpleNamespace(pid=1, events=9, command=["true"])]
     monkeypatch.setattr(forge, "_record", lambda *_: (recorded, [(trace, 1.0)]))
     monkeypatch.setattr(forge, "_programs", lambda *_: "")
+    monkeypatch.setattr(forge, "trace_info", lambda *_, **__: None)
 
     def searched(*_: object, hold_out: Sequence[Path], **__: object) -> None:
         raise BadInput(f"held out: {[str(one) for one in hold_out]}")
