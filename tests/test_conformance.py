@@ -32,7 +32,7 @@ SELDOM_BY_SHARDS = {"transfer_in", "transfer_out"}
 @pytest.mark.parametrize("design", soon(covering_designs(), SOON[-1:], SOON), ids=lambda design: design.name)
 def test_step_by_step(design: Design) -> None:
     """The rare rows of the long form's designs take more lives until each counter has moved."""
-    total = run(design, examples=8 if design in SOON else 24)
+    total = run(design, examples=6 if design in SOON else 24)
     assert not unused(design, total) - (SELDOM_BY_SHARDS if design.shards else set())
 
 
@@ -71,7 +71,7 @@ def test_step_by_step_by_row_and_by_class(dispatch: str) -> None:
     two_levels = {"kind": "two_level", "capacity": 2, "list_capacity": 4}
     fronts = [{"sizes": [32], "front": two_levels}, {"sizes": [128], "front": {"kind": "none"}}]
     small = {"sizes": [32, 64, 128], "front": {"kind": "array_stack", "capacity": 2}, "class_front": fronts}
-    total = run(changed(load("two-level"), f"by-{dispatch}", {"dispatch": dispatch, **small}), examples=8)
+    total = run(changed(load("two-level"), f"by-{dispatch}", {"dispatch": dispatch, **small}), examples=4)
     assert min(total[name] for name in ("hit0", "refill", "push", "flush", "direct")) > 0
 
 

@@ -99,7 +99,7 @@ def small(sizes: list[int], *, on: bool) -> Design:
 
 @pytest.mark.parametrize("on", [pytest.param(True, marks=pytest.mark.thorough), False])
 def test_step_by_step(on: bool) -> None:
-    total = lives(small([32, 64, 1024, 1360, 2048], on=on), examples=12)
+    total = lives(small([32, 64, 1024, 1360, 2048], on=on), examples=6)
     sampled = {total[name] > 0 for name in ("sampled", "sampled_bytes", "sampled_freed")}
     assert sampled == {on}
     assert min(total[name] for name in ("hit0", "push", "refill", "flush", "heaps", "adoptions")) > 0
