@@ -11,7 +11,7 @@ from test_verdict import table
 from heapsmith.api.programs import Compared, price_of
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.compare.worth import Price, worth
-from heapsmith.tools.forge.verdict import worth_of
+from heapsmith.tools.forge.verdict import Verdict, worth_of
 
 pytestmark = pytest.mark.quick
 
@@ -65,9 +65,14 @@ def test_few_rounds_say_nothing() -> None:
 
 def test_a_forge_says_it_of_the_malloc_to_use() -> None:
     found = table(SAVES)
-    assert {one.library for one in worth_of(found, "libjob.so", PRICE)} == {"libjob.so"}
-    assert {one.against for one in worth_of(found, None, PRICE)} == {"glibc"}
-    assert worth_of(found, "glibc", PRICE) == []
+
+    def of(use: str | None, *between: str) -> set[tuple[str, str]]:
+        decided = Verdict(use, [], None, [*between])
+        return {(one.library, one.against) for one in worth_of(found, decided, PRICE)}
+
+    assert of("libjob.so") == of(None) == {("libjob.so", "glibc")}
+    assert of("glibc") == of(None, "glibc") == set()
+    assert of(None, "glibc", "libdefault.so") == {("libdefault.so", "glibc")}  # the forged one is forbidden
 
 
 def test_each_price_by_itself() -> None:

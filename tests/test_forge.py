@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -347,6 +348,14 @@ def test_traces_that_the_search_does_not_see(
     assert (absent.status, absent.err) == (
         2,
         "heapsmith: absent.hst: cannot read the trace: No such file or directory\n",
+    )
+    (tmp_path / "out").mkdir(exist_ok=True)
+    shutil.copy(trace, tmp_path / "out" / "trace.hst")
+    given = tmp_path / "out" / ".." / "out" / "trace.hst"
+    its_own = call("forge", "-o", tmp_path / "out", "--hold-out", given, "--", "touch", tmp_path / "ran")
+    assert (its_own.status, its_own.err) == (
+        2,
+        f"heapsmith: {given}: the forge writes its own trace there; expected a trace elsewhere to hold out\n",
     )
     assert not (tmp_path / "ran").exists()
     recorded = SimpleNamespace(exit_status=0, other_memory=[], wall_ns=1, warnings=list)

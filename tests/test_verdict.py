@@ -1,5 +1,6 @@
 """The forge's verdict: which malloc it names, by made-up rounds, and its sentences."""
 
+import itertools
 from collections.abc import Sequence
 
 import pytest
@@ -142,6 +143,43 @@ def test_a_base_that_was_kept_is_compared_with_no_copy_of_itself(default: Figure
     assert step.commands == ["heapsmith compare --rounds 20 --lib glibc --lib default -- ./x"]
 
 
+def is_better(one: Sequence[float], than: Sequence[float]) -> bool:
+    """Less of something, and more of nothing."""
+    both = list(zip(one, than, strict=True))
+    return any(a < 0.98 * b for a, b in both) and all(a <= b for a, b in both)
+
+
+@pytest.mark.parametrize(
+    ("default", "tuned", "between"),
+    [
+        ((100, 130, 130), (105, 95, 95), ("glibc", "libjob.so")),
+        ((80, 100.5, 100), (78, 101.2, 95), ("libdefault.so", "libjob.so")),
+        ((80, 120, 100), (104, 84, 100), NAMES),
+    ],
+)
+def test_no_row_to_choose_from_is_beaten(default: Figures, tuned: Figures, between: Sequence[str]) -> None:
+    assert found((100, 100, 100), default, tuned).between == list(between)
+
+
+@pytest.mark.parametrize(
+    ("default", "tuned", "use", "between"),
+    [
+        ((85, 105, 100), (88, 100, 100), "libjob.so", []),
+        ((80, 95, 100), (85, 96, 100), "libjob.so", []),
+        ((80, 105, 100), (85, 106, 100), None, ["glibc", "libjob.so"]),
+        ((80, 95, 100), (100, 100, 100), "glibc", []),
+    ],
+)
+def test_a_base_that_changes_the_output_is_no_choice(
+    default: Figures, tuned: Figures, use: str | None, between: list[str]
+) -> None:
+    measured = table([(100, 100, 100), default, tuned])
+    rows = [measured.rows[0], replace(measured.rows[1], same_output=False), measured.rows[2]]
+    answer = verdict(replace(measured, rows=rows))
+    assert (answer.use, answer.between) == (use, between)
+    assert "Under libdefault.so the program does NOT behave as under glibc." in answer.why
+
+
 @pytest.mark.parametrize("changes", [(0.8, 1.2, 1), (1.3, 0.7, 1), (1, 0.9, 1.1), (0.9, 1, 1), (1.1, 1, 1), (1, 1, 1)])
 @pytest.mark.parametrize("of_base", [(0.8, 1.2, 1), (1.2, 0.9, 1), (0.9, 0.9, 1), (1.1, 1, 1), (1, 1, 1)])
 @pytest.mark.parametrize("is_kept", [False, True])
@@ -157,9 +195,10 @@ def test_use_is_said_only_of_what_is_worse_in_nothing(changes: Figures, of_base:
     lines = [line for step in next_steps(["./x"], "default", "out/libjob.so", measured, answer) for line in step[1]]
     assert lines
     if answer.use is None:
-        one, other = (figures[name] for name in answer.between)
-        assert any(a < 0.99 * b for a, b in zip(one, other, strict=True))
-        assert any(b < 0.99 * a for a, b in zip(one, other, strict=True))
+        for one, other in itertools.permutations([figures[name] for name in answer.between], 2):
+            assert any(a < 0.99 * b for a, b in zip(one, other, strict=True))
+        for name, other in itertools.product(answer.between, figures.values()):
+            assert not is_better(other, figures[name])
         assert answer.why[0].endswith(": choose by what you lack.")
         return
     assert answer.between == []

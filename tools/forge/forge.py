@@ -15,7 +15,7 @@ from heapsmith.codegen.verify import VerifyReport, verify
 from heapsmith.model.compile.wait import slowness
 from heapsmith.model.design.design import Design
 from heapsmith.model.design.toml import write_design
-from heapsmith.model.errors import CheckFailed, printable
+from heapsmith.model.errors import BadInput, CheckFailed, printable
 from heapsmith.model.files import write_json, write_text
 from heapsmith.model.memory.hardware import here
 from heapsmith.model.predict.simulate import simulate
@@ -81,16 +81,19 @@ def forge(
 ) -> ForgeReport:
     """Run all steps for `command`: trace, design, C, library, proof, times, in the folder `out`.
 
-    The command's input is /dev/null; its output is dropped, except for errors during recording.
-    Each file appears whole or not at all, report.json last. An interrupt leaves report.md and
-    report.json of what is done (Unfinished). Raises the errors of the steps, and CheckFailed if the
-    command is killed, exceeds a limit, or library and model differ. The time of `order.stop` begins when the design is
-    chosen. Half of it and LEAST_ROUNDS rounds are left for measuring in any case (RUNS, REPLAYS, SHARE).
+    The command's input is /dev/null; its output is dropped, except for errors during recording. Each file
+    appears whole or not at all, report.json last. An interrupt leaves report.md and report.json of what is
+    done (Unfinished). Raises the errors of the steps, and CheckFailed if the command is killed, exceeds a
+    limit, or library and model differ. BadInput for a held-out trace that it would write. The time of
+    `order.stop` begins when the design is chosen. Half of it and LEAST_ROUNDS rounds are left for measuring
+    in any case (RUNS, REPLAYS, SHARE).
     """
     check_arguments(base, order.asked, name)
     for path in order.hold_out:
         with TraceReader(path):
             pass
+        if path.resolve() in ((out / "trace.hst").resolve(), *(out / "trace.programs").resolve().glob("*.hst")):
+            raise BadInput(f"{path}: the forge writes its own trace there; expected a trace elsewhere to hold out")
     for kind in ("md", "html", "json"):
         (out / f"report.{kind}").unlink(missing_ok=True)
     work = _Work(command, out, base, name, order, progress, Found(), [])
@@ -184,7 +187,7 @@ def _steps(work: _Work, say: Say) -> ForgeReport:
     found.share = share = malloc_share(command, Path(of_base), to_glibc, once, progress)
     files += [str(out / f"report.{kind}") for kind in ("md", "html", "json")]
     results = (info, tuned, simulated, verified, measured, replayed, share, decided, files, found.other_memory)
-    dollars = worth_of(measured, decided.use, price) if price else []
+    dollars = worth_of(measured, decided, price) if price else []
     report = ForgeReport(command, recorded.exit_status, name, base.name, *results, dollars)
     write_text(out / "report.md", markdown(report))
     # The model that counts reuse is compiled in half a minute: `heapsmith report` of the folder adds it.

@@ -12,6 +12,8 @@ from heapsmith.tools.report.measurements import against
 NOTHING = 0.01
 """A difference of less than this is no reason to change a malloc."""
 
+BY_LACK = ": choose by what you lack."
+
 Judgement = Literal["better", "worse", "mixed", "same"]
 
 
@@ -88,6 +90,8 @@ def verdict(table: MeasureTable, *, kept: str | None = None) -> Verdict:
     same = f"The search kept the base design: {kept} is the same as {base.library}."
     why = [first, against(tuned.library, base.library, to_base) if to_base else same]
     why.append(against(rows.tuned.library, rows.reference.library, rows.tuned_to))
+    if rows.base.same_output is False and kept is None:
+        why.append(f"Under {base.library} the program does NOT behave as under {table.output_of}.")
     if rows.tuned.same_output is None:
         why.append(f"The output is not comparable: it varies from run to run under {table.output_of} itself.")
     wide = [name for name, one in _judging(to_base or tuned_to) if one.bounds() and not one.is_narrow()]
@@ -96,9 +100,13 @@ def verdict(table: MeasureTable, *, kept: str | None = None) -> Verdict:
     return Verdict(use, why, to_base, [*between])
 
 
-def worth_of(table: MeasureTable, use: str | None, price: Price) -> list[Worth]:
-    """The worth of the malloc to use against the one to beat; of the forged one where nothing is decided."""
-    row = next((row for row in table.rows if row.library == use), table.rows[-1])
+def worth_of(table: MeasureTable, found: Verdict, price: Price) -> list[Worth]:
+    """The worth of the malloc to use against the one to beat, or of the last one to choose from.
+
+    Of the forged one where nothing is decided.
+    """
+    chosen = found.use or (found.between[-1] if found.between else table.rows[-1].library)
+    row = next(row for row in table.rows if row.library == chosen)
     reference = _reference(table)
     return [] if row is reference else worth(row, reference, price)
 
@@ -112,7 +120,7 @@ def _reference(table: MeasureTable) -> MeasureRow:
 
 def _decided(rows: Rows, to_base: Ratios | None, output_of: str) -> Decided:
     """What to use: what takes less of something and more of nothing than base design and malloc to beat."""
-    reference, base, tuned = rows.reference.library, rows.base.library, rows.tuned.library
+    reference, tuned = rows.reference.library, rows.tuned.library
     second = _second(rows)
     if rows.tuned.same_output is False:
         second = Decided(reference, "") if rows.base.same_output is False else second
@@ -124,20 +132,37 @@ def _decided(rows: Rows, to_base: Ratios | None, output_of: str) -> Decided:
         )
     if to_base is None:
         return second._replace(words=f"{second.words[:1].upper()}{second.words[1:]}" if second.use else second.words)
-    to_default, to_reference = judged(to_base), judged(rows.tuned_to)
-    if to_default not in ("better", "mixed") or to_reference not in ("better", "mixed"):
+    to_reference = judged(rows.tuned_to)
+    if rows.base.same_output is False:
+        if to_reference == "better":
+            return Decided(tuned, f"Use {tuned}: it takes {_against(rows.tuned_to, reference)}.")
+        if to_reference == "mixed":
+            return Decided(None, f"{tuned} takes {_against(rows.tuned_to, reference)}{BY_LACK}", (reference, tuned))
+        return Decided(reference, f"{tuned} is not worth it: use {reference}.")
+    if {judged(to_base), to_reference} - {"better", "mixed"}:
         return second._replace(words=f"{tuned} is not worth it: {second.words}")
-    if to_default == to_reference == "better":
-        return Decided(tuned, f"Use {tuned}: it takes less {_and(_less(to_base))} than {base}.")
-    if to_default == "mixed":
-        return Decided(None, f"{tuned} takes {_traded(to_base, base)}", (base, tuned))
-    less = f"less {_and(_less(to_base))} than {base}"
-    return Decided(None, f"{tuned} takes {less}, and {_traded(rows.tuned_to, reference)}", (reference, tuned))
+    return _traded(rows, to_base, judged(to_base), to_reference)
 
 
-def _traded(found: Ratios, than: str) -> str:
-    """The words for a row that takes less of one and more of another than a row."""
-    return f"less {_and(_less(found))} and more {_and(_more(found))} than {than}: choose by what you lack."
+def _traded(rows: Rows, to_base: Ratios, to_default: Judgement, to_reference: Judgement) -> Decided:
+    """The forged library where it is better than the others that count, else the rows that none of these beats."""
+    reference, base, tuned = rows.reference.library, rows.base.library, rows.tuned.library
+    of_base = judged(rows.base_to)
+    mixed = [name for name, found in ((reference, to_reference), (base, to_default)) if found == "mixed"]
+    others = {"better": [base], "worse": [reference], "same": mixed[:1], "mixed": mixed}[of_base]
+    if to_default == to_reference == "better" or (of_base == "worse" and to_reference == "better"):
+        found, than = (to_base, base) if to_default == "better" else (rows.tuned_to, reference)
+        return Decided(tuned, f"Use {tuned}: it takes {_against(found, than)}.")
+    said = [_against(to_base, base)] if base in others or to_default == "better" else []
+    if reference in others or to_default == "better":
+        said.append(_against(rows.tuned_to, reference))
+    return Decided(None, f"{tuned} takes {', and '.join(said)}{BY_LACK}", (*others, tuned))
+
+
+def _against(found: Ratios, than: str) -> str:
+    """What a row takes less of, and more of, than a row."""
+    less, more = _less(found), _more(found)
+    return f"less {_and(less)}{f' and more {_and(more)}' if more else ''} than {than}"
 
 
 def _and(words: list[str]) -> str:
@@ -150,6 +175,6 @@ def _second(rows: Rows) -> Decided:
     base, reference = rows.base.library, rows.reference.library
     to_reference = "worse" if rows.base.same_output is False else judged(rows.base_to)
     if to_reference == "mixed":
-        return Decided(None, f"{base} takes {_traded(rows.base_to, reference)}", (reference, base))
+        return Decided(None, f"{base} takes {_against(rows.base_to, reference)}{BY_LACK}", (reference, base))
     use = base if to_reference == "better" else reference
     return Decided(use, f"use {use}.")
