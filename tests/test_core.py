@@ -10,6 +10,7 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pytest
 from conftest import Answer
 from covering import soon
@@ -20,6 +21,8 @@ from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.sampled.core import look_at_core
 from heapsmith.tools.sampled.pins import look_at_pins
+from heapsmith.tools.sampled.process import _head, place_of
+from heapsmith.tools.sampled.snapshot import SAMPLE
 from heapsmith.tools.top import blocks as kinds
 from heapsmith.tools.top.core_memory import CoreMemory
 from heapsmith.tools.top.view import serving
@@ -279,3 +282,21 @@ def test_the_call_sites_of_sampled_blocks(tmp_path: Path, call: Call, size: int)
     assert "allocated by inner" in text
     assert any(one["before"] for one in said)
     assert any(one["after"] for one in said)
+    said = json.loads(call("core", of_unknown_sites(core), *addresses, "--json").out)["addresses"]
+    assert {tuple(one[side]) for one in said for side in ("site", "before", "after")} == {()}
+
+
+def of_unknown_sites(core: Path) -> Path:
+    """A core whose samples are of a site that its table has not: a thread was amid a change, or wrote over them."""
+    memory = CoreMemory(core)
+    at = place_of(core, memory).at
+    table = int(_head(memory, at)["tables"])
+    samples = np.frombuffer(memory.read(table, at["SAMPLE_PLACES"] * SAMPLE.itemsize), SAMPLE).copy()
+    samples["site"][samples["block"] != 0] = 99_999
+    segment, content = memory._segment(table), bytearray(core.read_bytes())
+    assert segment is not None
+    offset = segment.offset + table - segment.begin
+    content[offset : offset + samples.nbytes] = samples.tobytes()
+    damaged = core.with_name("damaged")
+    damaged.write_bytes(content)
+    return damaged

@@ -12,9 +12,10 @@ from conftest import PROGRAM, process
 from covering import soon
 
 from heapsmith import __main__
-from heapsmith.model.compile import wait
+from heapsmith.model.compile import kernel, wait
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
+from heapsmith.model.heap import simulator
 from heapsmith.model.search.asked import Asked
 from heapsmith.model.search.tune import tune
 
@@ -81,7 +82,7 @@ def test_programs_do_not_see_it(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo what a test announces."""
-    for name, value in {"at_most": None, "plain": None, "so_far": None, "heard_s": 0.0, "budget_s": None}.items():
+    for name, value in {"estimate": None, "plain": None, "so_far": None, "heard_s": 0.0, "budget_s": None}.items():
         monkeypatch.setattr(wait._Told, name, value)
 
 
@@ -89,7 +90,7 @@ def ignored(*_: object) -> None:
     """Hear nothing."""
 
 
-def test_one_line_says_that_a_process_compiles_and_how_long_at_most(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_line_says_that_a_process_compiles_and_how_long_about(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     said = list[tuple[float, float | None]]()
     for cores, busy in ((2, 0.5), (1, 0.5), (1, 20.0)):
@@ -117,6 +118,13 @@ def test_the_estimate_is_of_what_is_compiled_under_the_load_of_now(
     for code_bytes in (700, wait.LOOP_BYTES // 5, wait.LOOP_BYTES // 5, wait.LOOP_BYTES, wait.LOOP_BYTES):
         wait.begin(code_bytes)
     assert said == [wait.SMALL_S, wait.MODEL_S / 2]
+    monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
+    assert [wait.estimated(part * wait.LOOP_BYTES // 10) for part in (9, 1)] == [0.9 * wait.MODEL_S, wait.SMALL_S]
+
+
+def test_the_loop_of_a_simulation_counts_as_one() -> None:
+    reached = sum(len(function.__code__.co_code) for function in kernel._reach(simulator.run, {}))
+    assert wait.LOOP_BYTES / 2 < reached < 2 * wait.LOOP_BYTES
 
 
 def test_the_line_of_a_budget_is_of_the_whole_search(monkeypatch: pytest.MonkeyPatch) -> None:

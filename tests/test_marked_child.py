@@ -54,10 +54,10 @@ def pytest_runtest_setup(item):
 """
 
 
-def child(folder: Path, runs: int, *words: str) -> int:
+def child(folder: Path, runs: int, *words: str, **environment: str) -> int:
     """The status of a child that runs the test in a folder some times, and leaves its files there."""
     asked = {"folder": str(folder), "runs": runs, "mark": 1 << 20, "root": str(folder)}
-    return pytest_in(folder, *PLUGIN, *words, "test_it.py", **{CHILD: json.dumps(asked)}).returncode
+    return pytest_in(folder, *PLUGIN, *words, "test_it.py", **{CHILD: json.dumps(asked)}, **environment).returncode
 
 
 def test_a_child_that_dies_leaves_what_it_printed(tmp_path: Path) -> None:
@@ -92,6 +92,13 @@ def test_a_child_without_files_of_output_runs(tmp_path: Path, how: str) -> None:
     (tmp_path / "test_it.py").write_text("def test_it():\n    print('said')\n")
     assert child(tmp_path, 1, how) in (0, 5)
     assert (tmp_path / "answer.json").exists()
+
+
+def test_letters_that_the_locale_lacks_are_kept(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test_it():\n    print('caf\\u00e9 \\u20ac')\n")
+    assert child(tmp_path, 1, LC_ALL="C", PYTHONUTF8="0", PYTHONCOERCECLOCALE="0") in (0, 5)
+    item: Any = SimpleNamespace(nodeid="test_it.py::test_it")
+    assert "caf\u00e9 \u20ac" in _end(item, 1, tmp_path)
 
 
 def test_names_of_attributes_are_no_leak() -> None:

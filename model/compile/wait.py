@@ -1,4 +1,4 @@
-"""What a person hears while the model is compiled: at first how long it takes at most, then a line a minute.
+"""What a person hears while the model is compiled: at first about how long it takes, then a line a minute.
 
 Or that nothing compiles it.
 """
@@ -21,7 +21,10 @@ LOOPS = 2
 """The loops, which are compiled beside each other."""
 
 LOOP_BYTES = 240_000
-"""The bytes of Python's code of a loop with all that it reaches (model/heap/events.py): what else takes less time."""
+"""The bytes of Python's code of a loop with all that it reaches (model/heap/events.py), about.
+
+What has less than half of them is no loop, and takes less time.
+"""
 
 SMALL_S = 6.0
 """What a command takes that compiles no loop but a dozen small functions, such as those that read a trace."""
@@ -36,26 +39,26 @@ Say = Callable[[float], None]
 """Called with seconds."""
 
 Estimate = Callable[[float, float | None], None]
-"""Called with the seconds that compiling takes at most, and with those of the budget that they count against."""
+"""Called with the seconds that compiling takes, about, and with those of the budget that they count against."""
 
 
 class _Told:
     """Who is told that something is compiled, how long it takes, and against what budget that counts."""
 
-    at_most: Estimate | None = None
+    estimate: Estimate | None = None
     plain: Callable[[], None] | None = None
     so_far: Say | None = None
     heard_s = 0.0
     budget_s: float | None = None
 
 
-def announce(at_most: Estimate, so_far: Say, plain: Callable[[], None] | None = None) -> None:
-    """Have a person told, once, if this process must compile what an earlier one has not: that takes a while.
+def announce(estimate: Estimate, so_far: Say, plain: Callable[[], None] | None = None) -> None:
+    """Have a person told if this process must compile what an earlier one has not: that takes a while.
 
-    at_most: hears the estimate; so_far: hears each minute for how long something has been compiled. plain: hears that
-    there is no compiler.
+    estimate: hears it, and again if more than twice as much is to be compiled; so_far: hears each minute for
+    how long something has been compiled. plain: hears that there is no compiler.
     """
-    _Told.at_most, _Told.so_far, _Told.plain, _Told.heard_s = at_most, so_far, plain, 0.0
+    _Told.estimate, _Told.so_far, _Told.plain, _Told.heard_s = estimate, so_far, plain, 0.0
 
 
 def plain() -> None:
@@ -92,18 +95,18 @@ def begin(code_bytes: int = LOOP_BYTES) -> None:
     code_bytes: of Python's code of the function and all that it reaches. What counts against a budget is all that a
     search needs, which is told before the first of it is compiled.
     """
-    if not is_told() or _Told.at_most is None:
+    if not is_told() or _Told.estimate is None:
         return
     takes_s = estimated(code_bytes if _Told.budget_s is None else LOOP_BYTES)
     if _Told.budget_s is not None or takes_s > 2 * _Told.heard_s:
         budget_s, _Told.budget_s, _Told.heard_s = _Told.budget_s, None, takes_s
-        _Told.at_most(takes_s, budget_s)
+        _Told.estimate(takes_s, budget_s)
 
 
 def estimated(code_bytes: int) -> float:
     """Return about how many seconds it takes to compile so much, on these cores with the load that they have."""
     part = min(1.0, code_bytes / LOOP_BYTES)
-    return max(SMALL_S, part * MODEL_S / LOOPS) * slowness(LOOPS if part == 1 else 1)
+    return max(SMALL_S, part * MODEL_S / LOOPS) * slowness(LOOPS if part > 0.5 else 1)
 
 
 def slowness(at_once: int) -> float:

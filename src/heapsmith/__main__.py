@@ -33,20 +33,18 @@ def begin(module: str, program: str) -> None:
     sys.exit(ended)
 
 
-def _compiles(at_most_s: float, budget_s: float | None) -> None:
+def _compiles(takes_s: float, budget_s: float | None) -> None:
     from heapsmith.api import show
     from heapsmith.tools.common.units import span
 
     counts = ""
     if budget_s:
-        whole_s = max(budget_s, at_most_s + budget_s / 2)
+        whole_s = max(budget_s, takes_s + budget_s / 2)
         counts = (
             f", which count against the budget of {span(budget_s)}; half of it is for the search in any case, "
             f"so it ends after about {span(whole_s)}"
         )
-    show.note(
-        f"heapsmith: compiling the model for this command, once for each version: about {span(at_most_s)}{counts}"
-    )
+    show.note(f"heapsmith: compiling the model for this command, once for each version: about {span(takes_s)}{counts}")
 
 
 def _still_compiles(so_far_s: float) -> None:

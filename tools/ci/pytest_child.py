@@ -96,7 +96,7 @@ class Child:
     def _keep_sections(self, item: pytest.Item) -> None:
         """Write what earlier phases printed: pytest has emptied its files of it."""
         text = "".join(f"captured {kind} of {phase}:\n{text}\n" for phase, kind, text in item._report_sections)
-        (self.folder / BEFORE).write_text(text)
+        (self.folder / BEFORE).write_text(text, encoding="utf-8", errors="backslashreplace")
 
     @pytest.hookimpl(wrapper=True, trylast=True)
     def pytest_runtest_call(self, item: pytest.Item) -> Generator[None, object, object]:

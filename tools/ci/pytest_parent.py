@@ -199,7 +199,7 @@ def _end(item: pytest.Item, status: int, folder: Path) -> str:
 
 def _tail(file: Path) -> str:
     """The last of a text; nothing if there is no such file."""
-    return file.read_text(errors="replace")[-MOST_OF_OUTPUT:].strip() if file.exists() else ""
+    return file.read_text(encoding="utf-8", errors="replace")[-MOST_OF_OUTPUT:].strip() if file.exists() else ""
 
 
 def _answer(item: pytest.Item, folder: Path) -> Answer | None:

@@ -41,7 +41,7 @@ def stacks_at(last: Snapshot, places: Sequence[Place]) -> list[Stacks]:
         is_large = bool(place.bytes) and place.slab is None
         near = (site_before(begin), site_in(end, end + PAGE_BYTES)) if is_large else (0, 0)
         found.append((site_in(begin, end), *near))
-    wanted = sorted({site for row in found for site in row} - {0})
+    wanted = sorted(site for site in {site for row in found for site in row} if 0 < site < len(last.sites))
     rows = last.sites.copy()
     rows["depth"][np.setdiff1d(np.arange(len(rows)), wanted)] = 0
     groups = grouped(last._replace(sites=rows), "site", 0)
