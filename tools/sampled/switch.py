@@ -20,8 +20,8 @@ USUAL_MEAN = 524_288
 def switched(pid: int, mean: int | None, thread: int | None) -> Iterator[bool]:
     """Take samples for the time of the block: one in `mean` bytes on average (None: as before, or the usual mean).
 
-    Yields whether it took some before. thread: whose requests alone they are of. BadInput if the process, or its thread, does not exist, or takes none, and
-    while another command does this to it.
+    Yields whether it took some before. thread: whose requests alone they are of. BadInput if the process, or its
+    thread, does not exist, or takes none, and while another command does this to it.
     """
     try:
         with ProcessMemory(pid, writes=True) as memory:
