@@ -97,7 +97,7 @@ _LACKS = re.compile(r"fatal error: (cannot (find|execute) '|installation problem
 
 
 def _first_diagnostic(stderr: str) -> str:
-    """The first error line of a tool, else its first line of any kind; the linker's own before what collect2 sums up."""
+    """The first error line of a tool, else its first line of any kind; not what collect2 makes of the linker's."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2: error:")]
     marks = ("error:", "undefined reference", "cannot find", "")
     return next((line for mark in marks for line in lines if mark in line), "no diagnostic")
