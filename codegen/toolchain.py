@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -91,9 +92,13 @@ def find_compiler(name: str) -> Compiler:
     return Compiler(path, _version(path))
 
 
+_LACKS = re.compile(r"fatal error: (cannot (find|execute) '|installation problem)")
+"""What gcc says where a program that it starts is not there: cc1, as, ld."""
+
+
 def _first_diagnostic(stderr: str) -> str:
-    """The first error line of a tool, else its first line of any kind."""
-    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2:")]
+    """The first error line of a tool, else its first line of any kind; not what collect2 makes of the linker's."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip() and not line.startswith("collect2: error:")]
     marks = ("error:", "undefined reference", "cannot find", "")
     return next((line for mark in marks for line in lines if mark in line), "no diagnostic")
 
@@ -101,7 +106,7 @@ def _first_diagnostic(stderr: str) -> str:
 def run_tool(command: Sequence[str], what: str, given: str | None = None) -> str:
     """The output of a tool that works on `what` and reads `given`.
 
-    Raises Missing if it cannot run, CheckFailed with its first diagnostic if it fails.
+    Raises Missing if it, or a program that it starts, cannot run; CheckFailed with its first diagnostic if it fails.
     """
     environment = os.environ | {"LC_ALL": "C"}
     for unwanted in ("LD_PRELOAD", "DEBUGINFOD_URLS"):  # no tool downloads anything
@@ -125,7 +130,8 @@ def run_tool(command: Sequence[str], what: str, given: str | None = None) -> str
         raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     if done.returncode != 0:
         tool, diagnostic = Path(command[0]).name, _first_diagnostic(done.stderr)
-        raise CheckFailed(f"{tool} failed on {what} (status {done.returncode}): {diagnostic}")
+        kind = Missing if _LACKS.search(diagnostic) else CheckFailed
+        raise kind(f"{tool} failed on {what} (status {done.returncode}): {diagnostic}")
     return done.stdout
 
 

@@ -12,9 +12,11 @@ from conftest import Answer
 from preloaded import PROGRAMS
 
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.model.design.design import load
 from heapsmith.model.search import guard as watch
-from heapsmith.tools.ci.baseline import NOTHING, Range
-from heapsmith.tools.ci.check import Checked, Grown, Judged, judged
+from heapsmith.model.search.workload import Workload
+from heapsmith.tools.ci.baseline import FIGURES, NOTHING, Baseline, Function, Range
+from heapsmith.tools.ci.check import Asked, Checked, Grown, Judged, grown, judged
 from heapsmith.tools.ci.formats import FORMATS
 from heapsmith.tools.ci.made import of_check, of_guard
 from heapsmith.tools.ci.verdict import ROOTS, SERVICES, Verdict, service
@@ -104,11 +106,31 @@ def test_planted_growth_fails_at_its_line(check: Check, monkeypatch: pytest.Monk
     assert "Tuning again" in summary
 
 
+STILL = Workload(1, "", [], 0, [], [], *[0] * 7)
+"""A workload of nothing."""
+
+
+@pytest.mark.parametrize("each_function", [False, True])
+def test_rows_of_functions_are_of_figures_that_failed(each_function: bool) -> None:
+    """Of a function all figures rose by 30 %; of the whole the first fails, and the others are within the tolerance."""
+    asked = Asked(["./job"], 2, 0.05, load("default"), Path.cwd(), each_function)
+    whole = [judged(name, Range(1000, 1000), Range(1030, 1030), 0.05) for name in FIGURES]
+    whole[0] = judged("allocations", Range(1000, 1000), Range(1100, 1100), 0.05)
+    then, now = (
+        Baseline(1, ["./job"], 2, {}, [Function("load_line", "job", SOURCE, 7, (Range(size, size),) * 6)], STILL)
+        for size in (100, 130)
+    )
+    (row,) = grown(asked, then, now, whole)
+    assert list(row.figures) == (list(FIGURES) if each_function else ["allocations"])
+    whole[0] = judged("allocations", Range(1000, 1000), Range(1030, 1030), 0.05)
+    assert len(list(grown(asked, then, now, whole))) == each_function
+
+
 def judgement(pays: list[watch.Verdict], retuning: watch.Retuning) -> Verdict:
     """Of a program whose peak grew by one function."""
     ranges = Range(100, 100), Range(200, 200)
     figures = [Judged("peak bytes", *ranges, 1.0, "", False), Judged("allocations", NOTHING, NOTHING, 0.0, "", True)]
-    makers = [Grown("load_line", "job", SOURCE, 7, {"peak bytes": ranges}, ["peak bytes"])]
+    makers = [Grown("load_line", "job", SOURCE, 7, {"peak bytes": ranges})]
     of = (["./job"], "b.json", 2, 0.05, False, figures, makers, "lean", pays, (4096, 8192), retuning, [])
     return of_check(Checked(*of), Path.cwd(), 5)
 
@@ -168,7 +190,7 @@ def test_a_function_may_grow_within_a_whole_that_does_not(check: Check) -> None:
     found = json.loads(answer.out)
     assert (answer.status, found["ok"]) == (1, False)
     assert all(one["ok"] for one in found["figures"])
-    assert [(one["name"], one["fails"]) for one in found["functions"]] == [
+    assert [(one["name"], list(one["figures"])) for one in found["functions"]] == [
         ("churn_more", ["allocations", "bytes asked for"])
     ]
     errors = check(*words, options=("--each-function", "--format", "github")).out

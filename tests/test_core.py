@@ -16,6 +16,7 @@ from conftest import Answer
 from covering import soon
 from loaded import unchecked_library
 from preloaded import BUILT_IN, design_of, library, program
+from traces import trace_of
 
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
@@ -156,6 +157,8 @@ def test_records_that_were_written_over_are_told(field: str, said: str, tmp_path
 def test_what_is_no_core_is_refused(tmp_path: Path, call: Call) -> None:
     text, empty, cut = (tmp_path / name for name in ("text", "empty", "cut"))
     text.write_text("no core\n")
+    profile = tmp_path / "p.heap"
+    profile.write_text("heap profile: 1: 2 [3: 4] @ heapprofile\n")
     empty.touch()
     without = dumped(tmp_path, None, "none")
     cut.write_bytes(without.read_bytes()[:-5000])
@@ -163,7 +166,9 @@ def test_what_is_no_core_is_refused(tmp_path: Path, call: Call) -> None:
         (tmp_path / "absent", "No such file"),
         (tmp_path, "Is a directory"),
         (empty, "expected the core file"),
-        (text, "is no such file"),
+        (text, "is another kind of file; expected the core file"),
+        (trace_of(tmp_path / "t.hst", [16]), "is a trace, which `trace info`, `sites`, `simulate` and others can read"),
+        (profile, "is a heap profile, which `profile` and `trace synth` can read"),
         (program("run_core"), "is a program or a library"),
         (cut, "cut short by 5,000 bytes"),
         (without, "ran under no heapsmith library"),

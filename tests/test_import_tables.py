@@ -2,8 +2,10 @@
 
 import datetime
 import decimal
+import io
 import os
 import re
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -102,3 +104,28 @@ def test_nested_columns_beside_are_passed_over(tmp_path: Path) -> None:
 def test_a_byte_order_mark(tmp_path: Path) -> None:
     (tmp_path / "t").write_bytes(b"\xef\xbb\xbfop,pointer,size\nmalloc,16,8\n")
     assert import_trace(tmp_path / "t", tmp_path / "out.hst").events == 1
+
+
+@pytest.mark.parametrize(("wrong", "said"), [("malloc,1,1e3", "invalid value '1e3'"), ("malloc,1", "got 2: malloc,1")])
+def test_rows_of_csv_are_read_by_this_thread(
+    wrong: str, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Threads of pyarrow that hold a file of Python abort the process as it ends. Rows are counted over blocks."""
+    readers = set()
+
+    class Noting(io.BufferedReader):
+        def read(self, size: int | None = -1, /) -> bytes:
+            readers.add(threading.get_ident())
+            return super().read(size)
+
+    monkeypatch.setattr(io, "BufferedReader", Noting)
+    rows = [f"malloc,{16 * number},8" for number in range(1, 100_000)]
+    file, out = tmp_path / "t.csv", tmp_path / "out.hst"
+    file.write_text("\n".join(["op,pointer,size", *rows]))
+    assert file.stat().st_size > 1 << 20
+    assert import_trace(file, out).events == len(rows)
+    rows[-2] = wrong
+    file.write_text("\n".join(["op,pointer,size", *rows]))
+    with pytest.raises(BadInput, match=rf"t\.csv: row {len(rows)}: .*{said}"):
+        import_trace(file, out)
+    assert readers == {threading.get_ident()}

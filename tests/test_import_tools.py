@@ -14,7 +14,7 @@ import pytest
 from heapsmith.model.errors import BadInput
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports import memray as memray_reader
-from heapsmith.model.trace.imports.format import About
+from heapsmith.model.trace.imports.format import NO_TIMES, SOME_TIMES, About
 from heapsmith.model.trace.imports.formats import import_trace
 from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.reader import TraceReader, print_events
@@ -296,3 +296,13 @@ def test_memray_with_sums_is_refused(tmp_path: Path) -> None:
     subprocess.run(command, check=True)
     with pytest.raises(BadInput, match=r"log\.bin: its header: a file of `memray run --aggregate` has sums"):
         import_trace(tmp_path / "log.bin", tmp_path / "out.hst")
+
+
+@pytest.mark.parametrize("salvage", [False, True])
+def test_android_says_whether_no_line_or_some_have_no_time(salvage: bool, tmp_path: Path) -> None:
+    file, out = tmp_path / "a.txt", tmp_path / "a.hst"
+    for first, said in (("", NO_TIMES), (" 5 6", SOME_TIMES)):
+        file.write_text(f"1: malloc 0x10 8{first}\n1: malloc 0x20 8\n{'1: nonsense 0' if salvage else ''}")
+        import_trace(file, out, "android", salvage=salvage)
+        with TraceReader(out) as reader:
+            assert [line for line in reader.footer.lines("inexact") if "time" in line] == [said]

@@ -82,8 +82,39 @@ def test_programs_do_not_see_it(tmp_path: Path) -> None:
 @pytest.fixture(autouse=True)
 def _nobody_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Undo what a test announces."""
-    for name, value in {"estimate": None, "plain": None, "so_far": None, "heard_s": 0.0, "budget_s": None}.items():
+    for name, value in {
+        "estimate": None,
+        "plain": None,
+        "uncached": None,
+        "so_far": None,
+        "heard_s": 0.0,
+        "budget_s": None,
+    }.items():
         monkeypatch.setattr(wait._Told, name, value)
+
+
+def test_a_cache_that_cannot_be_written_is_told_before_anything_is_compiled(tmp_path: Path) -> None:
+    """Once, however much is compiled."""
+    code = (
+        "import numba, numpy\n"
+        "from heapsmith import __main__\n"
+        "from heapsmith.model.compile import cache, wait\n"
+        "wait.announce(__main__._compiles, __main__._still_compiles, __main__._is_plain, __main__._is_uncached)\n"
+        "def one(x): return x + 1\n"
+        "def two(x): return x + 2\n"
+        "both = [numba.njit(f) for f in (one, two)]\n"
+        "for f in both: cache.keep_on_disk(f, 700)\n"
+        "print([f(1) for f in both])\n"
+    )
+    (tmp_path / "ones.py").write_text(code)
+    environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"}
+    environment |= {"XDG_CACHE_HOME": "/proc/absent"}
+    words = [sys.executable, tmp_path / "ones.py"]
+    done = subprocess.run(words, check=False, capture_output=True, text=True, env=environment)
+    assert (done.returncode, done.stdout) == (0, "[2, 3]\n")
+    lines = done.stderr.splitlines()
+    assert lines[0].startswith("heapsmith: the cache cannot be written, so that each command compiles the model anew")
+    assert [line.partition(",")[0] for line in lines[1:]] == ["heapsmith: compiling the model for this command"]
 
 
 def ignored(*_: object) -> None:

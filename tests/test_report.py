@@ -263,7 +263,7 @@ def test_flame_graph_shows_paths_zooms_and_finds(view: Any) -> None:
     view.get_by_label("search for functions").fill("X0")
     assert 'Paths with "X0": 0 B, 0.0 %.' in view.inner_text("#sites .told")
     frames.nth(0).click()
-    view.get_by_label("bytes:").select_option("allocated in the whole trace, recorded")
+    view.get_by_label("bytes:").select_option("asked for in the whole trace, recorded")
     assert view.locator("#sites .flame button.found").count() == 1
     share = f"{100 * (WAVE - 1) / WAVE:.1f} %"
     assert f'Paths with "X0": {whole} KiB, {share}.' in view.inner_text("#sites .told")

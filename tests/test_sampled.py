@@ -164,7 +164,7 @@ def test_what_it_refuses(call: Call, tmp_path: Path) -> None:
         ((sleeper.pid,), f"process {sleeper.pid} takes no samples"),
         (("1", "--mean", "5"), "--mean: is of a command"),
         ((other,), f"{other}: no profile of a heapsmith library"),
-        (("--lib", "default", "--", "true"), "true took no samples under default"),
+        (("--lib", "default", "--", "true"), "--lib default: takes no samples; expected a design"),
     ):
         answer = call("profile", *words)
         assert (answer.status, answer.err.splitlines()[-1][:200].find(said) >= 0) == (2, True), answer.err

@@ -94,12 +94,30 @@ def test_a_recorded_program_whose_reader_goes(tmp_path: Path) -> None:
     assert verify(tmp_path / "t.hst").events > 0
 
 
-def test_memory_that_is_not_there_is_one_line(trace: Path) -> None:
+def failing(trace: Path, error: str, limit: str) -> tuple[int, bytes, bytes]:
+    """What `trace info` says where it raises an error, in a process with so much address space."""
     code = (
-        "import sys\nfrom heapsmith.__main__ import main\nfrom heapsmith.model.trace import stats\n"
-        "def refuse(*_, **__): raise MemoryError('Unable to allocate 8.00 GiB')\n"
+        "import resource, sys\nfrom heapsmith.__main__ import main\nfrom heapsmith.model.trace import stats\n"
+        f"def refuse(*_, **__): raise {error}\n"
+        f"resource.setrlimit(resource.RLIMIT_AS, ({limit}, resource.RLIM_INFINITY))\n"
         f"stats.trace_info = refuse\nsys.argv = ['heapsmith', 'trace', 'info', {str(trace)!r}]\nmain()"
     )
     done = subprocess.run([PROGRAM[0], "-c", code], capture_output=True, check=False)
-    assert (done.returncode, done.stdout) == (3, b"")
-    assert done.stderr == b"heapsmith: not enough memory: Unable to allocate 8.00 GiB\n"
+    return done.returncode, done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        ("MemoryError('Unable to allocate 8.00 GiB')", b"not enough memory: Unable to allocate 8.00 GiB"),
+        ("OSError('Could not load libx.so. It may be elsewhere.')", b"Could not load libx.so"),
+        ("OSError(12, 'Cannot allocate memory')", b"input or output: Cannot allocate memory"),
+    ],
+)
+def test_memory_that_is_not_there_is_one_line(trace: Path, error: str, said: bytes) -> None:
+    """With a limit on the address space, if there is one."""
+    assert failing(trace, error, "resource.RLIM_INFINITY") == (3, b"", b"heapsmith: " + said + b"\n")
+    limit = b"; this process may have 1.0 TiB of address space (ulimit -v), which may be too little\n"
+    assert failing(trace, error, "1 << 40") == (3, b"", b"heapsmith: " + said + limit)
+    other = failing(trace, "OSError(13, 'Permission denied')", "1 << 40")
+    assert other == (3, b"", b"heapsmith: input or output: Permission denied\n")

@@ -1,6 +1,7 @@
 """GCC: its complaint in one line, the cache and its key, and nothing left behind when it fails."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -71,6 +72,22 @@ def test_the_first_diagnostic_in_one_line(tmp_path: Path) -> None:
     with pytest.raises(CheckFailed, match=r"^gcc failed on bad\.c .*undefined reference to `missing'$"):
         compile_c([source], out)
     assert {path.name for path in tmp_path.iterdir()} == {"bad", "bad.c"}
+
+
+@pytest.mark.parametrize("program", ["cc1", "as", "ld"])
+def test_a_compiler_that_lacks_a_program(
+    source: Path, program: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """gcc looks for cc1 in its own folders, and for the others on PATH too."""
+    gcc, found = find_gcc().path, tmp_path / "path"
+    found.mkdir()
+    for other in {"cc1": ("as", "ld"), "as": ("ld",), "ld": ("as",)}[program]:
+        (found / other).symlink_to(shutil.which(other) or pytest.skip(f"{other} is not installed"))
+    monkeypatch.setenv("PATH", str(found))
+    if program == "cc1":
+        monkeypatch.setenv("GCC_EXEC_PREFIX", f"{tmp_path}/absent/")
+    with pytest.raises(Missing, match=rf"^gcc failed on .* \(status 1\): .*fatal error: cannot \w+ '{program}'"):
+        compile_c([source], tmp_path / "out", compiler=gcc)
 
 
 def test_what_is_missing(source: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

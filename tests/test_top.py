@@ -240,6 +240,14 @@ def test_who_cannot_be_shown_is_one_line(call: Call, tmp_path: Path, monkeypatch
     assert call("top", "1", "--interval", "never").status == 2
 
 
+def test_a_command_that_ends_before_the_first_look(call: Call) -> None:
+    """Its library was preloaded by this command: the status is its own."""
+    answer = call("top", "--once", "--lib", "default", "--", "sh", "-c", "kill -9 $$")
+    assert (answer.status, answer.out) == (137, "")
+    assert answer.err == "heapsmith: sh ended with status 137 before the first look\n"
+    assert call("top", "--lib", "glibc", "--", "true").status == 2
+
+
 def test_a_process_of_another_user(call: Call, tmp_path: Path) -> None:
     if os.geteuid() != 0:
         answer = call("top", "1")

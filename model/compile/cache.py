@@ -91,20 +91,30 @@ class _Fields:
 def keep_on_disk(dispatcher: Any, code_bytes: int) -> None:
     """Keep what a dispatcher compiles in NUMBA_CACHE_DIR, if set, or in `cache_dir()/numba`.
 
-    code_bytes: of Python's code of all that it compiles. If neither can be written, each process compiles again.
+    code_bytes: of Python's code of all that it compiles. If neither can be written, each process compiles again, and a
+    person is told so before the first time.
     """
-    with suppress(RuntimeError, Missing):
-        cache, compile_now = _cache_class()(dispatcher.py_func), dispatcher.compile
+    compile_now = dispatcher.compile
+    try:
+        cache = _cache_class()(dispatcher.py_func)
+    except (RuntimeError, Missing):
 
-        cache.compile_now, cache.code_bytes = compile_now, code_bytes
+        def compiled_anew(signature: Any) -> Any:
+            wait.uncached()
+            wait.begin(code_bytes)
+            return compile_now(signature)
 
-        def compiled(signature: Any) -> Any:
-            try:
-                return compile_now(signature)
-            finally:  # also if the compilation fails or is interrupted
-                cache.end_turn()
+        dispatcher.compile = compiled_anew
+        return
+    cache.compile_now, cache.code_bytes = compile_now, code_bytes
 
-        dispatcher._cache, dispatcher.compile = cache, compiled
+    def compiled(signature: Any) -> Any:
+        try:
+            return compile_now(signature)
+        finally:  # also if the compilation fails or is interrupted
+            cache.end_turn()
+
+    dispatcher._cache, dispatcher.compile = cache, compiled
 
 
 @lru_cache(maxsize=1)

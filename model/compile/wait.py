@@ -47,24 +47,38 @@ class _Told:
 
     estimate: Estimate | None = None
     plain: Callable[[], None] | None = None
+    uncached: Callable[[], None] | None = None
     so_far: Say | None = None
     heard_s = 0.0
     budget_s: float | None = None
 
 
-def announce(estimate: Estimate, so_far: Say, plain: Callable[[], None] | None = None) -> None:
+def announce(
+    estimate: Estimate,
+    so_far: Say,
+    plain: Callable[[], None] | None = None,
+    uncached: Callable[[], None] | None = None,
+) -> None:
     """Have a person told if this process must compile what an earlier one has not: that takes a while.
 
     estimate: hears it, and again if more than twice as much is to be compiled; so_far: hears each minute for
-    how long something has been compiled. plain: hears that there is no compiler.
+    how long something has been compiled. plain: hears that there is no compiler; uncached: that the results
+    cannot be kept.
     """
-    _Told.estimate, _Told.so_far, _Told.plain, _Told.heard_s = estimate, so_far, plain, 0.0
+    _Told.estimate, _Told.so_far, _Told.plain, _Told.uncached, _Told.heard_s = estimate, so_far, plain, uncached, 0.0
 
 
 def plain() -> None:
     """Tell that the model runs as plain Python."""
     if is_told() and _Told.plain is not None:
         _Told.plain()
+
+
+def uncached() -> None:
+    """Tell, once, that what is compiled cannot be kept."""
+    if is_told() and _Told.uncached is not None:
+        tell, _Told.uncached = _Told.uncached, None
+        tell()
 
 
 @contextmanager

@@ -21,7 +21,7 @@ def begin(module: str, program: str) -> None:
         app = import_module(module).app
         sys.unraisablehook = exits.unraisable
         exits.open_streams()
-        wait.announce(_compiles, _still_compiles, _is_plain)
+        wait.announce(_compiles, _still_compiles, _is_plain, _is_uncached)
         inherited.accept_children()
         for number in {signal.SIGTERM, signal.SIGHUP} - inherited.ignored_signals():  # nohup(1) has the second ignored
             signal.signal(number, exits.stop)
@@ -60,6 +60,15 @@ def _is_plain() -> None:
     show.note(
         "heapsmith: numba is not installed (pip install numba): "
         "the model runs as plain Python, some hundred times as slowly"
+    )
+
+
+def _is_uncached() -> None:
+    from heapsmith.api import show
+
+    show.note(
+        "heapsmith: the cache cannot be written, so that each command compiles the model anew: "
+        "set XDG_CACHE_HOME to a folder that can be"
     )
 
 

@@ -53,14 +53,13 @@ class Judged(msgspec.Struct, frozen=True):
 
 
 class Grown(msgspec.Struct, frozen=True):
-    """A function whose figures rose: by figure, what it had and has. fails: figures that it makes grow too much."""
+    """A function that makes figures grow too much: by figure, what it had and has."""
 
     name: str
     module: str
     file: str
     line: int
     figures: dict[str, tuple[Range, Range]]
-    fails: list[str]
 
 
 class Checked(msgspec.Struct, frozen=True):
@@ -125,7 +124,7 @@ def check(asked: Asked, path: Path, before: Baseline, measured: Measured) -> Che
     """Judge a program's runs by its baseline, which `path` names."""
     now, tolerance = measured.baseline, asked.tolerance
     figures = [judged(name, before.figures[name], now.figures[name], tolerance) for name in FIGURES]
-    functions = sorted(grown(asked, before, now, figures), key=lambda one: (-len(one.fails), -_shares(one, now)))
+    functions = sorted(grown(asked, before, now, figures), key=lambda one: (-len(one.figures), -_shares(one, now)))
     same_design = before.workload.design_hash == now.workload.design_hash
     pays = watch.verdicts(before.workload, now.workload, watch.Limits()) if same_design else None
     notes = list(measured.notes)
@@ -138,7 +137,7 @@ def check(asked: Asked, path: Path, before: Baseline, measured: Measured) -> Che
         baseline=str(path),
         runs=asked.runs,
         tolerance=tolerance,
-        ok=all(one.ok for one in figures) and not (asked.each_function and any(one.fails for one in functions)),
+        ok=all(one.ok for one in figures) and not (asked.each_function and functions),
         figures=figures,
         functions=functions,
         design=asked.design.name,
@@ -161,25 +160,22 @@ def judged(figure: str, before: Range, now: Range, tolerance: float) -> Judged:
 
 
 def grown(asked: Asked, before: Baseline, now: Baseline, whole: Sequence[Judged]) -> Iterator[Grown]:
-    """The functions of which a figure rose by a part of the whole's, or by a tenth of the growth of one that fails."""
+    """The functions that made a figure fail, by a tenth of its growth or a part of the whole; or that fail alone."""
     then = {(one.name, one.module): one.figures for one in before.functions}
     for function in now.functions:
         pairs = zip(
             then.get((function.name, function.module), (NOTHING,) * len(FIGURES)), function.figures, strict=True
         )
         rose: dict[str, tuple[Range, Range]] = {}
-        fails = []
         for of, (old, new) in zip(whole, pairs, strict=True):
             more = new.least - old.most
             part = LEAST_OF_WHOLE * of.before.most
             if more <= 0 or more < (part if of.ok else min(part, (of.now.least - of.before.most) / 10)):
                 continue
-            rose[of.figure] = old, new
-            alone = judged(of.figure, old, new, asked.tolerance)
-            if not of.ok or (asked.each_function and not alone.ok):
-                fails.append(of.figure)
+            if not of.ok or (asked.each_function and not judged(of.figure, old, new, asked.tolerance).ok):
+                rose[of.figure] = old, new
         if rose:
-            yield Grown(function.name, function.module, function.file, function.line, rose, fails)
+            yield Grown(function.name, function.module, function.file, function.line, rose)
 
 
 def _shares(one: Grown, now: Baseline) -> float:

@@ -32,7 +32,7 @@ def of_guard(found: watch.Guarded, root: Path) -> Verdict:
 
 def of_check(found: Checked, root: Path, top: int) -> Verdict:
     """The judgement on a program. top: functions in the table."""
-    failing = {figure for one in found.functions for figure in one.fails}
+    failing = {figure for one in found.functions for figure in one.figures}
     cases = [Case(one.figure, one.ok and one.figure not in failing, _growth(one), one.why_not) for one in found.figures]
     tables = [_judged(found)]
     if found.functions:
@@ -141,7 +141,7 @@ def _findings(found: Checked, root: Path) -> Iterator[Finding]:
     """Of each figure that grew too much, the functions that made it grow most; else the baseline."""
     own = _file(root, found.baseline)
     for figure in found.figures:
-        makers = [one for one in found.functions if figure.figure in one.fails]
+        makers = [one for one in found.functions if figure.figure in one.figures]
         makers.sort(key=lambda one: one.figures[figure.figure][0].most - one.figures[figure.figure][1].least)
         placed = [one for one in makers if one.file][:MOST_PLACES]
         said = "" if figure.ok else f"; of the program {_growth(figure)} ({_percent(figure.growth)})"

@@ -93,6 +93,15 @@ def _defines(elf: ELFFile, name: str) -> bool:
     return False
 
 
+def defines(file: Path, name: str) -> bool:
+    """Whether an ELF file defines a symbol for other objects; no other file does."""
+    try:
+        with file.open("rb") as content:
+            return _defines(ELFFile(content), name)
+    except (OSError, *_INVALID):
+        return False
+
+
 def loader(program: Path) -> str | None:
     """The dynamic loader that an ELF file names (elf(5)); empty for any other file.
 

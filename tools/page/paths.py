@@ -1,4 +1,4 @@
-"""The call paths of a page: live bytes at each stop, bytes allocated, bytes pinned under each design; and of sites the
+"""The call paths of a page: live bytes at each stop, bytes asked for, bytes pinned under each design; and of sites the
 leaks, the temporary blocks and those that were freed in the call that asked for them.
 """
 

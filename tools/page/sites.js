@@ -20,7 +20,7 @@ function sitesView(host) {
     const when = { peak: "at the peak of the live bytes", after: "at the worst moment after it", end: "at the end" };
     return [
       { words: "live at the chosen moment, recorded", bytes: (path) => of.live[state.stop * count + path] },
-      { words: "allocated in the whole trace, recorded", bytes: (path) => of.allocated[path] },
+      { words: "asked for in the whole trace, recorded", bytes: (path) => of.allocated[path] },
       ...designs.flatMap((design, d) => of.moments.map((moment, m) => ({ words: `pinned under ${design.name} ${when[moment]}, predicted`, bytes: (path) => of.pinned[(d * of.moments.length + m) * count + path] }))),
     ];
   }
@@ -49,7 +49,7 @@ function sitesView(host) {
     const columns = [
       { name: "site", text: true, value: (row) => row.name },
       { name: "live at the moment", value: (row) => row.live, words: (row) => say.bytes(row.live) },
-      { name: "allocated", value: (row) => row.allocated, words: (row) => say.bytes(row.allocated) },
+      { name: "asked for", value: (row) => row.allocated, words: (row) => say.bytes(row.allocated) },
       { name: "requests", value: (row) => row.requests, words: (row) => say.count(row.requests) },
       ...state.trace.designs.map((design, d) => ({ name: `pinned after the peak, ${design.name}`, value: (row) => row.pinned[d], words: (row) => say.bytes(row.pinned[d]) })),
     ];

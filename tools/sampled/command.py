@@ -12,26 +12,29 @@ import numpy as np
 
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import scratch
+from heapsmith.tools.common.elf import defines
 from heapsmith.tools.common.foreground import run_foreground
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.preload_everywhere import preloading
 from heapsmith.tools.common.process_memory import Gone, ProcessMemory
 from heapsmith.tools.common.program_start import Start, Stream
-from heapsmith.tools.peers.peers import Library, find_library, names, require_malloc_of
-from heapsmith.tools.sampled.process import live_bytes, place_of, snapshot
+from heapsmith.tools.peers.peers import find_library, names, require_malloc_of
+from heapsmith.tools.sampled.process import UNSAMPLED, live_bytes, place_of, snapshot
 from heapsmith.tools.sampled.snapshot import Snapshot, read
 from heapsmith.tools.top.process import family, image
 
 STEP_S = 0.02
 """Between two looks at the live bytes of a command."""
+OF_SAMPLES = "hs_profile_dump"
+"""What a library defines that takes samples, and no other does."""
 MORE = 1.02
 """A look keeps the samples where this many times the bytes of the look before are live."""
 
 
 class Ran(NamedTuple):
-    """How a command ended, and its processes with samples: first the one that asked for most bytes.
+    """How a command ended, and its processes that took samples, first the one that asked for most bytes.
 
-    None where the command failed before one was seen.
+    With none that took one: a process with sampling on, or if all have it off, one of those; empty if none was seen.
     """
 
     status: int
@@ -88,14 +91,16 @@ def _seconds_since(moment: Snapshot | None) -> float:
 def run(command: list[str], lib: str, *, mean: int | None, seconds: float | None, stdout: Stream = None) -> Ran:
     """Run a command in the foreground under a library that takes samples.
 
-    BadInput for what cannot be run or preloaded, and if no process took samples.
+    BadInput, before it runs, for what cannot be run or preloaded, and for a library that takes no samples.
     """
     library = find_library(lib)
+    if library.path is None or not defines(library.path, OF_SAMPLES):
+        raise BadInput(f"--lib {library.name}: {UNSAMPLED}")
     looks: dict[int, _Looks] = {}
     with scratch() as folder:
         start = Start(
             command,
-            find_program(command, libraries=[library.path] if library.path else []),
+            find_program(command, libraries=[library.path]),
             None,
             {"HEAPSMITH": _options(folder, mean)},
         )
@@ -103,10 +108,7 @@ def run(command: list[str], lib: str, *, mean: int | None, seconds: float | None
         with preloading(start, names(library)) as (whole, _), _looking(looks, seconds):
             status = run_foreground(whole, stdout=stdout).status
         dumps = [read(file) for file in sorted(folder.glob("*.heap"))]
-    seen = _seen(dumps, looks)
-    if not seen and status == 0:
-        raise BadInput(f"{command[0]} took no samples under {library.name}; {_why(library)}")
-    return Ran(status, sorted(seen, key=lambda one: -one.allocated))
+    return Ran(status, sorted(_seen(dumps, looks), key=lambda one: -one.allocated))
 
 
 def _options(folder: Path, mean: int | None) -> str:
@@ -115,10 +117,6 @@ def _options(folder: Path, mean: int | None) -> str:
         raise Missing(f"{folder}: HEAPSMITH takes no file with a comma in its name; expected another TMPDIR")
     own = [] if mean is None else [f"sample={mean}"]
     return ",".join([*filter(None, [os.environ.get("HEAPSMITH", "")]), *own, f"profile={folder}/%p.heap"])
-
-
-def _why(library: Library) -> str:
-    return f"expected a design with [sampling] and a program that asks for memory ({library.path})"
 
 
 @contextmanager
@@ -154,7 +152,7 @@ def _seen(dumps: list[Snapshot], looks: dict[int, _Looks]) -> list[Seen]:
         if chosen := most or at_end:
             last = of.last or at_end
             found.append(Seen(chosen, (of.first, last) if of.first and last else None))
-    return [one for one in found if one.most.taken] or found[:1]
+    return [one for one in found if one.most.taken] or sorted(found, key=lambda one: not one.most.mean_bytes)[:1]
 
 
 def _goes_on(earlier: Snapshot, later: Snapshot) -> bool:

@@ -62,7 +62,8 @@ def snapshot(pid: int, memory: Memory, place: Place) -> Snapshot:
         head = _head(memory, place.at)
         found = _tables(memory, place.at, head)
         if head["changes"] % 2 == 0 and int(_head(memory, place.at)["changes"]) == int(head["changes"]):
-            return _taken(pid, place, head, found, _maps(pid))
+            now = _taken(pid, place, head, found, _maps(pid))
+            return now if now.taken else now._replace(mean_bytes=_mean_set(memory, place.at))
         time.sleep(0.001)
     raise Missing(f"process {pid}: its samples change too fast to be read; expected a larger mean: --mean BYTES")
 
@@ -103,6 +104,11 @@ def of_thread(of: Snapshot, thread: int) -> Snapshot:
 
 def _head(memory: Memory, at: dict[str, int]) -> np.void:
     return np.void(np.frombuffer(memory.read(at["samples"], HEAD.itemsize), HEAD)[0])
+
+
+def _mean_set(memory: Memory, at: dict[str, int]) -> int:
+    """Bytes between two samples that are to come; 0: none are to come, or an earlier library does not tell."""
+    return memory.word(at["sample_mean"]) if "sample_mean" in at else 0
 
 
 def _tables(memory: Memory, at: dict[str, int], head: np.void) -> tuple["np.ndarray", "np.ndarray"]:

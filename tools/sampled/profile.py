@@ -22,6 +22,12 @@ TAKEN, OWN = "hs_call_stack", re.compile(r"(?:hs|sample|sampling)_\w+|walk_calls
 
 Path = tuple[Spot, ...]
 
+OFF = (
+    "took no sample, and sampling is off; switch it on by: heapsmith profile PID --seconds TIME --mean BYTES, or "
+    "HEAPSMITH=sample=BYTES of a command"
+)
+FEW = "no sample was taken: the process asked for little memory beside the mean"
+
 
 class Row(msgspec.Struct, frozen=True):
     """What the blocks of a site stand for: live ones, bytes allocated, and in a window growth.
@@ -169,6 +175,8 @@ class Compared:
             for rows in (live, fresh, gone)
         ]
         blocks = of_blocks(live["bytes"], live["mean"])
+        if not len(live):  # none is like those without a sample, which may be of one byte each
+            blocks = msgspec.structs.replace(blocks, unit=float(mean))
         return _Part(len(live), bytes_of[0], blocks, self._allocated(group, mean), *bytes_of[1:])
 
     def _allocated(self, group: int | None, mean: int) -> Sums:
@@ -196,17 +204,20 @@ def _allocated(sites: Rows, mean: int) -> Sums:
 
 
 def compared(last: Snapshot, first: Snapshot | None, by: By, depth: int, skip: Sequence[str] = ()) -> Compared:
-    """Two looks, or one. BadInput if the looks are of two processes, or in the wrong order."""
+    """Two looks, or one. BadInput if they are of two processes, or in the wrong order, or samples were off."""
     if first and (first.pid, first.design) != (last.pid, last.design):
         raise BadInput(f"two profiles of processes {first.pid} and {last.pid}; expected two of one process")
     if first and (first.time_ns >= last.time_ns or len(first.sites) > len(last.sites)):
         raise BadInput("the second profile is older than the first; expected the earlier one first")
+    if not last.mean_bytes:
+        raise BadInput(f"process {last.pid}: {OFF}")
     return Compared(last, first, grouped(last, by, depth, skip))
 
 
 def profile(of: Compared) -> Profile:
     """The figures by group."""
     last, has_growth = of.last, of.first is not None
+    reasons = [] if last.taken else [FEW]
     rows = []
     for group, path in enumerate(of.groups.paths):
         part = of.part(group)
@@ -217,7 +228,7 @@ def profile(of: Compared) -> Profile:
         *(last.pid, last.design, last.mean_bytes, of.groups.by, of.seconds, last.taken, last.dropped, last.unsited),
         of.part(None).row("total", (), has_growth),
         rows,
-        of.groups.reasons,
+        [*reasons, *of.groups.reasons],
     )
 
 

@@ -38,7 +38,8 @@ Rows = npt.NDArray[Any]
 class Snapshot(NamedTuple):
     """The samples of a process at a moment (CLOCK_MONOTONIC).
 
-    mean_bytes: between two samples, at the last one; 0: there was none. taken: samples since the start. dropped: those
+    mean_bytes: between two samples, at the last one, and before the first as it is set; 0: none was taken, and none is
+    to be taken, so that nothing is known. taken: samples since the start. dropped: those
     of them that no table of live samples had room for; unsited: those whose call stack had none. samples: of the live
     blocks. sites: all call stacks by number, of which 0 stands for those without room.
     """

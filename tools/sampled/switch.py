@@ -17,11 +17,11 @@ USUAL_MEAN = 524_288
 
 
 @contextmanager
-def switched(pid: int, mean: int | None, thread: int | None) -> Iterator[None]:
+def switched(pid: int, mean: int | None, thread: int | None) -> Iterator[bool]:
     """Take samples for the time of the block: one in `mean` bytes on average (None: as before, or the usual mean).
 
-    thread: whose requests alone they are of. BadInput if the process, or its thread, does not exist, or takes none, and
-    while another command does this to it.
+    Yields whether it took some before. thread: whose requests alone they are of. BadInput if the process, or its
+    thread, does not exist, or takes none, and while another command does this to it.
     """
     try:
         with ProcessMemory(pid, writes=True) as memory:
@@ -35,7 +35,7 @@ def switched(pid: int, mean: int | None, thread: int | None) -> Iterator[None]:
             before = memory.word(at["sample_mean"]), _thread(memory, at)
             try:
                 _switch(memory, at, mean or before[0] or USUAL_MEAN, thread or 0)
-                yield
+                yield before[0] > 0
             finally:
                 with suppress(Gone):
                     _switch(memory, at, *before)

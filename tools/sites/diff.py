@@ -13,11 +13,16 @@ from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.stats import Figures, Quantiles
 from heapsmith.tools.sites.grouping import By, Groups
 
-Order = Literal["peak", "allocated", "requests", "life", "end"]
+Order = Literal["peak", "asked", "requests", "life", "end"]
 
 
 class Totals(msgspec.Struct, frozen=True):
-    """A trace in figures. lifetimes: bytes allocated between birth and free, upper bounds of their quantiles."""
+    """A trace in figures.
+
+    allocated_bytes: of births, and what reallocs add; a site's `bytes` are what its requests ask for, reallocs in
+    whole. peak_blocks: live at the event of most live bytes. lifetimes: bytes allocated between birth and free, upper
+    bounds of their quantiles; None if no block was freed.
+    """
 
     trace: str
     events: int
@@ -29,7 +34,7 @@ class Totals(msgspec.Struct, frozen=True):
     peak_blocks: int
     end_bytes: int
     end_blocks: int
-    lifetimes: Quantiles
+    lifetimes: Quantiles | None
 
 
 class Figure(msgspec.Struct, frozen=True):
@@ -73,7 +78,7 @@ class Difference(msgspec.Struct, frozen=True):
 
 ORDERS: dict[Order, Callable[[Figure], float]] = {
     "peak": lambda one: one.peak_bytes,
-    "allocated": lambda one: one.bytes,
+    "asked": lambda one: one.bytes,
     "requests": lambda one: one.requests,
     "life": lambda one: one.life_events,
     "end": lambda one: one.end_bytes,
@@ -118,7 +123,7 @@ def _totals(trace: Path, progress: Progress | None) -> tuple[Totals, dict[int, t
         int(sizes[:, 3].sum()),
         int(found["live_bytes_at_end"]),
         int(found["live_blocks_at_end"]),
-        figures.lived_bytes(),
+        figures.lived_bytes() if figures.lifetimes[0].any() else None,
     )
     return made, {size: (requests, at_peak) for size, requests, _, at_peak in sizes.tolist()}
 

@@ -18,7 +18,7 @@ MOST_LOCAL_BYTES = 4096
 """What a function may well keep on its stack."""
 
 Instead = Literal["array", "buffer", "none"]
-Order = Literal["pinned", "peak", "allocated", "requests", "life", "temporary"]
+Order = Literal["pinned", "peak", "asked", "requests", "life", "temporary"]
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -206,7 +206,7 @@ def _in_vain(site: Site) -> tuple[float, ...]:
 ORDERS: dict[Order, Callable[[Site], tuple[float, ...]]] = {
     "pinned": _in_vain,
     "peak": lambda site: (site.peak_bytes, site.bytes),
-    "allocated": lambda site: (site.bytes, site.requests),
+    "asked": lambda site: (site.bytes, site.requests),
     "requests": lambda site: (site.requests, site.bytes),
     "life": lambda site: (site.life_events, site.bytes),
     "temporary": lambda site: (site.temporary, site.requests),

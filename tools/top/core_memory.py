@@ -12,6 +12,7 @@ from elftools.elf.constants import P_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.segments import NoteSegment
 
+from heapsmith.model.constants import TRACE_MAGIC
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.process_memory import MAGIC, PAGE, Memory
 
@@ -28,6 +29,14 @@ WITH_ADDRESS = (4, 5, 7, 8, 11)
 SI_KERNEL = 0x80
 """Of codes between 0 and this one the address is known; others are of kill(2), or of an address that is none."""
 WANTED = "expected the core file of an x86-64 process (of a crash under `ulimit -c unlimited`, coredumpctl dump)"
+
+KINDS = (
+    (TRACE_MAGIC, "a trace", "`trace info`, `sites`, `simulate` and others"),
+    (b"heap profile:", "a heap profile", "`profile` and `trace synth`"),
+    (b"\x1f\x8b", "compressed", "`gunzip`"),
+    (b"(\xb5/\xfd", "compressed", "`unzstd`"),
+)
+"""How files begin that may be taken for core files, what they are, and who reads them."""
 
 
 class Segment(NamedTuple):
@@ -77,7 +86,7 @@ class CoreMemory(Memory):
         self.threads: list[dict[str, int]] = []
         self.mapped: list[Mapped] = []
         if not self._bytes[: len(MAGIC)] == MAGIC:
-            raise ELFError("is no such file")
+            raise ELFError(self._other())
         elf = ELFFile(cast("IO[bytes]", self._bytes))
         if elf["e_type"] != "ET_CORE":
             raise ELFError("is a program or a library")
@@ -96,6 +105,13 @@ class CoreMemory(Memory):
         for notes in (one for one in found if isinstance(one, NoteSegment)):
             for note in notes.iter_notes():
                 self._note(note)
+
+    def _other(self) -> str:
+        """What a file is that is no ELF file."""
+        for begin, kind, readers in KINDS:
+            if self._bytes[: len(begin)] == begin:
+                return f"is {kind}, which {readers} can read"
+        return "is another kind of file"
 
     def _note(self, note: Any) -> None:
         kind, raw = note["n_type"], note["n_descdata"]

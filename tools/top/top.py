@@ -15,6 +15,7 @@ from rich.live import Live
 
 from heapsmith.model.errors import BadInput, Missing
 from heapsmith.model.files import STANDARD, json_text, write_text
+from heapsmith.tools.common.elf import defines
 from heapsmith.tools.common.obstacles import find_program
 from heapsmith.tools.common.preload import preload
 from heapsmith.tools.common.process_memory import Gone
@@ -29,6 +30,8 @@ from heapsmith.tools.top.watch import Sight, Watch
 PATIENCE_S = 3.0
 """What a command that was started here gets to end when the view does."""
 STEP_S = 0.02
+OF_HEAPSMITH = "heapsmith_design"
+"""What a library of heapsmith defines."""
 WITHOUT = "under no heapsmith library; expected one preloaded or linked, such as by: heapsmith run default -- CMD"
 
 
@@ -73,11 +76,13 @@ def of_process(pid: int, how: Shown) -> int:
 def of_command(command: list[str], library: str | None, how: Shown) -> int:
     """Start a command, under a library if one is named, and look at it until it ends.
 
-    Returns its status, or 0 if the view ends first. BadInput if none of its processes ever has a library, or if
-    no preloaded library can serve it.
+    Returns its status, or 0 if the view ends first. BadInput if none of its processes ever has a library, and none of
+    heapsmith was preloaded; or if no preloaded library can serve it.
     """
+    is_ours = False
     if library is not None:
         found = find_library(library)
+        is_ours = found.path is not None and defines(found.path, OF_HEAPSMITH)
         start = Start(command, find_program(command, libraries=[found.path] if found.path else []))
         words = [one.word for one in names(found)]
         start = start._replace(added={"LD_PRELOAD": preload(words, start.variables())})
@@ -91,9 +96,12 @@ def of_command(command: list[str], library: str | None, how: Shown) -> int:
         except KeyboardInterrupt:
             return 0
         status = process.poll()
-    if not seen:
+    if not seen and not is_ours:
         raise BadInput(f"{command[0]} ran {WITHOUT}")
-    return 0 if status is None else status if status >= 0 else 128 - status
+    status = 0 if status is None else status if status >= 0 else 128 - status
+    if not seen:
+        print(f"heapsmith: {command[0]} ended with status {status} before the first look", file=sys.stderr)
+    return status
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from heapsmith.model.trace.events import Op
 from heapsmith.model.trace.imports.builder import Calls, align_log2
-from heapsmith.model.trace.imports.format import About, Format
+from heapsmith.model.trace.imports.format import NO_TIMES, SOME_TIMES, About, Format
 from heapsmith.model.trace.imports.lines import Row, calls_by_line
 from heapsmith.model.trace.imports.source import Source, shown
 
@@ -13,20 +13,24 @@ _ARGUMENTS = {b"malloc": 2, b"calloc": 3, b"memalign": 3, b"realloc": 3, b"free"
 """The fields of each operation, with the pointer."""
 _FIELDS_BEHIND = ((0, 2, 3), (0, 1, 2))
 """Of a call: none, the times of its begin and end, and the bytes that were present; of a thread's end its time."""
-_NO_TIMES = "no times in some lines: their events are at the time of the line before, 0 at first"
 
 
 def read(source: Source, about: About) -> Iterator[Calls]:
     """Yield the calls of the text: `thread: operation pointer arguments [begin end [present]]`."""
-    reader = _Reader(source, about)
-    return calls_by_line(source, reader.row)
+    reader = _Reader(source)
+    try:
+        yield from calls_by_line(source, reader.row)
+    finally:  # also of a text whose beginning is salvaged
+        if reader.untimed:
+            about.inexact.append(SOME_TIMES if reader.timed else NO_TIMES)
 
 
 class _Reader:
-    """The live threads by name, because names are used again, and the time of the last line."""
+    """The live threads by name, because names are used again, the time of the last line, and whether all have one."""
 
-    def __init__(self, source: Source, about: About) -> None:
-        self.source, self.about = source, about
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.timed = self.untimed = False
         self.live: dict[int, int] = {}
         self.threads = 0
         self.time_ns = 0
@@ -46,9 +50,9 @@ class _Reader:
             self.live[thread] = self.threads
             self.threads += 1
         if len(fields) > wanted:
-            self.time_ns = self.source.integer(line, fields[wanted], "time")
-        elif _NO_TIMES not in self.about.inexact:
-            self.about.inexact.append(_NO_TIMES)
+            self.time_ns, self.timed = self.source.integer(line, fields[wanted], "time"), True
+        else:
+            self.untimed = True
         row = _call(self.source, line, op, self.live[thread], fields)
         if op == b"thread_done":
             del self.live[thread]

@@ -45,15 +45,18 @@ def arrow() -> Any:
 
 
 @contextmanager
-def naming_rows(source: Source) -> Iterator[None]:
-    """Make pyarrow's errors BadInput with the row that they name; other errors are those of the source."""
+def naming_rows(source: Source, before: int = 0) -> Iterator[None]:
+    """Make pyarrow's errors BadInput with the row that they name; other errors are those of the source.
+
+    before: how many rows of the file are before the one that pyarrow calls the first.
+    """
     try:
         with source.naming():
             yield
     except (arrow().ArrowException, ValueError) as error:
         text = first_line(error)
         row = re.search(r"Row #(\d+): ", text)
-        source.bad(f"row {row[1]}" if row else "the table", text.replace(row[0], "") if row else text)
+        source.bad(f"row {before + int(row[1])}" if row else "the table", text.replace(row[0], "") if row else text)
 
 
 def check_columns(source: Source, names: Sequence[str], about: About) -> None:

@@ -8,6 +8,7 @@ from heapsmith.model.trace.imports.source import Source
 from heapsmith.model.trace.stacks import CallTree
 
 NO_TIMES = "no times: all events are at time 0"
+SOME_TIMES = "no times in some lines: their events are at the time of the line before, 0 at first"
 NO_THREADS = "no threads: all events are by thread 0"
 
 

@@ -45,7 +45,7 @@ def trace_info(info: "TraceInfo") -> None:
             ("duration", duration(info.duration_ns)),
             ("allocated", amount(info.allocated_bytes)),
             ("peak live", _at(amount(info.peak_live_bytes), info.peak_live_bytes_event, info)),
-            ("peak live blocks", _at(f"{info.peak_live_blocks:,}", info.peak_live_blocks_event, info)),
+            ("most live blocks", _at(f"{info.peak_live_blocks:,}", info.peak_live_blocks_event, info)),
             ("live at the end", f"{amount(info.live_bytes_at_end)} in {info.live_blocks_at_end:,} blocks"),
             ("sizes", f"{info.distinct_sizes:,} distinct"),
             ("reallocs", moved),

@@ -4,6 +4,7 @@ import errno
 import io
 import os
 import re
+import resource
 import signal
 import sys
 import threading
@@ -77,17 +78,29 @@ def status(app: typer.Typer, arguments: list[str], program: str | None = "heapsm
         written = error.filename2 or error.filename  # of a copy, filename is what is read
         where = written or ("standard output" if error.errno in _OF_OUTPUT else "input or output")
         is_closed = error.errno == errno.EBADF and error.filename is None
-        _complain(f"{where}: {'it is closed' if is_closed else error.strerror or error}")
+        what = "it is closed" if is_closed else error.strerror or str(error).partition(". ")[0]
+        room = _of_room() if error.errno in (None, errno.ENOMEM) else ""  # None: a library that cannot be loaded
+        _complain(f"{where}: {what}{room}" if error.errno or written else f"{what}{room}")
         _drop_output_that_fails()
         return Missing.exit_code
     except MemoryError as error:
-        _complain(f"not enough memory{f': {error}' if str(error) else ''}")
+        _complain(f"not enough memory{f': {error}' if str(error) else ''}{_of_room()}")
         return Missing.exit_code
     except KeyboardInterrupt:
         return 128 + signal.SIGINT
     except SystemExit as stop:
         broken = isinstance(stop.__context__, BrokenPipeError)  # which typer makes an exit of 1
         return _reader_gone() if broken else int(stop.code or 0)
+
+
+def _of_room() -> str:
+    """What may be the reason where there is no room: the limit on the address space of this process, if it has one."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return ""
+    from heapsmith.tools.common.units import amount
+
+    return f"; this process may have {amount(limit)} of address space (ulimit -v), which may be too little"
 
 
 EXPECTED = (

@@ -19,20 +19,18 @@ def profile(found: "Profile", top: int) -> None:
 
     window = found.seconds is not None
     since = f"in {found.seconds:.1f} s" if window else "since the start"
-    show.prose(
-        f"Process {found.pid} under {found.design}: {_said(found.total.live_bytes)} live, {found.total.samples:,} "
-        f"samples of blocks, one each {amount(found.mean_bytes)} on average. In brackets: 95 % intervals."
-    )
-    columns = ["site", *(["growth", ""] if window else []), "live", "", "blocks", f"asked for {since}", ""]
-    show.table("", columns, [_cells(row, window) for row in [found.total, *found.rows[:top]]])
-    if not found.taken:
-        show.note("heapsmith: no sample was taken so far: sampling is off, or the process asked for little memory")
     if found.dropped:
         show.note(f"heapsmith: {found.dropped:,} samples of live blocks had no room: the live bytes are too low")
     if found.unsited:
         show.note(f"heapsmith: the call stacks of {found.unsited:,} samples had no room: they are under unknown")
     for reason in found.reasons:
         show.note(f"heapsmith: {reason}")
+    show.prose(
+        f"Process {found.pid} under {found.design}: {_said(found.total.live_bytes)} live, {found.total.samples:,} "
+        f"samples of blocks, one each {amount(found.mean_bytes)} on average. In brackets: 95 % intervals."
+    )
+    columns = ["site", *(["growth", ""] if window else []), "live", "", "blocks", f"asked for {since}", ""]
+    show.table("", columns, [_cells(row, window) for row in [found.total, *found.rows[:top]]])
 
 
 def _cells(row: "Row", window: bool) -> list[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from heapsmith.api import show
 
 if TYPE_CHECKING:  # the modules of these types need numba, which a command imports only when it runs
+    from heapsmith.model.trace.stats import Quantiles
     from heapsmith.tools.sites.diff import Difference, SitePair
     from heapsmith.tools.sites.leaks import LeakTable
     from heapsmith.tools.sites.sites import DesignRow, Kept, Order, Scoped, SiteTable
@@ -19,7 +20,7 @@ def sites(found: "SiteTable", top: int, order: "Order") -> None:
     kept = [(row.design, number, *one) for number, row in enumerate(found.designs) for one in moments or [("", -1)]]
     columns, shown = ["site"], ["temporary"] if order == "temporary" else []
     columns += [f"{what}{said}, {design}" for design, _, said, _ in kept for what in ("pinned", "in use")]
-    columns += ["live at peak", "blocks", "requests", *shown, "allocated", "mean life"]
+    columns += ["live at peak", "blocks", "requests", *shown, "asked for", "mean life"]
     rows = [
         (
             one.name,
@@ -135,16 +136,15 @@ def difference(found: "Difference", top: int) -> None:
     from heapsmith.tools.common.units import amount, duration
 
     rows = [
-        *((name, "{:,}".format) for name in ("events", "threads", "requests", "peak_blocks", "end_blocks")),
-        *((name, amount) for name in ("allocated_bytes", "peak_bytes", "end_bytes")),
-        ("duration_ns", duration),
+        *((name, name, "{:,}".format) for name in ("events", "threads", "requests")),
+        ("blocks at the peak", "peak_blocks", "{:,}".format),
+        ("blocks at the end", "end_blocks", "{:,}".format),
+        *((f"{name} bytes", f"{name}_bytes", amount) for name in ("allocated", "peak", "end")),
+        ("duration", "duration_ns", duration),
     ]
-    cells = [
-        [name.removesuffix("_ns").replace("_", " "), *(shown(getattr(one, name)) for one in found.totals)]
-        for name, shown in rows
-    ]
+    cells = [[said, *(shown(getattr(one, name)) for one in found.totals)] for said, name, shown in rows]
     cells += [
-        [f"lifetime, {name} at most", *(amount(getattr(one.lifetimes, name)) for one in found.totals)]
+        [f"lifetime, {name} at most", *(_lifetime(one.lifetimes, name) for one in found.totals)]
         for name in ("p50", "p90", "p99")
     ]
     show.table("", ("trace", *(one.trace for one in found.totals)), cells)
@@ -153,7 +153,7 @@ def difference(found: "Difference", top: int) -> None:
     else:
         figures = {"peak_bytes": amount, "bytes": amount, "requests": "{:,}".format, "life_ns": duration}
         lines = [(one.name, *(_both(one, *column) for column in figures.items())) for one in found.sites[:top]]
-        columns = ("site", "at peak", "allocated", "requests", "mean life")
+        columns = ("site", "at peak", "asked for", "requests", "mean life")
         show.table(f"By {found.by}: first what differs most", columns, lines)
     sizes = [
         (one.size, *(_change("{:,}".format, *both) for both in (one.requests, one.peak_blocks))) for one in found.sizes
@@ -161,6 +161,13 @@ def difference(found: "Difference", top: int) -> None:
     show.table("Sizes: first those whose requested bytes differ most", ("size", "requests", "at peak"), sizes[:top])
     for reason in found.reasons:
         show.note(f"heapsmith: {reason}")
+
+
+def _lifetime(of: "Quantiles | None", name: str) -> str:
+    """A quantile of lifetimes in bytes."""
+    from heapsmith.tools.common.units import amount
+
+    return amount(getattr(of, name)) if of else "no block was freed"
 
 
 def _both(pair: "SitePair", name: str, shown: Callable[[float], str]) -> str:

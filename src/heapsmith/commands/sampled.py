@@ -123,11 +123,15 @@ def _found(target: list[str], how: How) -> Found:
         *first, last = map(read, files)
         return Found(0, first[0] if first else None, last)
     from heapsmith.tools.sampled.command import run
+    from heapsmith.tools.sampled.profile import OFF
 
     command = take.words_of_target(target, "the number of a process, a profile")
     ran = run(command, how.lib or DESIGN, mean=how.mean, seconds=how.seconds, stdout=how.stdout)
     if not ran.processes:
         show.note(f"heapsmith: {command[0]} ended with status {ran.status} before a look at its heap")
+        raise SystemExit(ran.status)
+    if ran.status and not ran.processes[0].most.mean_bytes:
+        show.note(f"heapsmith: {command[0]} ended with status {ran.status}; it {OFF}")
         raise SystemExit(ran.status)
     seen, others = ran.processes[0], len(ran.processes) - 1
     note = f"{others} other processes of {command[0]} took samples too" if others else ""
@@ -147,11 +151,12 @@ def _of_process(pid: int, how: How) -> Found:
     if how.seconds is None:
         return Found(0, None, of_process(pid))
     changes = how.thread is not None or how.mean is not None
-    with switched(pid, how.mean, how.thread) if changes else nullcontext():
+    with switched(pid, how.mean, how.thread) if changes else nullcontext(True) as was_on:
         first = of_process(pid)
         time.sleep(how.seconds)
         last = of_process(pid)
-    if how.thread is None:
-        return Found(0, first, last)
-    alone = f"samples of thread {how.thread} alone"
-    return Found(0, of_thread(first, how.thread), of_thread(last, how.thread), alone)
+    notes = [] if was_on else ["samples were off before: live are blocks allocated since, not those of before"]
+    if how.thread is not None:
+        notes.append(f"samples of thread {how.thread} alone")
+        first, last = of_thread(first, how.thread), of_thread(last, how.thread)
+    return Found(0, first, last, "; ".join(notes))

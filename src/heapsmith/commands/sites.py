@@ -25,7 +25,7 @@ Skip = Annotated[
 ]
 Top = Annotated[int, Option("Rows to print; --json has all.", least=1)]
 Order = Annotated[
-    Literal["pinned", "peak", "allocated", "requests", "life", "temporary"],
+    Literal["pinned", "peak", "asked", "requests", "life", "temporary"],
     Option("What the first rows have most of.", flags="--sort"),
 ]
 SiteDesigns = Annotated[
@@ -167,7 +167,7 @@ def leaks(
 @app.command(
     epilog=example(
         "diff before.hst after.hst",
-        "diff before.hst after.hst --by site --sort allocated",
+        "diff before.hst after.hst --by site --sort asked",
         "diff before.hst after.hst --format pprof -o change.pb.gz",
     )
 )
@@ -178,7 +178,7 @@ def diff(
     depth: Depth = None,
     skip: Skip = None,
     order: Annotated[
-        Literal["peak", "allocated", "requests", "life", "end"],
+        Literal["peak", "asked", "requests", "life", "end"],
         Option("By what difference rows are sorted.", flags="--sort"),
     ] = "peak",
     top: Top = 20,

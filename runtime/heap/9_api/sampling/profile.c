@@ -68,7 +68,7 @@ static void profile_head(struct text *out, const struct samples_copy *copy)
     text_string(out, hs_design);
     numbered(out, "\n# pid ", (uint64_t)getpid());
     numbered(out, "\n# time_ns ", (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec);
-    numbered(out, "\n# mean ", copy->samples.mean);
+    numbered(out, "\n# mean ", copy->samples.taken > 0 ? copy->samples.mean : hs_sampling_mean());
     numbered(out, "\n# taken ", copy->samples.taken);
     numbered(out, "\n# dropped ", copy->samples.dropped);
     numbered(out, "\n# unsited ", copy->samples.unsited);
