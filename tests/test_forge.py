@@ -355,7 +355,7 @@ def test_traces_that_the_search_does_not_see(
     its_own = call("forge", "-o", tmp_path / "out", "--hold-out", given, "--", "touch", tmp_path / "ran")
     assert (its_own.status, its_own.err) == (
         2,
-        f"heapsmith: {given}: the forge writes its own trace there; expected a trace elsewhere to hold out\n",
+        f"heapsmith: {given}: the forge writes its own trace there; expected another file to hold out\n",
     )
     assert not (tmp_path / "ran").exists()
     recorded = SimpleNamespace(exit_status=0, other_memory=[], wall_ns=1, warnings=list)

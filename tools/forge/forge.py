@@ -93,7 +93,7 @@ def forge(
         with TraceReader(path):
             pass
         if path.resolve() in ((out / "trace.hst").resolve(), *(out / "trace.programs").resolve().glob("*.hst")):
-            raise BadInput(f"{path}: the forge writes its own trace there; expected a trace elsewhere to hold out")
+            raise BadInput(f"{path}: the forge writes its own trace there; expected another file to hold out")
     for kind in ("md", "html", "json"):
         (out / f"report.{kind}").unlink(missing_ok=True)
     work = _Work(command, out, base, name, order, progress, Found(), [])
