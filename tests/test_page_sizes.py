@@ -189,10 +189,9 @@ def test_a_design_with_short_slabs_has_slabs_of_whole_pages() -> None:
     "name",
     [
         "default",
-        "huge-pages",
         *(
             pytest.param(one, marks=pytest.mark.thorough)
-            for one in ("populate-growing", "populate", "hardened", "background")
+            for one in ("huge-pages", "populate-growing", "populate", "hardened", "background")
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_sixteen_threads_at_a_time(design: str) -> None:
     assert late <= early * 1.5  # their peaks may coincide later than in the first thousand
 
 
-@pytest.mark.parametrize("design", ["default", "two-level"])
+@pytest.mark.parametrize("design", ["default", pytest.param("two-level", marks=pytest.mark.thorough)])
 def test_a_new_thread_takes_a_fault_a_page(design: str) -> None:
     """A page that is read before it is written takes two, and where threads run an interrupt of their cores."""
     plain = msgspec.structs.replace(load(design), populate=None)  # the system's counts of populated pages differ

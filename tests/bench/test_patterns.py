@@ -114,7 +114,9 @@ def test_many_threads_of_few_blocks() -> None:
 
 
 @pytest.mark.skipif("[never]" in THP.read_text() if THP.exists() else True, reason="the system has no huge pages")
-@pytest.mark.parametrize("design", ["default", "processor", "keep"])
+@pytest.mark.parametrize(
+    "design", ["default", *(pytest.param(one, marks=pytest.mark.thorough) for one in ("processor", "keep"))]
+)
 def test_filled_blocks_get_huge_pages(design: str) -> None:
     """Of 200 MB nearly all behind what keeps small pages but a place in 16 MiB, if the system has huge pages left."""
     found = memory("after 1 2097152 200 1", library(design, checked=False))
