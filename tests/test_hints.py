@@ -5,10 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 from conftest import Answer
 from traces import random_trace
 
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.commands import hints
+from heapsmith.commands.cli import app
 
 Call = Callable[..., Answer]
 
@@ -157,6 +160,7 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, folder: Path, wrong: str,
 
 
 NOTHING_KNOWN = [
+    "heapsmith tune --help x",
     "inspect -- ./nosuch",
     "record -o a.hst -- x.pl",
     "tune nosuch.hst -o a.toml",
@@ -194,3 +198,25 @@ def test_a_program_that_cannot_be_read_is_no_trace(
     answer = call("run", "./server")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.endswith("; try: heapsmith run default -- ./server\n")
+
+
+TOO_LONG = "a" * 300
+"""A word that no file can be named by: to ask for it is an error, other than for a file that is not there."""
+
+
+@pytest.mark.parametrize("name", [TOO_LONG, f"{TOO_LONG}/b", f"{TOO_LONG}.hst"])
+def test_no_hint_fails_on_a_word_that_names_no_file(folder: Path, name: str) -> None:
+    root = typer.main.get_command(app)
+    for command in ("", "run", "tune", "forge -o x", "compare --lib", "diff", "ab", "guard", "design", "bench", "stats"):
+        for words in ([*command.split(), name], [*command.split(), f"{name}:2"], [*command.split(), "--", name]):
+            hints.right(words, root)
+
+
+def test_a_hint_never_replaces_the_error(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(hints, "right", fails)
+    answer = call("tune", "t.hst")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == "heapsmith: Missing option '-o' / '--out'. (see heapsmith tune --help)\n"

@@ -1,7 +1,8 @@
 """The rules by which hints.py says what was meant: one for each command that newcomers give other words than it takes.
 
 A rule gets the name of its command and the words behind it, where an option and its value are one word
-(parsing.bound), and returns the words that were meant, or None.
+(parsing.bound), and returns the words that were meant, or None. It asks os.path of files, which answers
+for any word: Path raises OSError for names that are too long and in folders that may not be entered.
 """
 
 import os
@@ -29,8 +30,9 @@ def is_program(word: str) -> bool:
 
 def _is_trace(file: Path) -> bool:
     """Whether a file can be read, and is a trace: a program may be one that this user can only execute."""
-    with suppress(OSError), file.open("rb") as content:
-        return content.read(len(MAGIC)) == MAGIC
+    if os.path.isfile(file):  # to open a pipe would wait
+        with suppress(OSError), file.open("rb") as content:
+            return content.read(len(MAGIC)) == MAGIC
     return False
 
 
@@ -38,7 +40,7 @@ def lone_trace(rest: Words) -> str | None:
     """The trace that stands where a program ought to, besides options, mallocs and where to write to."""
     outs = {value for option, value in pairwise(rest) if option in ("-o", "--out")}  # behind a trace, too
     programs = [word for word in _given(rest) if word not in MALLOCS and word not in outs]
-    return programs[0] if len(programs) == 1 and Path(programs[0]).is_file() and _is_trace(Path(programs[0])) else None
+    return programs[0] if len(programs) == 1 and _is_trace(Path(programs[0])) else None
 
 
 def program_of(rest: Words) -> Words:
@@ -142,7 +144,7 @@ def _of_a_trace(command: str, rest: Words) -> str | None:
 def is_there(name: str) -> bool:
     """Whether a word names a trace, a folder of traces, a trace with a weight, or standard input."""
     file = Path(name if os.path.exists(name) else name.rpartition(":")[0])
-    return name == STANDARD or (bool(file.name) and (file.is_dir() or (file.is_file() and _is_trace(file))))
+    return name == STANDARD or (bool(file.name) and (os.path.isdir(file) or _is_trace(file)))
 
 
 def _instead_of_a_trace(name: str, rest: Words) -> str | None:
@@ -150,7 +152,7 @@ def _instead_of_a_trace(name: str, rest: Words) -> str | None:
     file = Path(name)
     if is_program(name):
         return f"record -o {shlex.quote(file.name)}.hst -- {shlex.join(program_of(rest))}"
-    if not file.is_file() or _is_trace(file) or is_design(name):
+    if not os.access(file, os.R_OK) or not os.path.isfile(file) or _is_trace(file) or is_design(name):
         return None
     from heapsmith.model.trace.imports.formats import is_known  # a command that is right must not wait for it
 

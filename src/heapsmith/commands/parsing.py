@@ -60,12 +60,14 @@ def fits(root: Any, words: Sequence[str]) -> bool:
         return True
     if words[-1:] == ["--help"]:
         return leaf(root, words[:-1])[0] is not None or words[0] in root.commands
+    if {"--help", "-h"} & set(words[: words.index("--") if "--" in words else len(words)]):
+        return False  # the parser would print the help
     command, begin = leaf(root, words)
     if command is None:
         return False
     try:
         context = command.make_context(words[0], [PLACEHOLDERS.get(word, word) for word in words[begin:]])
-    except (typer.TyperException, BadInput):
+    except (typer.TyperException, typer.Exit, typer.Abort, BadInput, OSError):
         return False
     if "--" in map(str, context.params.values()):  # an option without a value takes what follows it
         return False
@@ -91,6 +93,6 @@ def _can_be_read(reader: Any, flag: str, value: Any) -> bool:
         reader(flag, value)
     except WrongKind:
         return True
-    except BadInput:
+    except (BadInput, OSError):
         return False
     return True
