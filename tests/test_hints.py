@@ -193,6 +193,7 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, folder: Path, wrong: str,
 NOTHING_KNOWN = [
     "heapsmith tune --help x",
     "info lean",
+    "lean nosuch --help",
     "convert t.hst -o x.hst",
     "bench nosuch",
     "compare perl lean -- perl",

@@ -143,16 +143,15 @@ def _meant(first: str, rest: Words, root: Any) -> str | None:
 def _with_a_trace(said: Words, trace: str, rest: Words, root: Any) -> str | None:
     """The like with a trace, with the mallocs and the options that were given as far as it has them."""
     command, _ = parsing.leaf(root, said)
-    names = {flag: one.name for one in command.params for flag in one.opts}
+    names = {flag: one.name for one in command.params for flag in one.opts if flag.startswith("-")}
     own = {_name(word, names): word for word in parsing.bound(root, said)}
     libraries = [parsing.BOUND.join(("--lib", word)) for word in given(rest) if word != trace]
-    kept = [
-        word for word in [*libraries, *rest] if (name := _name(word, names)) and _is_alike(word, own.get(name), name)
-    ]
+    options = [word for word in [*libraries, *rest] if _name(word, names)]
+    kept = [word for word in options if _is_alike(word, own.get(_name(word, names)))]
     if libraries and "--lib" not in names:
         return None
     taken = {_name(word, names) for word in kept}
-    words = [word for word in parsing.bound(root, said) if not (name := _name(word, names)) or name not in taken]
+    words = [word for word in parsing.bound(root, said) if _name(word, names) not in taken]
     words = [trace if word == "TRACE" else word for word in [*words, *kept]]
     return _said(words, root) or shlex.join(words)
 
@@ -162,6 +161,7 @@ def _name(word: str, names: dict[str, str]) -> str | None:
     return names.get(word.split(parsing.BOUND)[0].partition("=")[0])
 
 
-def _is_alike(word: str, own: str | None, name: str) -> bool:
+def _is_alike(word: str, own: str | None) -> bool:
     """Whether an option means the same to two commands: files have to be of the same kind, by their names."""
-    return name not in ("out", "baseline") or (own is not None and Path(word).suffixes == Path(own).suffixes)
+    is_of_file = word.startswith(("-o", "--out", "--baseline"))
+    return not is_of_file or (own is not None and Path(word).suffixes == Path(own).suffixes)

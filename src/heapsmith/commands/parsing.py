@@ -62,7 +62,7 @@ def fits(root: Any, words: Sequence[str]) -> bool:
     """
     if words in (["--version"], ["--help"]):
         return True
-    if words[-1:] == ["--help"]:
+    if words[-1:] == ["--help"] and "--" not in words:
         return leaf(root, words[:-1])[0] is not None or words[0] in root.commands
     if {"--help", "-h"} & set(words[: words.index("--") if "--" in words else len(words)]):
         return False  # the parser would print the help
