@@ -5,10 +5,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import typer
 from conftest import Answer
 from traces import random_trace
 
 from heapsmith.codegen.toolchain import compile_c
+from heapsmith.commands import hints
+from heapsmith.commands.cli import app
 
 Call = Callable[..., Answer]
 
@@ -22,11 +25,11 @@ WRONG = [
     ("trace t.hst", "heapsmith trace info t.hst"),
     ("preload default perl x.pl", "heapsmith run default -- perl x.pl"),
     ("bench perl x.pl", "heapsmith compare --lib glibc --lib default -- perl x.pl"),
-    ("optimize t.hst", "heapsmith tune t.hst -o design.toml"),
+    ("optimize t.hst", "heapsmith tune t.hst -o t.toml"),
     ("record perl x.pl", "heapsmith record -o perl.hst -- perl x.pl"),
     ("record -o a.hst", "heapsmith record -o a.hst -- CMD"),
-    ("record", "heapsmith record -o t.hst -- CMD"),
-    ("record --pid 12", "heapsmith record -o t.hst --pid 12"),
+    ("record", "heapsmith record -o t-2.hst -- CMD"),
+    ("record --pid 12", "heapsmith record -o t-2.hst --pid 12"),
     ("forge perl x.pl", "heapsmith forge -o out -- perl x.pl"),
     ("forge", "heapsmith forge -o out -- CMD"),
     ("inspect", "heapsmith inspect -o out -- CMD"),
@@ -36,7 +39,7 @@ WRONG = [
     ("run default", "heapsmith run default -- CMD"),
     ("compare -- perl x.pl", "heapsmith compare --lib glibc --lib default -- perl x.pl"),
     ("compare glibc lean.toml -- ./server", "heapsmith compare --lib glibc --lib lean.toml -- ./server"),
-    ("simulate", "heapsmith record -o t.hst -- CMD"),
+    ("simulate", "heapsmith record -o t-2.hst -- CMD"),
     ("simulate ./server", "heapsmith record -o server.hst -- ./server"),
     ("tune ./server 80 -o s.toml", "heapsmith record -o server.hst -- ./server 80 -o s.toml"),
     ("tune x.pl", "heapsmith record -o x.hst -- CMD x.pl"),
@@ -99,6 +102,37 @@ WRONG = [
     ("compare --lib glibc --lib default t.hst", "heapsmith replay t.hst --lib glibc --lib default"),
     ("check t.hst", "heapsmith guard default t.hst --baseline default.guard.json --write"),
     ("top t.hst", "heapsmith trace info t.hst"),
+    ("compare --rounds 3 --lib lean t.hst", "heapsmith replay t.hst --rounds 3 --lib lean"),
+    ("compare lean glibc t.hst", "heapsmith replay t.hst --lib lean --lib glibc"),
+    ("forge t.hst -o my.toml --budget 9s", "heapsmith tune t.hst -o my.toml --budget 9s"),
+    ("convert a.rep -o x.hst", "heapsmith trace import a.rep -o x.hst"),
+    ("import a.rep -o my.hst", "heapsmith trace import a.rep -o my.hst"),
+    ("optimize t.hst -o mine.toml --budget 9s", "heapsmith tune t.hst -o mine.toml --budget 9s"),
+    ("compile lean -o x.so", "heapsmith build lean -o x.so"),
+    ("view t.hst -o x.html", "heapsmith report t.hst -o x.html"),
+    ("export t.hst -o my.csv", "heapsmith trace export t.hst -o my.csv"),
+    ("ab --rounds 5 lean default t.hst", "heapsmith ab lean default --trace t.hst --rounds 5"),
+    ("ab t.hst u.hst lean default", "heapsmith ab lean default --trace t.hst --trace u.hst"),
+    ("diff --by function t.hst", "heapsmith diff t.hst NEW.hst --by function"),
+    ("diff t.hst --json", "heapsmith diff t.hst NEW.hst --json"),
+    ("help design show", "heapsmith design show --help"),
+    ("compare lean glibc perl job.pl", "heapsmith compare --lib lean --lib glibc -- perl job.pl"),
+    ("compare glibc default lean -- perl", "heapsmith compare --lib glibc --lib default --lib lean -- perl"),
+    ("compare lean -- perl job.pl", "heapsmith compare --lib glibc --lib lean -- perl job.pl"),
+    ("benchmark --rounds 5 perl x.pl", "heapsmith compare --rounds 5 --lib glibc --lib default -- perl x.pl"),
+    ("bench lean perl job.pl", "heapsmith compare --lib glibc --lib lean -- perl job.pl"),
+    ("exec lean perl", "heapsmith run lean -- perl"),
+    ("preload ./my.so perl", "heapsmith run ./my.so -- perl"),
+    ("malloc lean", "heapsmith run lean -- CMD"),
+    ("start -o my perl job.pl", "heapsmith forge -o my perl job.pl"),
+    ("test lean t.hst", "heapsmith verify lean t.hst"),
+    ("optimize perl job.pl", "heapsmith record -o perl.hst -- perl job.pl"),
+    ("leak perl job.pl", "heapsmith record -o perl.hst -- perl job.pl"),
+    ("bench t.hst", "heapsmith replay t.hst --lib glibc --lib default"),
+    ("exec t.hst", "heapsmith replay t.hst --lib default"),
+    ("exec lean t.hst", "heapsmith replay t.hst --lib lean"),
+    ("lean perl", "heapsmith run lean -- perl"),
+    ("profile t.hst --top 3", "heapsmith sites t.hst --top 3"),
     ("stats", "heapsmith run --stats report.json default -- CMD"),
 ]
 
@@ -157,6 +191,13 @@ def test_what_is_wrong_is_said_in_one_line(call: Call, folder: Path, wrong: str,
 
 
 NOTHING_KNOWN = [
+    "heapsmith tune --help x",
+    "info lean",
+    "lean nosuch --help",
+    "convert t.hst -o x.hst",
+    "bench nosuch",
+    "compare perl lean -- perl",
+    "forge lean perl",
     "inspect -- ./nosuch",
     "record -o a.hst -- x.pl",
     "tune nosuch.hst -o a.toml",
@@ -194,3 +235,57 @@ def test_a_program_that_cannot_be_read_is_no_trace(
     answer = call("run", "./server")
     assert (answer.status, answer.out) == (2, "")
     assert answer.err.endswith("; try: heapsmith run default -- ./server\n")
+
+
+TOO_LONG = "a" * 300
+"""A word that no file can be named by: to ask for it is an error, other than for a file that is not there."""
+
+
+@pytest.mark.parametrize("name", [TOO_LONG, f"{TOO_LONG}/b", f"{TOO_LONG}.hst"])
+def test_no_hint_fails_on_a_word_that_names_no_file(folder: Path, name: str) -> None:
+    root = typer.main.get_command(app)
+    for command in (
+        "",
+        "run",
+        "tune",
+        "forge -o x",
+        "compare --lib",
+        "diff",
+        "ab",
+        "guard",
+        "design",
+        "bench",
+        "stats",
+    ):
+        for words in ([*command.split(), name], [*command.split(), f"{name}:2"], [*command.split(), "--", name]):
+            hints.right(words, root)
+
+
+def test_a_hint_never_replaces_the_error(call: Call, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> str:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(hints, "right", fails)
+    answer = call("tune", "t.hst")
+    assert (answer.status, answer.out) == (2, "")
+    assert answer.err == "heapsmith: Missing option '-o' / '--out'. (see heapsmith tune --help)\n"
+
+
+def test_a_suggestion_writes_to_no_file_that_is_there(call: Call, folder: Path) -> None:
+    """Its name was nobody's choice. What somebody wrote in the command stays."""
+    for name in ("t.toml", "a.hst", "perl.hst", "t-2.hst"):
+        (folder / name).write_text("mine")
+    for wrong, right in (
+        ("tune t.hst", "tune t.hst -o t-2.toml"),
+        ("convert a.rep", "trace import a.rep -o a-2.hst"),
+        ("record --pid 12", "record -o t-3.hst --pid 12"),
+        ("tune perl", "record -o perl-2.hst -- perl"),
+        ("optimize t.hst -o t.toml", "tune t.hst -o t.toml"),
+    ):
+        assert call(*wrong.split()).err.endswith(f"; try: heapsmith {right}\n")
+
+
+def test_a_folder_of_traces_goes_before_a_program_of_its_name(call: Call, folder: Path) -> None:
+    (folder / "perl").mkdir()
+    random_trace(folder / "perl" / "a.hst", 100, 1)
+    assert call("tune", "perl").err.endswith("; try: heapsmith tune perl -o perl.toml\n")

@@ -3,7 +3,9 @@
 import ast
 import re
 import shlex
+import shutil
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,9 @@ GIVEN = (
     "|default ./server|d.json|12|a.rep|none.hst|nosuch.hst|nosuch|-|--nosuch|t.hst --nosuch|./server --nosuch"
     "|default -o|t.hst -o out|x.pl -o out|-o a|-o t.hst|--lib|t.hst --lib glibc|--design lean|--time x"
     "|--time x -- ./server|--rounds abc|t.hst --rounds abc|--budget soon|t.hst --budget soon|--pid 12|--baseline"
-    "|--baseline a.json|t.hst --baseline a.json|show|show t.hst"
+    "|--baseline a.json|t.hst --baseline a.json|show|show t.hst|lean|lean t.hst|lean ./server|lean glibc ./server"
+    "|./server t.hst|glibc default lean -- ./server|./my.so ./server|--rounds 5 ./server 80|-o my ./server"
+    "|t.hst -o my.toml --budget 9s|--rounds 5 lean default t.hst|a.rep -o x.hst|--help|--help x|folder|a.json"
 )
 """What follows a command: files of a wrong kind, too few words, options of other commands, values that are none."""
 
@@ -37,6 +41,7 @@ def leaves(command: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]
 
 
 COMMANDS = sorted(leaves(ROOT))
+NO_TRACES = {*builtin_names(), "glibc", "./my.so"}
 WORDS = sorted({word for path in COMMANDS for word in path[:1]} | hints.MEANT.keys() | {"help", "default", "t.hst"})
 
 
@@ -70,10 +75,14 @@ def parsed(suggestion: str) -> dict[str, Any]:
     if rest and rest[-1] in ("--help", "--version"):
         return {}
     assert not hasattr(command, "commands"), f"{suggestion}: is no command"
-    context = command.make_context("heapsmith", [{"PID": "1", "-": "t.hst"}.get(word, word) for word in rest])
+    context = command.make_context(
+        "heapsmith", [{"PID": "1", "-": "t.hst", "CMD": "true", "WORD": "true"}.get(word, word) for word in rest]
+    )
     for name, (reader, flag) in getattr(command.callback, "readers", {}).items():
-        if name != "command" and context.params.get(name) is not None:
+        if context.params.get(name) is not None:
             reader(flag, context.params[name])
+    program = rest[rest.index("--") + 1 :] if "--" in rest else ["CMD"]
+    assert program[0] in ("CMD", "WORD") or shutil.which(program[0]), f"{suggestion}: runs no program"
     return {one.metavar or one.name: context.params.get(one.name) for one in command.params}
 
 
@@ -85,6 +94,7 @@ def wrong_kinds(values: dict[str, Any]) -> list[str]:
         if called.startswith("TRACE") and "|" not in called:
             files = [word.rpartition(":")[0] if word.endswith(":2") else word for word in words]
             found += [word for word in files if Path(word).is_file() and not Path(word).read_bytes().startswith(MAGIC)]
+            found += [word for word in words if not Path(word).exists() and (word in NO_TRACES or shutil.which(word))]
         if called in ("DESIGN", "A", "B"):
             known = {*builtin_names(), "DESIGN"}
             found += [word for word in words if word not in known and not word.endswith(".toml")]
@@ -105,6 +115,9 @@ def test_each_suggestion_parses(folder: Path, word: str) -> None:
             continue
         assert not re.search(r" -\w -- | -\w$", suggestion), suggestion
         assert suggestion != f"heapsmith {shlex.join(words)}"
+        outs = [value for option, value in pairwise(shlex.split(suggestion)) if option in ("-o", "--out")]
+        taken = [value for value in outs if Path(value).exists() and Path(value).stat().st_size and value not in words]
+        assert taken == [], f"{shlex.join(words)}: {suggestion}"
         try:
             values = parsed(suggestion)
         except (typer.TyperException, BadInput) as error:

@@ -8,6 +8,7 @@ import resource
 import signal
 import sys
 import threading
+from contextlib import suppress
 from typing import Protocol
 
 import typer
@@ -132,10 +133,12 @@ def _is_of_value(error: typer.TyperException) -> bool:
 
 
 def _meant(app: typer.Typer, arguments: list[str]) -> str | None:
-    """The command that was meant, if the words tell."""
-    from heapsmith.commands import hints
+    """The command that was meant, if the words tell. Whatever fails here, the error of the command is what counts."""
+    with suppress(Exception):
+        from heapsmith.commands import hints
 
-    return hints.right(arguments, typer.main.get_command(app))
+        return hints.right(arguments, typer.main.get_command(app))
+    return None
 
 
 def _complain(what: str) -> None:

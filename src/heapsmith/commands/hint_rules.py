@@ -1,7 +1,8 @@
 """The rules by which hints.py says what was meant: one for each command that newcomers give other words than it takes.
 
 A rule gets the name of its command and the words behind it, where an option and its value are one word
-(parsing.bound), and returns the words that were meant, or None.
+(parsing.bound), and returns the words that were meant, or None. It asks os.path of files, which answers
+for any word: Path raises OSError for names that are too long and in folders that may not be entered.
 """
 
 import os
@@ -9,7 +10,7 @@ import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import suppress
-from itertools import pairwise
+from itertools import chain, count
 from pathlib import Path
 
 from heapsmith.model.files import STANDARD
@@ -19,6 +20,12 @@ Words = list[str]
 
 MALLOCS = ("glibc", "default", "jemalloc", "mimalloc2", "mimalloc3", "tcmalloc", "snmalloc", "rpmalloc")
 OF_A_TRACE = ("simulate", "sites", "leaks", "mesh", "reuse", "knobs", "replay", "tune", "report", "guard")
+OF_A_PROCESS = {
+    "pins": "pins PID",
+    "profile": "profile -- CMD",
+    "stats": "run --stats report.json default -- CMD",
+    "top": "top PID",
+}
 RECORD_FIRST = "record -o t.hst -- CMD"
 
 
@@ -29,16 +36,27 @@ def is_program(word: str) -> bool:
 
 def _is_trace(file: Path) -> bool:
     """Whether a file can be read, and is a trace: a program may be one that this user can only execute."""
-    with suppress(OSError), file.open("rb") as content:
-        return content.read(len(MAGIC)) == MAGIC
+    if os.path.isfile(file):  # to open a pipe would wait
+        with suppress(OSError), file.open("rb") as content:
+            return content.read(len(MAGIC)) == MAGIC
     return False
 
 
 def lone_trace(rest: Words) -> str | None:
-    """The trace that stands where a program ought to, besides options, mallocs and where to write to."""
-    outs = {value for option, value in pairwise(rest) if option in ("-o", "--out")}  # behind a trace, too
-    programs = [word for word in _given(rest) if word not in MALLOCS and word not in outs]
-    return programs[0] if len(programs) == 1 and Path(programs[0]).is_file() and _is_trace(Path(programs[0])) else None
+    """The trace that stands where a program ought to, besides options and mallocs."""
+    programs = [word for word in given(rest) if not is_malloc(word)]
+    return programs[0] if len(programs) == 1 and _is_trace(Path(programs[0])) else None
+
+
+def free_name(name: str) -> str:
+    """A name to write to at which nothing is, or an empty file: this one, or one with a number."""
+    file = Path(name)
+    numbered = (str(file.with_stem(f"{file.stem}-{number}")) for number in count(2))
+    return next(one for one in chain([name], numbered) if not os.path.exists(one) or _is_empty(one))
+
+
+def _is_empty(name: str) -> bool:
+    return os.path.isfile(name) and not os.path.getsize(name)
 
 
 def program_of(rest: Words) -> Words:
@@ -49,15 +67,19 @@ def program_of(rest: Words) -> Words:
     return rest[at:]
 
 
-def _given(rest: Words) -> Words:
+def given(rest: Words) -> Words:
     """The words of a command that are no options, of its program too."""
     return [word for word in rest if not word.startswith("-")]
 
 
-def _options(rest: Words) -> Words:
+def options(rest: Words) -> Words:
     """The options of a command, each with its value, before the program."""
-    before = rest[: rest.index("--")] if "--" in rest else rest[: len(rest) - len(program_of(rest))]
-    return [word for word in before if word.startswith("-")]
+    return [word for word in _before(rest) if word.startswith("-")]
+
+
+def _before(rest: Words) -> Words:
+    """The words of a command before its program."""
+    return rest[: rest.index("--")] if "--" in rest else rest[: len(rest) - len(program_of(rest))]
 
 
 def _has(rest: Words, *options: str) -> bool:
@@ -75,8 +97,10 @@ def _recorded(_: str, rest: Words) -> str | None:
             out, program = misplaced
             return f"record -o {shlex.quote(out)} -- {shlex.join(program)}"
         return None if program else f"record {shlex.join(word for word in rest if word != '--')} -- CMD"
+    if given(_before(rest)):
+        return None  # it would be lost
     name = f"{Path(program[0]).name if program else 't'}.hst"
-    said = shlex.join(["record", *_options(rest), "-o", name])
+    said = shlex.join(["record", *options(rest), "-o", name])
     return f"{said} -- {shlex.join(program) if program else 'CMD'}"
 
 
@@ -89,52 +113,52 @@ def _behind(program: Words, *options: str) -> tuple[str, Words] | None:
 def _forged(command: str, rest: Words) -> str | None:
     """forge or inspect without a folder, or without a program."""
     program = program_of(rest)
-    if program and _has(rest, "-o", "--out"):
+    if given(_before(rest)) or (program and _has(rest, "-o", "--out")):
         return None
-    options = _options(rest) if _has(rest, "-o", "--out") else [*_options(rest), "-o", "out"]
-    return f"{shlex.join([command, *options])} -- {shlex.join(program) if program else 'CMD'}"
+    out = [] if _has(rest, "-o", "--out") else ["-o", "out"]
+    return f"{shlex.join([command, *options(rest), *out])} -- {shlex.join(program) if program else 'CMD'}"
 
 
 def _run(_: str, rest: Words) -> str | None:
     """run without a design: a program stands in its place."""
     at = next((number for number, word in enumerate(rest) if word == "--" or not word.startswith("-")), len(rest))
-    words, given = shlex.join(["run", *rest[:at]]), [word for word in rest[at:] if word != "--"]
-    if not given:
+    words, behind = shlex.join(["run", *rest[:at]]), [word for word in rest[at:] if word != "--"]
+    if not behind:
         return f"{words} default -- CMD"
-    is_design = Path(given[0]).suffix in (".toml", ".so") or given[0] in MALLOCS
-    if rest[at] == "--" or (is_program(given[0]) and not is_design):
-        return f"{words} default -- {shlex.join(given)}"
-    return f"{words} {shlex.quote(given[0])} -- CMD" if len(given) == 1 and is_design else None
+    if rest[at] == "--" or (is_program(behind[0]) and not is_malloc(behind[0])):
+        return f"{words} default -- {shlex.join(behind)}"
+    return f"{words} {shlex.quote(behind[0])} -- CMD" if len(behind) == 1 and is_malloc(behind[0]) else None
 
 
 def _compared(_: str, rest: Words) -> str | None:
     """compare without --lib: mallocs stand before the program, or nowhere."""
-    kept = _options(rest)
     if _has(rest, "--lib"):
         return None if program_of(rest) else f"compare {shlex.join(word for word in rest if word != '--')} -- CMD"
-    before = rest[: rest.index("--")] if "--" in rest else rest
-    libraries = [word for word in _given(before) if word in MALLOCS or Path(word).suffix in (".toml", ".so")]
-    program = [word for word in program_of(rest) if word not in libraries]
+    at = next((number for number, word in enumerate(rest) if not (word.startswith("-") or is_malloc(word))), len(rest))
+    at = rest.index("--") if "--" in rest else at
+    libraries, program = given(rest[:at]), [word for word in rest[at:] if word != "--"]
+    if not all(map(is_malloc, libraries)):
+        return None
     libraries = libraries or [*MALLOCS[:2]]
     libraries = libraries if len(libraries) > 1 or libraries == ["glibc"] else ["glibc", *libraries]
-    said = shlex.join(["compare", *kept, *(word for name in libraries for word in ("--lib", name))])
+    said = shlex.join(["compare", *options(rest[:at]), *(word for name in libraries for word in ("--lib", name))])
     return f"{said} -- {shlex.join(program) if program else 'CMD'}"
 
 
 def _of_a_trace(command: str, rest: Words) -> str | None:
     """A command of traces that got none, a program or a design in place of one, or nowhere to write to."""
-    given = _given(rest)
-    if not given:
+    words = given(rest)
+    if not words:
         return RECORD_FIRST
-    if instead := _instead_of_a_trace(given[0], rest):
+    if instead := _instead_of_a_trace(words[0], rest):
         return instead
-    if command in ("simulate", "replay") and len(given) == 2 and given == rest:
-        trace, design = given if is_there(given[0]) else reversed(given)
+    if command in ("simulate", "replay") and len(words) == 2 and words == rest:
+        trace, design = words if is_there(words[0]) else reversed(words)
         option = {"simulate": "--design", "replay": "--lib"}[command]
         return f"{command} {shlex.quote(trace)} {option} {shlex.quote(design)}" if is_there(trace) else None
-    stem = shlex.quote(Path(given[0]).stem)
+    stem = shlex.quote(Path(words[0].rpartition(":")[0] or words[0]).stem)
     wanted = {"tune": f"-o {stem}.toml", "report": "-o report.html", "replay": "--lib default"}.get(command)
-    if wanted and is_there(given[0]) and not _has(rest, *wanted.split()[:1], "--out"):
+    if wanted and is_there(words[0]) and not _has(rest, *wanted.split()[:1], "--out"):
         return f"{command} {shlex.join(rest)} {wanted}"
     return None
 
@@ -142,21 +166,23 @@ def _of_a_trace(command: str, rest: Words) -> str | None:
 def is_there(name: str) -> bool:
     """Whether a word names a trace, a folder of traces, a trace with a weight, or standard input."""
     file = Path(name if os.path.exists(name) else name.rpartition(":")[0])
-    return name == STANDARD or (bool(file.name) and (file.is_dir() or (file.is_file() and _is_trace(file))))
+    return name == STANDARD or (bool(file.name) and (os.path.isdir(file) or _is_trace(file)))
 
 
 def _instead_of_a_trace(name: str, rest: Words) -> str | None:
     """What makes a trace where a program stands in its place, a file of another tool, an empty one, or a script."""
     file = Path(name)
+    if is_there(name):
+        return None
     if is_program(name):
         return f"record -o {shlex.quote(file.name)}.hst -- {shlex.join(program_of(rest))}"
-    if not file.is_file() or _is_trace(file) or is_design(name):
+    if not os.access(file, os.R_OK) or not os.path.isfile(file) or is_design(name):
         return None
     from heapsmith.model.trace.imports.formats import is_known  # a command that is right must not wait for it
 
     if is_known(file):
         return _imported(name)
-    if not file.stat().st_size:
+    if _is_empty(name):
         return f"record -o {shlex.quote(name)} -- CMD"
     return f"record -o {shlex.quote(file.stem)}.hst -- CMD {shlex.quote(name)}"
 
@@ -172,6 +198,11 @@ def is_design(word: str) -> bool:
     return not word.startswith("-") and (Path(word).suffix == ".toml" or word in builtin_names())
 
 
+def is_malloc(word: str) -> bool:
+    """Whether a word names a malloc: glibc, a peer, a library or a design."""
+    return word in MALLOCS or Path(word).suffix == ".so" or is_design(word)
+
+
 def _swapped(command: str, rest: Words) -> str:
     """A command of a design and its traces, whose words begin with a trace: with the design first."""
     design = next((word for word in rest if is_design(word)), "default")
@@ -180,20 +211,20 @@ def _swapped(command: str, rest: Words) -> str:
 
 def _of_a_design(command: str, rest: Words) -> str | None:
     """A command of designs that got none, a trace in place of one, or nowhere to write to."""
-    given = _given(rest)
+    words = given(rest)
     out = {"build": "-o libheap.so", "generate": "-o c", "verify": ""}[command]
-    if not given:
-        return " ".join(filter(None, [command, "default", shlex.join(_options(rest)), "" if _has(rest, "-o") else out]))
-    if Path(given[0]).suffix == ".hst":
-        return _swapped(command, rest) if command == "verify" else f"tune {shlex.quote(given[0])} -o design.toml"
-    if out and is_design(given[0]) and "--" not in rest and not _has(rest, "-o", "--out"):
+    if not words:
+        return " ".join(filter(None, [command, "default", shlex.join(options(rest)), "" if _has(rest, "-o") else out]))
+    if Path(words[0]).suffix == ".hst":
+        return _swapped(command, rest) if command == "verify" else f"tune {shlex.quote(words[0])} -o design.toml"
+    if out and is_design(words[0]) and "--" not in rest and not _has(rest, "-o", "--out"):
         return f"{command} {shlex.join(rest)} {out}"
     return None
 
 
 def _trace(_: str, rest: Words) -> str | None:
     """`trace` with a file in place of what to do with it, or an export or an import to nowhere."""
-    if rest[1:] and not is_there(rest[1]) and rest[0] != "import":
+    if rest[1:] and is_there(rest[1]) == (rest[0] == "import"):
         return None
     if rest[:1] == ["export"] and len(rest) == 2:
         return f"trace export {shlex.quote(rest[1])} -o {shlex.quote(Path(rest[1]).stem)}.csv"
@@ -214,45 +245,38 @@ def _designs(command: str, rest: Words) -> str | None:
     return f"design {rest[0]} default" if len(rest) == 1 and rest[0] in ("show", "check") else None
 
 
-def _profiled(_: str, rest: Words) -> str | None:
-    """profile of nothing, or of a trace, which has all events."""
-    if not rest:
-        return "profile -- CMD"
-    return f"sites {shlex.quote(rest[0])}" if Path(rest[0]).suffix == ".hst" else None
-
-
 def _changed(_: str, rest: Words) -> str | None:
     """diff of one trace."""
-    given = _given(rest)
-    return f"diff {shlex.quote(given[0]) if given else 'OLD.hst'} NEW.hst" if len(given) < 2 else None
+    words = given(rest)
+    return shlex.join(["diff", *(words or ["OLD.hst"]), "NEW.hst", *options(rest)]) if len(words) < 2 else None
 
 
 def _guarded(_: str, rest: Words) -> str | None:
     """guard without a design, a trace or a baseline, or with a trace in the design's place."""
-    designs = [word for word in _given(rest) if is_design(word)]
-    traces = [word for word in _given(rest) if word not in designs]
+    designs = [word for word in given(rest) if is_design(word)]
+    traces = [word for word in given(rest) if word not in designs]
     if len(designs) > 1:
         return None
     if instead := next(filter(None, (_instead_of_a_trace(word, rest) for word in traces)), None):
         return instead
-    design, options = (designs or ["default"])[0], _options(rest)
+    design, said = (designs or ["default"])[0], options(rest)
     if not _has(rest, "--baseline"):
         baseline = f"{Path(design).stem}.guard.json"
-        options += ["--baseline", baseline]
+        said += ["--baseline", baseline]
         if not os.path.exists(baseline) and not _has(rest, "--write", "--format", "--save"):
-            options.append("--write")
+            said.append("--write")
     elif designs[:1] == rest[:1] and traces:
         return None
-    return shlex.join(["guard", design, *(traces or ["TRACE"]), *options])
+    return shlex.join(["guard", design, *(traces or ["TRACE"]), *said])
 
 
 def _checked(_: str, rest: Words) -> str | None:
     """check without a baseline."""
-    if _has(rest, "--baseline"):
+    if _has(rest, "--baseline") or given(_before(rest)):
         return None
     program = program_of(rest)
     name = Path(program[0]).name if program else "job"
-    said = shlex.join(["check", *_options(rest), "--baseline", f"{name}.check.json"])
+    said = shlex.join(["check", *options(rest), "--baseline", f"{name}.check.json"])
     return f"{said} -- {shlex.join(program) if program else 'CMD'}"
 
 
@@ -261,38 +285,26 @@ def _tried(command: str, rest: Words) -> str | None:
     if _has(rest, "--trace"):
         return None
     program = program_of(rest)
-    before = rest[: rest.index("--")] if "--" in rest else rest[: len(rest) - len(program)]
-    traces = [word for word in _given(before) if Path(word).suffix == ".hst"]
-    designs = [word for word in _given(before) if word not in traces]
+    traces = [word for word in given(_before(rest)) if Path(word).suffix == ".hst"]
+    designs = [word for word in given(_before(rest)) if word not in traces]
     if not all(map(is_design, designs)) or ("--" in rest and not traces and designs):
         return None
     designs += [word for word in ("default", "lean") if word not in designs][: max(0, 2 - len(designs))]
     if traces:
-        return f"{command} {shlex.join(designs)} --trace {shlex.quote(traces[0])}"
-    said = shlex.join([command, *designs, *_options(rest)])
+        replayed = [word for trace in traces for word in ("--trace", trace)]
+        return shlex.join([command, *designs, *replayed, *options(rest)])
+    said = shlex.join([command, *designs, *options(rest)])
     return f"{said} -- {shlex.join(program) if program else 'CMD'}"
 
 
-def _pinned(_: str, rest: Words) -> str | None:
-    """pins without a process, or of a trace."""
-    if rest and Path(rest[0]).suffix == ".hst":
-        return f"mesh {shlex.quote(rest[0])}"
-    return None if rest else "pins PID"
-
-
-def _top(_: str, rest: Words) -> str | None:
-    return None if rest else "top PID"
-
-
-def _counted(_: str, rest: Words) -> str | None:
-    """stats of nothing, or of a trace."""
-    if not rest:
-        return "run --stats report.json default -- CMD"
-    return f"trace info {shlex.quote(trace)}" if (trace := lone_trace(rest)) else None
+def _of_a_process(command: str, rest: Words) -> str | None:
+    """A command of a process, or of what one wrote, that got none."""
+    return None if rest else OF_A_PROCESS[command]
 
 
 RULES: dict[str, Callable[[str, Words], str | None]] = {
     **dict.fromkeys(OF_A_TRACE, _of_a_trace),
+    **dict.fromkeys(OF_A_PROCESS, _of_a_process),
     "record": _recorded,
     "inspect": _forged,
     "forge": _forged,
@@ -304,13 +316,9 @@ RULES: dict[str, Callable[[str, Words], str | None]] = {
     "trace": _trace,
     "design": _designs,
     "designs": _designs,
-    "profile": _profiled,
     "diff": _changed,
     "guard": _guarded,
     "check": _checked,
     "ab": _tried,
     "bisect": _tried,
-    "pins": _pinned,
-    "top": _top,
-    "stats": _counted,
 }
