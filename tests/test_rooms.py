@@ -25,6 +25,7 @@ EXCEPTIONS = {
     ("segregation", "templates/plan.c.j2"): "the tables of sites lie among the tables of classes",
     ("shards", "model/predict/clocks.py"): "a calendar for each lock of a shard",
     ("heaps", "runtime/heap/8_threads/front/processor/array_stack.c"): "the stack of a processor, under its front",
+    ("sampling", "tools/sampled/process.py"): "a profile without a sample is of the mean that is set",
     ("sampling", "tools/sampled/switch.py"): "a command switches the samples of a process",
 }
 """The files outside a room that read its numbers, and why."""
