@@ -13,6 +13,7 @@ import pytest
 from test_imports import events
 
 from heapsmith.model.errors import BadInput
+from heapsmith.model.trace.imports import csv_table
 from heapsmith.model.trace.imports.formats import import_trace
 
 pa = pytest.importorskip("pyarrow")
@@ -129,3 +130,17 @@ def test_rows_of_csv_are_read_by_this_thread(
     with pytest.raises(BadInput, match=rf"t\.csv: row {len(rows)}: .*{said}"):
         import_trace(file, out)
     assert readers == {threading.get_ident()}
+
+
+def test_a_row_of_csv_that_is_too_long(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows end where blocks do not; each is read whole, and of a longer one than two blocks nothing is."""
+    monkeypatch.setattr(csv_table, "_BLOCK_BYTES", 64)
+    rows = [f"malloc,{1 + number},{16 + number}" for number in range(40)]
+    path = tmp_path / "calls.csv"
+    path.write_text("\n".join(["op,pointer,size", *rows]))
+    assert import_trace(path, tmp_path / "t.hst").events == len(rows)
+    sizes = [int(size) for line in events(tmp_path / "t.hst") for size in re.findall(r"malloc \d+ (\d+)", line)]
+    assert sizes == [16 + number for number in range(40)]
+    path.write_text("\n".join(["op,pointer,size", *rows, f"malloc,{'7' * 200},1"]))
+    with pytest.raises(BadInput, match=r"calls\.csv.*: expected rows of at most 64 bytes"):
+        import_trace(path, tmp_path / "other.hst")

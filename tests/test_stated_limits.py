@@ -48,6 +48,7 @@ ELSEWHERE = {
     "model/trace/frames.py": "test_trace.py",
     "model/trace/imports/arrays.py": "test_python.py",
     "model/trace/imports/columns.py": "test_imports.py",
+    "model/trace/imports/csv_table.py": "test_import_tables.py",
     "model/trace/imports/heaptrack.py": "test_imports.py",
     "model/trace/imports/source.py": "test_imports.py",
     "model/trace/reader.py": "test_bytes.py",
