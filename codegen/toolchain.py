@@ -92,8 +92,10 @@ def find_compiler(name: str) -> Compiler:
     return Compiler(path, _version(path))
 
 
-_LACKS = re.compile(r"fatal error: (cannot (find|execute) '|installation problem)")
+_LACKS = re.compile(r"fatal error: (?:cannot (?:find|execute) '(\w+)'|installation problem)")
 """What gcc says where a program that it starts is not there: cc1, as, ld."""
+
+_PACKAGES = {"as": "binutils", "ld": "binutils", "cc1": "gcc", "cc1plus": "g++"}
 
 
 def _first_diagnostic(stderr: str) -> str:
@@ -130,8 +132,11 @@ def run_tool(command: Sequence[str], what: str, given: str | None = None) -> str
         raise Missing(f"{command[0]} cannot be run: {error.strerror}") from error
     if done.returncode != 0:
         tool, diagnostic = Path(command[0]).name, _first_diagnostic(done.stderr)
-        kind = Missing if _LACKS.search(diagnostic) else CheckFailed
-        raise kind(f"{tool} failed on {what} (status {done.returncode}): {diagnostic}")
+        said = f"{tool} failed on {what} (status {done.returncode}): {diagnostic}"
+        if lacks := _LACKS.search(diagnostic):
+            package = _PACKAGES.get(lacks[1] or "")
+            raise Missing(f"{said}; install {package}" if package else said)
+        raise CheckFailed(said)
     return done.stdout
 
 

@@ -42,8 +42,9 @@ def column(text: str, name: str) -> str:
     return row[:end].rpartition("  ")[2].strip()
 
 
-def test_growth_and_whole_sizes_have_two_names(call: Call, grown: Path) -> None:
+def test_growth_and_whole_sizes_have_two_names(call: Call, grown: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A realloc adds its growth to the allocated bytes, and its whole size to the bytes asked for."""
+    monkeypatch.setenv("COLUMNS", "400")  # for the longest path
     assert (ALLOCATED, ASKED) == (100_000, 5_050_000)
     said = {"allocated": "97.7 KiB", "asked for": "4.8 MiB"}
     info = call("trace", "info", grown).out
