@@ -86,7 +86,8 @@ def test_a_compiler_that_lacks_a_program(
     monkeypatch.setenv("PATH", str(found))
     if program == "cc1":
         monkeypatch.setenv("GCC_EXEC_PREFIX", f"{tmp_path}/absent/")
-    with pytest.raises(Missing, match=rf"^gcc failed on .* \(status 1\): .*fatal error: cannot \w+ '{program}'.*; install (binutils|gcc)$"):
+    lacks = rf"^gcc failed on .* \(status 1\): .*fatal error: cannot \w+ '{program}'.*; install (binutils|gcc)$"
+    with pytest.raises(Missing, match=lacks):
         compile_c([source], tmp_path / "out", compiler=gcc)
 
 
