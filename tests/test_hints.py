@@ -12,6 +12,8 @@ from traces import random_trace
 from heapsmith.codegen.toolchain import compile_c
 from heapsmith.commands import hints
 from heapsmith.commands.cli import app
+from heapsmith.commands.hint_rules import is_malloc
+from heapsmith.tools.peers.peers import AS_SET, GLIBC, PEERS
 
 Call = Callable[..., Answer]
 
@@ -289,3 +291,8 @@ def test_a_folder_of_traces_goes_before_a_program_of_its_name(call: Call, folder
     (folder / "perl").mkdir()
     random_trace(folder / "perl" / "a.hst", 100, 1)
     assert call("tune", "perl").err.endswith("; try: heapsmith tune perl -o perl.toml\n")
+
+
+def test_each_malloc_of_a_measurement_is_known() -> None:
+    assert all(map(is_malloc, (GLIBC, *PEERS, *AS_SET, "default", "./my.so")))
+    assert not is_malloc("perl")

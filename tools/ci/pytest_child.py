@@ -19,7 +19,7 @@ from heapsmith.tools.ci.pytest_reports import ends_test, packed
 
 ANSWER = "answer.json"
 BEFORE, CAPTURED = "captured.before", {"out": "captured.out", "err": "captured.err"}
-"""Files of what pytest captured: in phases that are over, and in the one in which the process may have died."""
+"""Files with the captured output: BEFORE of the phases that have ended, CAPTURED of the phase that runs."""
 FRAMES = 30
 STEP, LEAST_STEP = 1.02, 64 << 10
 """A snapshot is taken when the traced bytes exceed those of the last by this factor and this many bytes."""

@@ -15,10 +15,10 @@ from pathlib import Path
 
 from heapsmith.model.files import STANDARD
 from heapsmith.model.trace.frames import MAGIC
+from heapsmith.tools.peers.peers import AS_SET, GLIBC, PEERS
 
 Words = list[str]
 
-MALLOCS = ("glibc", "default", "jemalloc", "mimalloc2", "mimalloc3", "tcmalloc", "snmalloc", "rpmalloc")
 OF_A_TRACE = ("simulate", "sites", "leaks", "mesh", "reuse", "knobs", "replay", "tune", "report", "guard")
 OF_A_PROCESS = {
     "pins": "pins PID",
@@ -139,7 +139,7 @@ def _compared(_: str, rest: Words) -> str | None:
     libraries, program = given(rest[:at]), [word for word in rest[at:] if word != "--"]
     if not all(map(is_malloc, libraries)):
         return None
-    libraries = libraries or [*MALLOCS[:2]]
+    libraries = libraries or [GLIBC, "default"]
     libraries = libraries if len(libraries) > 1 or libraries == ["glibc"] else ["glibc", *libraries]
     said = shlex.join(["compare", *options(rest[:at]), *(word for name in libraries for word in ("--lib", name))])
     return f"{said} -- {shlex.join(program) if program else 'CMD'}"
@@ -200,7 +200,7 @@ def is_design(word: str) -> bool:
 
 def is_malloc(word: str) -> bool:
     """Whether a word names a malloc: glibc, a peer, a library or a design."""
-    return word in MALLOCS or Path(word).suffix == ".so" or is_design(word)
+    return word in (GLIBC, *PEERS, *AS_SET) or Path(word).suffix == ".so" or is_design(word)
 
 
 def _swapped(command: str, rest: Words) -> str:
