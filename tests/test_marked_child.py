@@ -1,5 +1,6 @@
 """The child process of a marked test by itself: what it leaves behind when it dies, and what it keeps of each run."""
 
+import gc
 import json
 import signal
 import sys
@@ -103,6 +104,7 @@ def test_letters_that_the_locale_lacks_are_kept(tmp_path: Path) -> None:
 
 def test_names_of_attributes_are_no_leak() -> None:
     """The interpreter keeps each that is looked up, though it is made anew and nothing else has it."""
+    gc.collect()  # what other tests left goes now, and not between the counts
     forget_names()
     before = sys.getallocatedblocks()
     names = [f"no_such_{number}" for number in range(3000)]
@@ -110,7 +112,7 @@ def test_names_of_attributes_are_no_leak() -> None:
     del names, held
     kept = sys.getallocatedblocks() - before
     forget_names()
-    assert kept > 300
+    assert kept > 100
     assert sys.getallocatedblocks() - before < 100
 
 
