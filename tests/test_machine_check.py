@@ -275,6 +275,20 @@ def test_check_finds_a_wrong_state(array: str, field: str, reason: str) -> None:
     simulator.check()
 
 
+def test_check_finds_a_block_in_two_places() -> None:
+    """A slot of a front has the block of the next."""
+    simulator = wrong_states().simulator
+    held = simulator.state.fronts["held"]
+    base = int(simulator.state.fronts[int(np.argmax(held))]["base"])
+    assert held.max() >= 2
+    first, second = simulator.state.slots[base : base + 2].tolist()
+    simulator.state.slots[base] = second
+    with pytest.raises(CheckFailed, match="blocks in two places: 1, expected 0"):
+        simulator.check()
+    simulator.state.slots[base] = first
+    simulator.check()
+
+
 def test_check_finds_a_budget_that_is_not_kept() -> None:
     simulator = wrong_states().simulator
     for kind in ("slab", "run"):

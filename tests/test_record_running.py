@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,7 @@ from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.common.process_memory import ProcessMemory
 from heapsmith.tools.record.record import SPOOL_VARIABLE, build_recorder
 from heapsmith.tools.record.spool import Spool
+from heapsmith.tools.running.record import RunningResult
 from heapsmith.tools.top.view import serving
 
 Call = Callable[..., Answer]
@@ -209,6 +211,25 @@ def test_the_ends_of_threads_are_recorded(tmp_path: Path) -> None:
     ends = Counter(thread for op, thread, *_ in events(tmp_path / "t.hst") if op == Op.THREAD_EXIT)
     assert (found.drops, found.lost_frees, set(ends.values())) == (0, 0, {1})
     assert 3 <= len(ends) <= 12
+
+
+def test_what_cannot_be_written_is_counted(tmp_path: Path) -> None:
+    """Of two processes that make the same events one may write files of 256 KiB at most."""
+
+    def recorded(limit: int) -> RunningResult:
+        with running(tmp_path, 1) as at:
+
+            def act() -> None:
+                resource.prlimit(at.process.pid, resource.RLIMIT_FSIZE, (limit, resource.RLIM_INFINITY))
+                for _ in range(12):
+                    at.say("step")
+
+            return recorded_while(at.process.pid, tmp_path / "t.hst", act)
+
+    whole, cut = recorded(resource.RLIM_INFINITY), recorded(256 << 10)
+    assert (whole.drops, cut.census_blocks) == (0, whole.census_blocks)
+    assert cut.drops > STEPS
+    assert cut.events + cut.drops == whole.events
 
 
 def next_threads(at: Running) -> None:

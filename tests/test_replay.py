@@ -304,6 +304,12 @@ def test_the_drivers_bad_input(alone: Path, tmp_path: Path) -> None:
         assert said(str(cut)) == (2, f"replay: {cut}: the samples are not those of its streams\n")
     assert said(str(tmp_path / "none")) == (2, f"replay: {tmp_path}/none: No such file or directory\n")
     assert said(str(alone), "--touch", "some") == (2, "replay: --touch wants none, first or all, not 'some'\n")
+    assert said(str(alone), "--touched", "0,1024,1025,0") == (2, "replay: --touched: 1025 is above 1024\n")
+    assert said(str(alone), "--touched", "1,2,3") == (
+        2,
+        "replay: --touched wants four numbers of 1,024, as 1024,1024,512,0, not '1,2,3'\n",
+    )
+    assert said(str(alone), "--stalls") == (2, "replay: unknown argument '--stalls'\n")
     assert said()[0] == 2
 
 

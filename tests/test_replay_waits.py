@@ -117,12 +117,16 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def waiting_for_ever(folder: Path) -> Path:
     """A script in which stream 1 waits in its event 1 for 999 operations on its block."""
-    calls: list[Event] = [(Op.MALLOC, 0, 1, 16), (Op.MALLOC, 1, 2, 16), (Op.REALLOC, 1, 1, 48)]
+    return waits_for_ever(folder, [(Op.MALLOC, 0, 1, 16), (Op.MALLOC, 1, 2, 16), (Op.REALLOC, 1, 1, 48)])
+
+
+def waits_for_ever(folder: Path, calls: list[Event]) -> Path:
+    """A script of these calls in which each realloc waits for 999 operations on its block."""
     write_script(write_trace(folder / "t.hst", calls), folder / "s")
     data = bytearray((folder / "s").read_bytes())
-    events = np.frombuffer(data, EVENT, 4, HEADER.itemsize)
-    (at,) = np.flatnonzero(events["op"] == Op.REALLOC)
-    events["after"][at] = 999
+    (header,) = np.frombuffer(data, HEADER, 1)
+    events = np.frombuffer(data, EVENT, int(header["events"]), HEADER.itemsize)
+    events["after"][events["op"] == Op.REALLOC] = 999
     (folder / "s").write_bytes(data)
     return folder / "s"
 
@@ -145,6 +149,18 @@ def test_streams_that_wait_at_the_peak_are_named(tmp_path: Path) -> None:
         CheckFailed, match="waits at the peak of the live bytes for the 1 others that begin before it; "
     ):
         replay_once(waiting_for_ever(tmp_path), GLIBC, count_bytes=True)
+
+
+@pytest.mark.usefixtures("impatient")
+def test_streams_beyond_the_fourth_are_counted(tmp_path: Path) -> None:
+    """Seven threads wait behind the first one, which waits for ever."""
+    calls: list[Event] = [(Op.MALLOC, 0, 1, 16)]
+    calls += [(Op.MALLOC, thread, 1 + thread, 16) for thread in range(1, 8)]
+    calls += [(Op.REALLOC, thread, 1, 48 + thread) for thread in range(1, 8)]
+    with pytest.raises(CheckFailed) as caught:
+        replay_once(waits_for_ever(tmp_path, calls), GLIBC)
+    assert str(caught.value).count("waits until") == 3  # and the first stream waits for an end
+    assert str(caught.value).endswith("; and 4 more wait")
 
 
 SLOW = """

@@ -84,16 +84,18 @@ static void announce_end(void *value)
     (void)value;
     struct writer *w = &hs_writer;
     bool is_recorded = w->window != NULL && w->image == hs_recording.number && w->image == hs_recording_here->number;
-    if (!is_recorded || (w = record_begins()) == NULL)
+    if (!is_recorded)
         return;
-    put_record(w, SPOOL_THREAD_EXIT, stamp_event(w), 0);
-    if (!w->ended) {
+    w = record_begins();
+    if (w != NULL)
+        put_record(w, SPOOL_THREAD_EXIT, stamp_event(w), 0);
+    if (w != NULL && !w->ended) {
         w->ended = 1;
         lock_here();
         hs_window_leave(&hs_recording_here->ended, w);
         unlock_here();
     }
-    record_ends(w);
+    record_ends();
 }
 
 /* Map the page that the kernel clears in children; threads may do it at the same time. */

@@ -59,26 +59,24 @@ extern struct recording_here *hs_recording_here;
 /* Slow path of record_begins, for a busy writer: true when it has room. Keeps errno. */
 COLD bool hs_record_room(struct writer *w);
 
-static inline void record_ends(struct writer *w)
+static inline void record_ends(void)
 {
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
-    w->busy = 0;
+    hs_writer.busy--;
 }
 
-/* This thread's writer, marked busy, with room for the records of one call; NULL if this call is not to be recorded.
+/* This thread's writer, with room for the records of one call; NULL if this call is not to be recorded. The thread is busy until
+ * record_ends in both cases: what a call is made of is no event, and neither is counted as one that is dropped.
  * Busy comes first: a signal's handler that allocates in between then leaves the writer alone. */
 static inline struct writer *record_begins(void)
 {
     struct writer *w = &hs_writer;
-    if (w->busy)
+    if (w->busy++ > 0)
         return NULL;
-    w->busy = 1;
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
     bool is_of_this = w->image == hs_recording.number && w->image == __atomic_load_n(&hs_recording_here->number, __ATOMIC_RELAXED);
-    if (__builtin_expect(is_of_this && w->cursor < w->limit, 1) || hs_record_room(w))
-        return w;
-    record_ends(w);
-    return NULL;
+    bool has_room = __builtin_expect(is_of_this && w->cursor < w->limit, 1) || hs_record_room(w);
+    return has_room ? w : NULL;
 }
 
 #define RECORD_VIEW                                                                    \

@@ -43,23 +43,19 @@ static uint32_t recorded_site(void)
 
 static void *born(struct writer *w, enum spool_operation operation, void *block, size_t bytes)
 {
-    if (w == NULL)
-        return block;
-    if (block != NULL)
+    if (w != NULL && block != NULL)
         put_event(w, operation, block, bytes, recorded_site());
-    record_ends(w);
+    record_ends();
     return block;
 }
 
 static void *born_aligned(struct writer *w, void *block, size_t alignment, size_t bytes)
 {
-    if (w == NULL)
-        return block;
-    if (block != NULL) {
+    if (w != NULL && block != NULL) {
         uint32_t site = recorded_site();
         put_aligned_at(w, SPOOL_ALIGNED, stamp_event(w), (uint64_t)(uintptr_t)block, alignment, bytes, site);
     }
-    record_ends(w);
+    record_ends();
     return block;
 }
 
@@ -77,8 +73,8 @@ static COLD void recorded_free(void *block)
     if (w != NULL)
         put_event(w, SPOOL_FREE, block, 0, 0);
     free_any(block);
-    if (w != NULL)
-        record_ends(w);
+    if (block != NULL)
+        record_ends();
 }
 
 static COLD void *recorded_calloc(size_t count, size_t bytes)
@@ -95,7 +91,7 @@ static COLD void *resize_recorded(void *block, size_t bytes, const void *caller)
     put_event(w, SPOOL_REALLOC_FROM, block, 0, 0);
     void *moved = reallocate(block, bytes, caller);
     put_event(w, SPOOL_REALLOC_TO, moved, bytes, moved == NULL ? 0 : recorded_site());
-    record_ends(w);
+    record_ends();
     return moved;
 }
 
