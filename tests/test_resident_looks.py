@@ -33,6 +33,30 @@ def test_all_kinds_are_all_that_is_resident() -> None:
         look_at(process.pid, (b"/nowhere",), frozenset())
 
 
+def test_pages_that_went_back_between_two_files_of_proc_are_not_resident(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else they would be none of malloc's: no block lies in a page that is not there."""
+    half = "import mmap; m = mmap.mmap(-1, 8 << 20, flags=mmap.MAP_PRIVATE); m.write(b'x' * (4 << 20)); print(end='x', flush=True); input()"
+    read = smaps._Pages._read
+
+    def fewer(pages: smaps._Pages, start: int, end: int) -> Any:
+        found = read(pages, start, end)
+        return found if found is None else np.where(np.arange(found.size) < 100, found, 0)
+
+    with subprocess.Popen([sys.executable, "-c", half], stdin=-1, stdout=-1) as process:
+        assert process.stdout is not None
+        process.stdout.read(1)
+        before = look_at(process.pid, (b"/nowhere",), shared_devices(process.pid))
+        monkeypatch.setattr(smaps._Pages, "_read", fewer)
+        after = look_at(process.pid, (b"/nowhere",), shared_devices(process.pid))
+        process.kill()
+    asked = [(one, other) for one, other in zip(before.areas, after.areas, strict=True) if one.present is not None]
+    assert max(one.resident for one, _ in asked) >= 4 << 20
+    for one, other in asked:
+        assert other.present is not None
+        assert other.resident == smaps.PAGE * int(other.present.sum()) <= 100 * smaps.PAGE < one.resident
+    assert before.resident - after.resident == sum(one.resident - other.resident for one, other in asked)
+
+
 ENTRY = Path("/proc/self/smaps").read_bytes().partition(b"VmFlags")[0] + b"VmFlags: rd mr \n"
 
 

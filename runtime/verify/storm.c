@@ -39,6 +39,7 @@ struct stormy {
 };
 
 static _Atomic(struct stormy *) place[PLACES];
+static atomic_uint births, no_births;
 static sem_t go;
 
 /* Marsaglia, "Xorshift RNGs", Journal of Statistical Software 8(14), 2003. */
@@ -55,8 +56,11 @@ static struct stormy *born(uint32_t *state)
     uint32_t kind = draw(state) % 256;
     uint32_t bytes = 16 + draw(state) % (kind < 200 ? 200 : kind < 250 ? 4000 : LARGE_BYTES);
     struct stormy *block = kind % 8 == 0 ? library.calloc(1, bytes) : library.malloc(bytes);
-    if (block == NULL)
-        return NULL; /* a span may be used up */
+    births++;
+    if (block == NULL) {
+        no_births++; /* a span may be used up */
+        return NULL;
+    }
     if (kind % 8 == 0 && (block->bytes != 0 || ((char *)block)[bytes - 1] != 0))
         fail("threads at once: calloc gives a block that is not zero");
     *block = (struct stormy){ bytes, draw(state) };
@@ -120,6 +124,8 @@ static void storm(void)
             pthread_join(thread[index], NULL);
         library.check();
     }
+    if (2 * no_births > births)
+        fail("threads at once: %u of %u requests got no block", no_births, births);
     for (int index = 0; index < PLACES; index++)
         died(atomic_exchange(&place[index], NULL));
     library.check();

@@ -136,11 +136,11 @@ def look_at(pid: int, own: tuple[bytes, ...], devices: frozenset[bytes]) -> Look
             else:
                 _of_file(one, devices, sums)
             before = one
-        present = [area._replace(present=pages.present(area)) for area in areas]
+        areas = [pages.look(area) for area in areas]
     resident = sum(sums.values()) + sum(area.resident for area in areas)
     tables = _TABLES.search(Path(f"/proc/{pid}/status").read_bytes())
     kinds = sums | {"page_tables": int(tables[1]) << 10 if tables else 0}
-    return Look(begin_ns, time.monotonic_ns(), resident, present, **kinds)
+    return Look(begin_ns, time.monotonic_ns(), resident, areas, **kinds)
 
 
 def _anonymous(
@@ -221,17 +221,21 @@ class _Pages:
         entries = self._read(start, end)
         return PAGE * int(np.count_nonzero(entries & _PRESENT)) if entries is not None else 0
 
-    def present(self, area: Area) -> npt.NDArray[np.bool_] | None:
-        """Of each page of an area whether it is resident, as Area says."""
+    def look(self, area: Area) -> Area:
+        """The area with its pages. Of those that went back since smaps was read nobody knows whose they were."""
         if not SURE_BYTES <= area.resident < area.end - area.start:
-            return None
+            return area
         entries = self._read(area.start, area.end)
         if entries is None:
-            return None
+            return area
         # Pages that were only read are all one page of zeros, which is present and not resident; it is never alone.
         # Pages that a fork shares are not alone either. A page may have come since smaps was read.
         told: list[npt.NDArray[np.bool_]] = [(entries & bit) != 0 for bit in (_PRESENT, _ALONE)]
-        return min(told, key=lambda pages: abs(PAGE * int(np.count_nonzero(pages)) - area.resident))
+        found, pages = min(
+            ((PAGE * int(np.count_nonzero(pages)), pages) for pages in told),
+            key=lambda one: abs(one[0] - area.resident),
+        )
+        return area._replace(resident=min(area.resident, found), present=pages)
 
     def _read(self, start: int, end: int) -> npt.NDArray[np.uint64] | None:
         pages = (end - start) // PAGE
