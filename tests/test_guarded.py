@@ -1,5 +1,6 @@
 """Guarded samples: which are (docs/machine-rooms.md, 'sampling'), in the model and in C; what is said of misuse."""
 
+import os
 import re
 import resource
 import shutil
@@ -235,6 +236,13 @@ def test_a_block_that_three_threads_have() -> None:
         "allocated": "take",
     }
     assert len({thread for thread, _ in found.values()}) == 3
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the function without a caller is in x86-64's assembly")
+def test_a_stack_of_one_frame_is_told() -> None:
+    done = misused("bottom")
+    assert done.status == -signal.SIGSEGV
+    assert stacks(done.report)["allocated"][1] == ["bottom"]
 
 
 def test_a_child_of_fork_reports_by_itself() -> None:

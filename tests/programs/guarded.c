@@ -32,9 +32,30 @@ static int handles(const char *word)
     return strcmp(handler, word) == 0;
 }
 
+#ifdef __x86_64__
+/* malloc(SIZE) of a function that has no caller, by what it says of itself. */
+void *bottom(void);
+__asm__(".text\n"
+        ".type bottom, @function\n"
+        "bottom:\n"
+        ".cfi_startproc\n"
+        ".cfi_undefined rip\n"
+        "    subq $8, %rsp\n"
+        ".cfi_def_cfa_offset 16\n"
+        "    movl $40, %edi\n"
+        "    call malloc@PLT\n"
+        "    addq $8, %rsp\n"
+        ".cfi_def_cfa_offset 8\n"
+        "    ret\n"
+        ".cfi_endproc\n"
+        ".size bottom, . - bottom\n");
+#else
+#define bottom() malloc(SIZE)
+#endif
+
 __attribute__((noinline)) static void *take(void *unused)
 {
-    block = malloc(SIZE);
+    block = is("bottom") ? bottom() : malloc(SIZE);
     printf("%p\n", (void *)block);
     fflush(stdout);
     return unused;
@@ -114,7 +135,7 @@ __attribute__((noinline)) static void misuse_live(void)
 
 __attribute__((noinline)) static void misuse_freed(void)
 {
-    if (is("read-freed") || is("too-long"))
+    if (is("read-freed") || is("too-long") || is("bottom"))
         use((void *)3);
     else if (is("write-freed"))
         memset(block, 'x', SIZE);
