@@ -7,11 +7,16 @@ import pytest
 
 from heapsmith.bench.gates.hot_paths import DESIGNS, FILE, GATED, allowed, as_toml, compare, count, forms_of
 from heapsmith.bench.gates.inlined import FORMS
+from heapsmith.bench.programs import recorder_paths
+from heapsmith.bench.programs.instructions import between
 from heapsmith.bench.programs.recorder_paths import MOST, added
-from heapsmith.codegen.toolchain import find_gcc
+from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import compile_c, find_gcc
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.record.record import SPOOL_VARIABLE
+
+PROGRAMS = Path(recorder_paths.__file__).parent
 
 
 @pytest.mark.thorough
@@ -23,6 +28,17 @@ def test_instructions_of_designs(name: str) -> None:
         pytest.skip(f"{FILE.name} holds the counts of {gcc}, not of {find_gcc().version}: run `make hot-paths`")
     wrong = compare(count([name]), {name: permitted[name]})
     assert not wrong, "\n".join(wrong)
+
+
+@pytest.mark.skipif(shutil.which("valgrind") is None, reason="valgrind is not installed")
+def test_a_block_of_no_bytes_takes_the_hit_path(tmp_path: Path) -> None:
+    """As one of a byte does."""
+    flags = ["-O2", "-fno-builtin", "-DRELEASE(block, bytes)=free(block)"]
+    program = compile_c([PROGRAMS / "sized.c"], tmp_path / "sized", flags=flags)
+    library = library_of(load("default"))
+    pairs = 4000
+    none, one = (between(library, program, str(size), pairs)[0] / pairs for size in (0, 1))
+    assert none == pytest.approx(one, abs=0.5)
 
 
 @pytest.mark.thorough

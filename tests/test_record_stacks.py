@@ -99,6 +99,15 @@ def test_every_path_is_exact(recorded: RecordResult) -> None:
     assert handled.endswith(" interrupted main")
 
 
+def test_what_is_forgotten_goes_back(built: list[str], tmp_path: Path) -> None:
+    """4,096 stacks take several pieces of memory; with each dlclose all of them become void."""
+    program = compile_c([PROGRAMS / "rec_forgets.c"], tmp_path / "forgets", flags=FLAGS)
+    (trace,) = record([str(program), built[1], str(tmp_path / "grown")], tmp_path / "t.hst", stacks=64).traces
+    assert (trace.drops, trace.sites_wrong) == (0, 0)
+    assert trace.stacks >= 4096
+    assert int((tmp_path / "grown").read_text()) < 1024
+
+
 @pytest.mark.thorough
 def test_every_path_of_a_program_of_musl_is_exact(tmp_path: Path) -> None:
     """But through a signal: musl has no unwind information for the way back from a handler."""
@@ -221,7 +230,7 @@ def test_each_stack_has_one_number_and_one_record(tmp_path: Path) -> None:
         "buckets are taken evenly",
         "1 stale, 20000 covered, 1 opened, 0 closed",
         "925 more in a window, 20925 in all",
-        "1842 more without memory",
+        "11288 more without memory",
         "1 yield, lock 0",
         "1 closed, 2 stale, lock 0",
         "2 opened",

@@ -9,6 +9,7 @@ from conftest import Answer
 from replay_events import Event, write_trace
 from traces import random_trace
 
+from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.trace.reader import Op
 from heapsmith.tools.peers.peers import Library
@@ -31,6 +32,14 @@ def test_bytes_of_glibc_are_those_of_its_blocks(tmp_path: Path, call: Callable[.
     assert 5 * 112 <= found.thread_caches < 5 * 112 + 4096
     adds_up(found)
     assert f"{found.committed:,}" in call(*command).out
+
+
+def test_a_c_library_without_mallinfo2_tells_no_bytes(tmp_path: Path) -> None:
+    """As glibc before 2.33, and musl."""
+    (tmp_path / "older.c").write_text("void *dlsym(void *handle, const char *name) { return (void *)0; }\n")
+    older = compile_c([tmp_path / "older.c"], tmp_path / "older.so", flags=["-O1", "-shared", "-fPIC"])
+    write_script(random_trace(tmp_path / "t.hst", 500, seed=1), tmp_path / "script")
+    assert replay_once(tmp_path / "script", Library("older", older), count_bytes=True).bytes is None
 
 
 def adds_up(found: GlibcBytes | None) -> None:

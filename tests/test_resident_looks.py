@@ -35,7 +35,8 @@ def test_all_kinds_are_all_that_is_resident() -> None:
 
 def test_pages_that_went_back_between_two_files_of_proc_are_not_resident(monkeypatch: pytest.MonkeyPatch) -> None:
     """Else they would be none of malloc's: no block lies in a page that is not there."""
-    half = "import mmap; m = mmap.mmap(-1, 8 << 20, flags=mmap.MAP_PRIVATE); m.write(b'x' * (4 << 20)); print(end='x', flush=True); input()"
+    half = "import mmap; m = mmap.mmap(-1, 8 << 20, flags=mmap.MAP_PRIVATE); m.write(b'x' * (4 << 20))"
+    half += "; print(end='x', flush=True); input()"
     read = smaps._Pages._read
 
     def fewer(pages: smaps._Pages, start: int, end: int) -> Any:

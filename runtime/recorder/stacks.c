@@ -18,7 +18,7 @@ static struct window *window;
 static uint64_t *cursor;
 static const struct stack **buckets;
 static uint64_t bucket_count, stacks;
-static uint64_t epoch; /* of the image when the table was last emptied */
+static uint64_t epoch; /* of the image when modules were last told */
 static char *room, *room_end;
 
 void *map_memory(uint64_t bytes)
@@ -116,7 +116,8 @@ static bool write_stack(struct stack *stack)
     uint64_t *record = stack_room(1 + stack->depth);
     if (record == NULL)
         return false;
-    stack->number = ++image->stacks;
+    __atomic_store_n(&stack->number, ++image->stacks, __ATOMIC_RELAXED); /* others may read the number before */
+    stack->epoch = epoch;
     memcpy(record + 1, stack->frames, stack->depth * sizeof *stack->frames);
     stack_written(record, (uint64_t)stack->number << 32 | stack->depth << 8 | SPOOL_FRAMES, 1 + stack->depth);
     return true;
@@ -124,8 +125,6 @@ static bool write_stack(struct stack *stack)
 
 static struct stack *find_or_make(const uint64_t *frames, uint32_t depth)
 {
-    if (epoch != image->epoch && buckets != NULL)
-        memset(buckets, 0, bucket_count * sizeof *buckets);
     if (epoch != image->epoch)
         modules_stale();
     epoch = image->epoch;
@@ -163,7 +162,7 @@ const struct stack *stack_of(const uint64_t *frames, uint32_t depth)
 {
     struct image *held = stacks_lock();
     struct stack *stack = find_or_make(frames, depth);
-    if (stack != NULL && stack->number == 0 && !write_stack(stack))
+    if (stack != NULL && (stack->number == 0 || stack->epoch != epoch) && !write_stack(stack))
         stack = NULL;
     stacks_unlock(held);
     return stack;

@@ -11,16 +11,18 @@
 #define FREE_SITES 0 /* 1: frees have stacks too */
 #endif
 
-/* A stack; it never changes again once it is numbered. */
+/* A stack. Its frames never change; where code was unmapped since it was written, the same addresses may be other functions, and it
+ * is written again under another number. */
 struct stack {
     const struct stack *next; /* in its bucket */
     uint64_t hash;
+    uint64_t epoch; /* of the image when it was written */
     uint32_t number; /* 1, 2, ...: it has been written; 0: it has not */
     uint32_t depth;
     uint64_t frames[]; /* innermost first: return addresses; of an interrupted instruction its address and 1; SPOOL_PLACES + n */
 };
 
-/* The one stack of these frames, numbered and written if it is new; NULL if there is no room for it. */
+/* The one stack of these frames, numbered and written if it is new, or is anew; NULL if there is no room for it. */
 const struct stack *stack_of(const uint64_t *frames, uint32_t depth);
 
 /* The same, which need not be written. */

@@ -177,9 +177,14 @@ int main(void)
     ask_all(1);
     printf("%u covered, %u copies, %zu KiB in %zu maps, %d buckets\n", covered, copies, held >> 10, maps, (int)bucket_count);
     printf("%s\n", taken_buckets() > STACKS * 6 / 10 ? "buckets are taken evenly" : "many stacks are in one bucket");
+    const struct stack *before[STACKS];
+    memcpy(before, stack, sizeof before);
+    const size_t before_bytes = held;
     stale = 0;
     this_image.epoch++;
     ask_all(1 + STACKS);
+    if (held != before_bytes || memcmp(before, stack, sizeof before) != 0)
+        fails("what was unmapped takes memory for the same stacks again");
     printf("%u stale, %u covered, %u opened, %u closed\n", stale, covered, opened, closed);
     check_written();
     refuses_windows = 1;
