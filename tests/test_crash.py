@@ -42,6 +42,13 @@ def test_a_fault_in_the_heap_is_named_and_ends_the_program_as_before() -> None:
     assert "fast.c" in found.stdout  # emitted functions, where the links of lists are followed
 
 
+def test_memory_that_is_gone_is_named() -> None:
+    """A link leads behind the end of a mapped file."""
+    done = crash(LISTED, "bus")
+    assert done.returncode == -signal.SIGBUS
+    assert re.match(r"heapsmith: SIGBUS in the heap, at 0x[0-9a-f]+: a freed block was written, ", done.stderr)
+
+
 def test_a_block_that_comes_to_its_slab_twice_is_named() -> None:
     done = crash(NAMED, "twice")
     assert (done.returncode, done.stdout) == (-signal.SIGABRT, "")

@@ -1,8 +1,9 @@
-/* crash KIND: a program that faults in the heap's code (write, loop), in its own (own, sent), or frees a block twice. */
+/* crash KIND: a program that faults in the heap's code (write, bus), in its own (own, sent), or frees a block twice. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 enum { MANY = 20000, SIZE = 40 };
@@ -19,6 +20,16 @@ static void free_all(void)
 {
     for (int index = 0; index < MANY; index++)
         free(block[index]);
+}
+
+/* A page of a file that has none. */
+static void *lost_page(void)
+{
+    FILE *file = tmpfile();
+    void *page = file == NULL ? MAP_FAILED : mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, fileno(file), 0);
+    if (page == MAP_FAILED)
+        _exit(9);
+    return page;
 }
 
 static void handler(int number)
@@ -39,6 +50,12 @@ int main(int count, char **argument)
         free_all();
         for (int index = 0; index < MANY; index++)
             memset(blocks[index], 'A', SIZE);
+        allocate();
+    } else if (strcmp(kind, "bus") == 0) {
+        void *volatile *blocks = block, *page = lost_page();
+        free_all();
+        for (int index = 0; index < MANY; index++)
+            memcpy(blocks[index], &page, sizeof page);
         allocate();
     } else if (strcmp(kind, "twice") == 0) {
         block[3 * MANY / 4] = block[MANY / 2]; /* what lies between no longer fits into fronts and transfer cache */
