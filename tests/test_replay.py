@@ -36,7 +36,7 @@ BUMP_MALLOC = """
 #include <string.h>
 #include <unistd.h>
 enum { none, overlap, dirty_calloc, misaligned, forgetful_realloc, out_of_memory, crash, slow_birth, slow_often };
-enum { eights = slow_often + 1 };
+enum { eights = slow_often + 1, slow_frees };
 static char arena[1 << 28] __attribute__((aligned(4096)));
 static atomic_size_t top = 64, calls;
 static char *take(size_t alignment, size_t n)
@@ -54,7 +54,11 @@ static char *take(size_t alignment, size_t n)
     return block;
 }
 void *malloc(size_t n) { return take(16, n) + (FAULT == misaligned && n == 48 ? 8 : 0); }
-void free(void *p) { if (FAULT == slow_birth && p == NULL && gettid() == getpid()) abort(); }
+void free(void *p)
+{
+    if (FAULT == slow_birth && p == NULL && gettid() == getpid()) abort();
+    if (FAULT == slow_frees && ++calls % 20 == 0) usleep(50);
+}
 void *calloc(size_t m, size_t n) { return FAULT == dirty_calloc ? memset(take(16, m * n), 1, m * n) : take(16, m * n); }
 int posix_memalign(void **p, size_t alignment, size_t n) { *p = take(alignment, n); return *p == NULL ? 12 : 0; }
 void *aligned_alloc(size_t alignment, size_t n) { return take(alignment, n); }
@@ -188,6 +192,18 @@ def test_rss_is_that_of_the_blocks(tmp_path: Path) -> None:
         assert json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["peak_rss_bytes"] < most
 
 
+@pytest.mark.parametrize(("kib", "row"), [(63, None), (64, 0), (100, 0), (511, 0), (512, 1), (4095, 1), (4096, 2)])
+def test_a_share_of_large_blocks_is_touched_by_size(kib: int, row: int | None, tmp_path: Path) -> None:
+    """A quarter of those of one row, all of the others: 48 MiB, in blocks that glibc maps or not."""
+    count, mib = (48 << 10) // kib, 1 << 20
+    events: list[Event] = [(Op.MALLOC, 0, name, kib << 10) for name in range(1, count + 1)]
+    write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
+    for of in range(4):
+        touched = tuple(256 if of == each else 1024 for each in range(4))
+        found = replay_once(tmp_path / "script", GLIBC, touched=touched).peak_rss_bytes
+        assert (found < 16 * mib) == (of == row), (of, found)
+
+
 def test_the_peak_of_rss_need_not_be_that_of_live_bytes(tmp_path: Path) -> None:
     """Blocks of 1,100 bytes at multiples of 4096 take a page each; glibc gives the pages back when all are free."""
     events: list[Event] = [(Op.MALLOC, 0, 1, 3_000_000), (Op.FREE, 0, 1, 0)]
@@ -242,6 +258,13 @@ def test_stamped_operations_tell_the_slow_ones(alone: Path, bump: Callable[[str]
     assert found.p50 < 50_000 <= found.p99 <= found.p999 <= found.worst  # one call in twenty sleeps for 50 us
     assert min(found.stamp, found.step) > 0
     assert replay_once(alone, bump("none")).latency_ns is None
+
+
+def test_the_latency_of_all_has_that_of_frees(alone: Path, bump: Callable[[str], Library]) -> None:
+    several = [replay_once(alone, bump("slow_frees"), latency=True) for _ in range(5)]  # others may interrupt mallocs
+    assert min(one.malloc_ns.p99 for one in several if one.malloc_ns) < 50_000
+    assert min(one.free_ns.p99 for one in several if one.free_ns) >= 50_000
+    assert min(one.latency_ns.p999 for one in several if one.latency_ns) >= 50_000
 
 
 QUANTILES = """
