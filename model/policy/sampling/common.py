@@ -323,10 +323,10 @@ def block_made(state: State, name: int) -> None:
 
 
 @hit_path
-def block_goes(state: State, name: int) -> None:
-    """The block of this name is freed, or realloc begins: it is a sample no more."""
+def block_goes(state: State, name: int, block: int) -> None:
+    """The block of this name is freed, or realloc has resized it: it is a sample no more."""
     if state.samples_of[name] > 0:
-        mark_lines(state, int(state.blocks[name]["handle"]))
+        mark_lines(state, block)
         touch(state.listener, layout.TOTAL_SAMPLED_FREED, 1)
         state.samples_of[name] = 0
         state.sampled_freed += 1
