@@ -24,7 +24,7 @@ NUMBERS = common.NUMBERS
 STATE = common.STATE
 LINK = common.LINK
 COSTS = {"sampling.watched": 37.0, **common.costs(NAME)}
-"""Of a request while samples are taken: by callgrind, in each loop of malloc and free (tests/test_sampling_ready.py)."""
+"""Of a request while samples are taken: by callgrind, a loop of malloc and free (tests/test_sampling_ready.py)."""
 
 
 class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, tag_field="kind"):

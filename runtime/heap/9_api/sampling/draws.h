@@ -78,7 +78,7 @@ static inline uint64_t sampling_number(const void *block)
     return sampling_may_be(block) ? hs_sample_number(block) : 0;
 }
 
-/* It was resized in place, or its pages have moved: it is that sample no more. Where this fails it still is. */
+/* A large block was resized in place, or its pages have moved: it is that sample no more. */
 static inline void sampling_left(void *block, void *resized, uint64_t number)
 {
     if (resized == block)
