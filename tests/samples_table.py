@@ -38,6 +38,8 @@ def table() -> ctypes.CDLL:
     made.hs_samples_copy.restype = ctypes.c_void_p
     made.sample_below.argtypes = [ctypes.c_size_t, ctypes.c_uint, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_uint64]
     made.hs_sample_freed.argtypes = made.hs_samples_drop.argtypes = [ctypes.c_void_p]
+    made.hs_sample_moved.argtypes = [ctypes.c_void_p, ctypes.c_uint64]
+    made.hs_sample_number.argtypes, made.hs_sample_number.restype = [ctypes.c_void_p], ctypes.c_uint64
     return made
 
 

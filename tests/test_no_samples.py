@@ -1,9 +1,10 @@
-"""`heapsmith profile` where no sample was taken: intervals at the mean, or no figures at all; libraries without any."""
+"""`heapsmith profile` where no sample was taken, or none is any more: intervals at the mean, a word, or no figures."""
 
 import json
 import math
 import os
 import subprocess
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,8 +12,10 @@ from pathlib import Path
 import pytest
 from conftest import Answer
 from preloaded import library
+from test_sampled_thread import waiting
 
 from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.sampled.switch import switched
 
 Call = Callable[..., Answer]
 MEAN = 524_288
@@ -83,3 +86,20 @@ def test_a_library_that_takes_none_is_refused_before_the_command_runs(call: Call
     assert (answer.status, answer.err.count("\n")) == (2, 1)
     assert f"{lib}: takes no samples; expected a design with [sampling]" in answer.err
     assert not (tmp_path / "ran").exists()
+
+
+def test_sampling_that_was_on_for_a_while_says_since_when_it_is_off(call: Call) -> None:
+    """The figures stand: they are of what was allocated while it was on."""
+    with waiting("sampling-ready") as at:
+        pid, said = at.process.pid, "sampling is off: what was allocated since then is in no figure; the newest sample"
+        with switched(pid, 10_000, None):
+            at.say("a")
+            assert said not in call("profile", pid).err
+        at.say("a")
+        shown = call("profile", pid)
+        assert said in " ".join(shown.err.split())
+        found = json.loads(call("profile", pid, "--json").out)
+        age_s = float(found["reasons"][0].split()[-3])
+        assert found["reasons"][0].startswith(said)
+        assert 0 <= age_s < time.monotonic()
+        assert found["total"]["live_bytes"]["value"] > 0

@@ -25,6 +25,7 @@ from heapsmith.codegen.toolchain import build_tool
 from heapsmith.model.design.design import load
 from heapsmith.model.errors import BadInput
 from heapsmith.tools.common.preload import preloadable
+from heapsmith.tools.common.units import amount
 from heapsmith.tools.sampled.process import of_process
 from heapsmith.tools.sampled.snapshot import parsed, read
 
@@ -92,7 +93,7 @@ def test_each_figure_of_a_command_holds_the_true_value(call: Call) -> None:
     assert (found["dropped"], found["unsited"], found["mean_bytes"]) == (0, 0, MEAN)
 
 
-def test_growth_between_two_moments(call: Call, tmp_path: Path) -> None:
+def test_growth_between_two_moments(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """By the process, and by two files that it writes: the same samples in both."""
     with waiting(tmp_path) as (process, step):
         first = of_process(process.pid)
@@ -118,6 +119,12 @@ def test_growth_between_two_moments(call: Call, tmp_path: Path) -> None:
     assert holds(by["keep_small"]["allocated_bytes"], MORE)
     assert by["keep_small"]["growth_bytes"]["low"] > 0
     assert holds(by["keep_large"]["growth_bytes"], 0)
+    found = json.loads(answer.out)
+    rate = found["total"]["allocated_bytes"]["value"] / found["seconds"]
+    monkeypatch.setenv("COLUMNS", "250")
+    columns = call("profile", before, asked, "--top", "1").out.split("asked for per second")
+    assert f"growth in {found['seconds']:.1f} s" in columns[0]
+    assert amount(rate) in columns[1]
     assert (
         "two profiles" in call("profile", asked, before, "--json").err or "older" in call("profile", asked, before).err
     )
@@ -131,7 +138,10 @@ def test_formats_have_the_same_estimates(call: Call, tmp_path: Path) -> None:
         step("d")
         (tmp_path / f"asked-{process.pid}.heap").rename(file)
         process.stdin.close()  # type: ignore[union-attr]
-    total = json.loads(call("profile", file, "--json").out)["total"]["live_bytes"]["value"]
+    live = json.loads(call("profile", file, "--json").out)["total"]["live_bytes"]
+    total, interval = live["value"], f"95 % interval {live['low']:,.0f} to {live['high']:,.0f}"
+    assert call("profile", file, "--format", "html", "-o", tmp_path / "live.html").status == 0
+    assert interval in (tmp_path / "live.html").read_text()
     lines = call("profile", file, "--format", "collapsed").out.splitlines()
     assert sum(int(line.split()[-1]) for line in lines) == pytest.approx(total, abs=len(lines))
     assert any("main" in line and ";keep_small" in line for line in lines)

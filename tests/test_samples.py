@@ -120,6 +120,19 @@ def test_errno_and_unknown_blocks_are_left_alone() -> None:
     assert live(seen()) == {16: 200}
 
 
+def test_a_block_that_moved_ends_its_own_sample_alone() -> None:
+    """At its address may be another thread's block by then, which is a sample too."""
+    taken(16, 100)
+    first = table().hs_sample_number(16)
+    taken(16, 200)
+    second = table().hs_sample_number(16)
+    table().hs_sample_moved(16, first)
+    assert live(seen()) == {16: 200}
+    table().hs_sample_moved(16, second)
+    assert live(seen()) == {}
+    assert table().hs_sample_number(16) > second > first > 0
+
+
 @pytest.mark.thorough
 def test_threads_and_children_of_fork() -> None:
     assert table().samples_of_threads() == 4 * 16

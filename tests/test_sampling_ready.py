@@ -21,7 +21,7 @@ from heapsmith.codegen.verify import verify
 from heapsmith.model.design.design import Design, load
 from heapsmith.model.design.plan import make_plan
 from heapsmith.model.policy.front.linked_list import Params as LinkedList
-from heapsmith.model.policy.sampling.ready import Params
+from heapsmith.model.policy.sampling.ready import COSTS, Params
 from heapsmith.model.predict.simulate import simulate
 
 HOT = ("malloc", "malloc_above", "free")
@@ -215,11 +215,13 @@ def test_a_switch_reaches_a_thread_that_never_misses(tmp_path: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.slow
 def test_what_it_costs_while_samples_are_taken() -> None:
-    """A pair of calls in a loop, by callgrind, no request due: the figure of docs/machine-rooms.md, 'sampling'."""
+    """A pair of calls in a loop, by callgrind, no request due: the page's figure, and the model's price."""
     off, on = library_of(ready()), library_of(ready(on=True, mean_bytes=1 << 36))
     for form in ("pair-32", "mixed"):
         more = per_operation(FORMS[form], on) - per_operation(FORMS[form], off)
-        assert 12 < more < 37.1
+        assert more == pytest.approx(COSTS["sampling.watched"], abs=0.1)
+    page = (Path(__file__).resolve().parent.parent / "docs" / "machine-rooms.md").read_text()
+    assert f"then a pair of them takes {COSTS['sampling.watched']:.0f} more" in page
 
 
 @pytest.mark.thorough

@@ -140,8 +140,17 @@ def instructions(of: Job, folder: Path) -> list[int]:
     return found
 
 
-def sizes(of: Job, folder: Path) -> tuple[int, list[int]]:
-    """Events, and bytes of the trace, of that with stacks, and of heaptrack's file."""
+class Files(NamedTuple):
+    """How many events a program has, its traces without and with stacks, and heaptrack's file."""
+
+    events: int
+    plain: Path
+    stacks: Path
+    heaptrack: Path
+
+
+def recordings(of: Job, folder: Path) -> Files:
+    """Record a program in each way."""
     void = subprocess.DEVNULL
     words = ["env", *(f"{name}={value}" for name, value in of.variables.items()), *of.words]
     plain = record(words, folder / "plain.hst", stdin=void, stdout=void, stderr=void).traces[0]
@@ -149,15 +158,15 @@ def sizes(of: Job, folder: Path) -> tuple[int, list[int]]:
     tracked = ["heaptrack", "-o", str(folder / "heaptrack"), *of.words]
     subprocess.run(tracked, env=of.environment(), stdin=void, stdout=void, stderr=void, check=True)
     (other,) = folder.glob("heaptrack.*")
-    found = [Path(path).stat().st_size for path in (plain.path, stacks.path, other)]
-    return plain.events, found
+    return Files(plain.events, Path(plain.path), Path(stacks.path), other)
 
 
 def row(of: Job, part: Job) -> Row:
     """All figures of a program; its part has the instructions."""
     with TemporaryDirectory() as name:
         folder = Path(name)
-        many, found = sizes(of, folder)
+        many, *files = recordings(of, folder)
+        found = [file.stat().st_size for file in files]
         return Row(of.name, many, *times(of, folder), *instructions(part, folder), *found)
 
 

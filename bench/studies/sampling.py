@@ -1,8 +1,8 @@
 """How wrong a profile of samples is: estimates and intervals against the truth of recorded traces, over seeds.
 
 python -m heapsmith.bench.studies.sampling [--out FILE] records programs with call stacks and draws samples of their
-requests by a Poisson process over the bytes, as the library does; --page writes docs/lab/sampling.md of the file. A run
-that was interrupted goes on: it keeps the rows of the file that are of the same commit, if nothing has changed since.
+requests as the library does, by its generator; --page writes docs/lab/sampling.md of the file. A run that was
+interrupted goes on: it keeps the rows of the file that are of the same commit, if nothing has changed since.
 """
 
 import math
@@ -24,6 +24,7 @@ from heapsmith.bench.common.study import LAB, Measure, Only, Part, Put, settle
 from heapsmith.bench.programs.programs import programs, trace_of
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import write_json
+from heapsmith.model.policy.sampling import common
 from heapsmith.model.predict.pins_at_moments import site_lives
 from heapsmith.model.trace.reader import TraceReader
 from heapsmith.model.trace.site_lives import BYTES, GROUP_OF
@@ -92,26 +93,39 @@ class Report(msgspec.Struct, frozen=True):
     rows: list[Row]
 
 
-def drawn(sizes: I64, mean: int, draw: np.random.Generator) -> npt.NDArray[np.bool_]:
-    """Which requests are samples: those in whose bytes a point of a Poisson process lies."""
-    ends = np.cumsum(sizes)
-    points = draw.integers(0, ends[-1], draw.poisson(ends[-1] / mean))
-    chosen = np.zeros(len(sizes), bool)
-    chosen[np.searchsorted(ends, points, "right")] = True
+class Sampler:
+    """What the model's sampling draws by (model/policy/sampling/common.py), for one thread."""
+
+    def __init__(self, seed: int) -> None:
+        self.samplers = np.zeros(common.WORDS, np.int64)
+        self.sample_seed, self.sampling_threads = seed, 0
+
+    def interval(self, mean: int) -> int:
+        """The bytes of requests before the next sample."""
+        return common.interval_of(common.drawn(self, 0), mean)  # type: ignore[arg-type]
+
+
+def drawn(sizes: I64, mean: int, seed: int) -> npt.NDArray[np.bool_]:
+    """Which requests of one thread are samples of a library with this seed: docs/machine-rooms.md, 'sampling'."""
+    sampler, ends, chosen = Sampler(seed), np.cumsum(sizes), np.zeros(len(sizes), bool)
+    common.seed_thread(sampler, 0)  # type: ignore[arg-type]
+    at = int(np.searchsorted(ends, sampler.interval(mean), "right"))
+    while at < len(sizes):
+        chosen[at] = True
+        at = int(np.searchsorted(ends, int(ends[at]) + sampler.interval(mean), "right"))
     return chosen
 
 
 def row(program: str, of: str, blocks: Blocks, mean: int, seeds: Sequence[int]) -> Row:
     """The estimates of a quantity, and which of their intervals hold the true values.
 
-    Rows with the same seeds draw other numbers, so that they have no luck in common.
+    Each has a seed of its own, made of these words, so that rows have no luck in common.
     """
-    own = zlib.crc32(f"{program} {of} {mean}".encode())
     true = np.bincount(blocks.sites, blocks.sizes)
     large = np.flatnonzero(true >= LARGE * true.sum()).tolist()
     values, samples, inside, large_inside = [], [], 0, 0
     for seed in seeds:
-        chosen = drawn(blocks.sizes, mean, np.random.default_rng([own, seed]))
+        chosen = drawn(blocks.sizes, mean, zlib.crc32(f"{program} {of} {mean} {seed}".encode()))
         sizes, sites = blocks.sizes[chosen], blocks.sites[chosen]
         total = _estimate(sizes, mean)
         values.append(total.value)

@@ -103,16 +103,21 @@ def instructions(program: Program, library: Path, *options: str) -> int:
     return int(events(library, found, *words[1:], options=options)[0])
 
 
-def taken(program: Program, library: Path) -> Samples:
-    """The samples of a run of the program."""
+def counted(program: Program, library: Path, functions: Sequence[str], counter: str) -> tuple[int, int]:
+    """A counter of the library after a run of the program with many samples, and the instructions of some functions,
+    none of which calls another of them.
+    """
     with TemporaryDirectory() as folder:
         stats = Path(folder) / "stats"
         os.environ["HEAPSMITH"] = f"stats={stats},sample={SAMPLED_MEAN}"
-        each, walk = (
-            instructions(program, library, *map("--toggle-collect={}".format, of)) for of in (PARTS, PARTS[:1])
-        )
+        spent = instructions(program, library, *map("--toggle-collect={}".format, functions))
         del os.environ["HEAPSMITH"]
-        count = int(msgspec.json.decode(stats.read_bytes())["counters"]["sampled"])
+        return int(msgspec.json.decode(stats.read_bytes())["counters"][counter]), spent
+
+
+def taken(program: Program, library: Path) -> Samples:
+    """The samples of a run of the program."""
+    (count, each), (_, walk) = (counted(program, library, of, "sampled") for of in (PARTS, PARTS[:1]))
     return Samples(program.name, count, round(each / count), round(walk / count), commit(), today())
 
 

@@ -252,7 +252,7 @@ def death(state: State, thread: int, name: int) -> None:
     if handle >= 0:
         death_lines(state, place_of(state, handle), asked)
         were_the_programs(state)
-    block_goes(state, name)
+    block_goes(state, name, handle)
     discount(state, name)
     free(state, thread, handle, asked)
 
@@ -263,12 +263,12 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
     old = int(state.blocks[name]["handle"])
     asked = int(state.blocks[name]["asked"])
     takes(state.listener, RESIZE)
-    block_goes(state, name)
     discount(state, name)
     state.asked_lines += (max(0, size - asked) + LINE - 1) // LINE
     kept = resized_block(state, int(state.threads[thread]), old, asked, size, align) if old >= 0 else NO_BLOCK
     if kept >= 0:
         state.realloc_in_place += 1
+        block_goes(state, name, old)
         account(state, name, kept, size)
         stayed(state, kept, size)
         block_made(state, name)
@@ -287,6 +287,7 @@ def reallocate(state: State, thread: int, name: int, size: int, align: int) -> i
         touch_bytes(state.listener, at, copied, 1)
         state.copied_bytes += copied
         touch(state.listener, layout.TOTAL_MOVED, 1)
+        block_goes(state, name, old)
         free(state, thread, old, asked)
         state.realloc_moved += 1
     account(state, name, handle, size)

@@ -112,8 +112,8 @@ def block_made(state: State, name: int) -> None:
 
 
 @question("sampling", "block_goes", hit=True)
-def block_goes(state: State, name: int) -> None:
-    """The block of this name is freed, or realloc begins: it is a sample no more."""
+def block_goes(state: State, name: int, block: int) -> None:
+    """The block of this name is freed, or realloc has resized it: it is a sample no more."""
 
 
 @question("sampling", "must_move", hit=True)

@@ -16,6 +16,7 @@ from heapsmith.bench.studies import (
     newer_glibc,
     pinned,
     public_suite,
+    recording_bytes,
     recording_floor,
     sampling,
     sampling_cost,
@@ -34,6 +35,7 @@ KINDS = {
     pinned: pinned.Report,
     from_profile: from_profile.Report,
     public_suite: public_suite.Data,
+    recording_bytes: recording_bytes.Report,
     recording_floor: recording_floor.Report,
     sized_free: sized_free.Report,
 }
@@ -85,6 +87,16 @@ def test_the_figures_have_all_rows() -> None:
 @pytest.mark.parametrize("study", [sampling, pinned])
 def test_the_figures_have_no_faults(study: ModuleType) -> None:
     assert study.faults(figures(study).rows) == []
+
+
+def test_the_text_on_the_bytes_of_traces_has_the_figures() -> None:
+    rows = figures(recording_bytes).rows
+    shares = [100 * one.part(recording_bytes.SHARED) / one.heaptrack_bytes for one in rows]
+    longer = [one.program for one in rows if one.part(("block", "time_ns")) > one.heaptrack_bytes]
+    assert (len(rows), len(longer)) == (9, 6)
+    page = " ".join(recording_bytes.PART.page.read_text().split())
+    assert f"takes {min(shares):.0f} to {max(shares):.0f} % of its bytes in each of the nine" in page
+    assert "more than all of heaptrack's file in six of the nine" in page
 
 
 def mean_peak(malloc: str, procs: int = 2, least_kib: float = 0) -> str:

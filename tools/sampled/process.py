@@ -62,8 +62,8 @@ def snapshot(pid: int, memory: Memory, place: Place) -> Snapshot:
         head = _head(memory, place.at)
         found = _tables(memory, place.at, head)
         if head["changes"] % 2 == 0 and int(_head(memory, place.at)["changes"]) == int(head["changes"]):
-            now = _taken(pid, place, head, found, _maps(pid))
-            return now if now.taken else now._replace(mean_bytes=_mean_set(memory, place.at))
+            now, mean = _taken(pid, place, head, found, _maps(pid)), _mean_set(memory, place.at)
+            return now._replace(mean_bytes=now.mean_bytes if now.taken else mean, is_on=mean > 0)
         time.sleep(0.001)
     raise Missing(f"process {pid}: its samples change too fast to be read; expected a larger mean: --mean BYTES")
 

@@ -27,6 +27,7 @@ OFF = (
     "HEAPSMITH=sample=BYTES of a command"
 )
 FEW = "no sample was taken: the process asked for little memory beside the mean"
+STOPPED = "sampling is off: what was allocated since then is in no figure"
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -218,6 +219,8 @@ def profile(of: Compared) -> Profile:
     """The figures by group."""
     last, has_growth = of.last, of.first is not None
     reasons = [] if last.taken else [FEW]
+    if last.taken and not last.is_on:
+        reasons.append(_stopped(last))
     rows = []
     for group, path in enumerate(of.groups.paths):
         part = of.part(group)
@@ -230,6 +233,14 @@ def profile(of: Compared) -> Profile:
         rows,
         [*reasons, *of.groups.reasons],
     )
+
+
+def _stopped(last: Snapshot) -> str:
+    """That samples are taken no more; the newest of those that live says since when at the earliest."""
+    if not len(last.samples):
+        return f"{STOPPED}; no sample lives"
+    age_s = (last.time_ns - int(last.samples["time_ns"].max())) / 1e9
+    return f"{STOPPED}; the newest sample that lives is {age_s:,.1f} s old"
 
 
 def _most(row: Row) -> tuple[float, float, str]:
@@ -254,8 +265,10 @@ def stack_table(of: Compared) -> StackTable:
         if any(values):
             rows[stack_of(of.groups.by, path)] = values
     said = "since the start" if of.seconds is None else f"in {of.seconds:.1f} s"
+    live = of.part(None).live.estimate()
     notes = [
         f"estimates from samples, one each {of.last.mean_bytes:,} bytes on average; requests are those {said}",
+        f"live bytes in all: {live.value:,.0f}, 95 % interval {live.low:,.0f} to {live.high:,.0f}",
         *([f"{of.last.dropped:,} samples of live blocks had no room"] if of.last.dropped else []),
     ]
     duration = round(of.seconds * 1e9) if of.seconds else 0

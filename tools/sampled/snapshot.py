@@ -41,7 +41,8 @@ class Snapshot(NamedTuple):
     mean_bytes: between two samples, at the last one, and before the first as it is set; 0: none was taken, and none is
     to be taken, so that nothing is known. taken: samples since the start. dropped: those
     of them that no table of live samples had room for; unsited: those whose call stack had none. samples: of the live
-    blocks. sites: all call stacks by number, of which 0 stands for those without room.
+    blocks. sites: all call stacks by number, of which 0 stands for those without room. is_on: whether further samples
+    are to be taken, where that is known.
     """
 
     pid: int
@@ -54,6 +55,7 @@ class Snapshot(NamedTuple):
     samples: Rows
     sites: Rows
     maps: str
+    is_on: bool = True
 
     def mappings(self) -> list[Mapping]:
         """The mappings of code at that moment."""

@@ -30,10 +30,11 @@ STATE = {
 """Where `samplers` has what the thread of the event draws by; 1: the block that was just made is a sample; threads
 that drew; slots of guarded samples that had a block, how often one was freed, and how often a freed one was taken.
 """
-TAKEN, GUARDED = 5_600.0, 6_000.0
-"""Instructions of a sample besides its run, and of a guarded one's walk at its free and its two calls of the system.
+TAKEN, GUARDED = 5_600.0, 8_100.0
+"""Instructions of a sample besides its run, and of a guarded one beside that: of its slot, with what is written around
+the block, and of its free, with the walk of the stack.
 
-By callgrind: of a sample the median of programs (bench/studies/sampling_cost.py), of a guarded one by hand.
+By callgrind, medians of programs: bench/studies/sampling_cost.py and bench/studies/guarded.py.
 """
 LINK = ("-static-libgcc", "-Wl,--exclude-libs,ALL", "-Wl,--eh-frame-hdr")
 """Stacks are unwound by a libgcc of the library's own: the shared one locks where programs register frames."""
@@ -323,10 +324,10 @@ def block_made(state: State, name: int) -> None:
 
 
 @hit_path
-def block_goes(state: State, name: int) -> None:
-    """The block of this name is freed, or realloc begins: it is a sample no more."""
+def block_goes(state: State, name: int, block: int) -> None:
+    """The block of this name is freed, or realloc has resized it: it is a sample no more."""
     if state.samples_of[name] > 0:
-        mark_lines(state, int(state.blocks[name]["handle"]))
+        mark_lines(state, block)
         touch(state.listener, layout.TOTAL_SAMPLED_FREED, 1)
         state.samples_of[name] = 0
         state.sampled_freed += 1

@@ -128,6 +128,7 @@ void runs_free(void *block)
 
 void runs_left(void *block)
 {
+    hs_runs.page[runs_number(block)].age = AGE_CLEAN; /* it may be a sample still */
     free_run(block, EXTENT_RELEASED);
 }
 

@@ -148,10 +148,11 @@ static void *resize_in_place(void *block, const struct class_plan *plan, size_t 
 static void *resize(void *block, const struct class_plan *plan, size_t old_bytes, size_t bytes, const void *caller)
 {
     bool large = plan == NULL;
-    if (large && bytes <= PTRDIFF_MAX) /* else it stays as it is, a sample or not */
-        sampling_frees(block);
+    const uint64_t sample = large ? sampling_number(block) : 0;
     void *resized = !large && sampling_moves(bytes) ? NULL : resize_in_place(block, plan, bytes);
     if (resized != NULL) {
+        if (large)
+            sampling_left(block, resized, sample);
         sampling_stayed(resized, bytes, large);
         count_shared(&hs_count.realloc_in_place, 1);
         return resized;

@@ -1,5 +1,6 @@
 """The results of `heapsmith profile`, and of a profile beside statistics, for people."""
 
+import math
 from typing import TYPE_CHECKING
 
 from heapsmith.api import show
@@ -17,8 +18,7 @@ def profile(found: "Profile", top: int) -> None:
     """The live heap by site, each figure with its interval; in a window, growth and bytes asked for per second."""
     from heapsmith.tools.common.units import amount
 
-    window = found.seconds is not None
-    since = f"in {found.seconds:.1f} s" if window else "since the start"
+    since = "since the start" if found.seconds is None else "per second"
     if found.dropped:
         show.note(f"heapsmith: {found.dropped:,} samples of live blocks had no room: the live bytes are too low")
     if found.unsited:
@@ -29,19 +29,28 @@ def profile(found: "Profile", top: int) -> None:
         f"Process {found.pid} under {found.design}: {_said(found.total.live_bytes)} live, {found.total.samples:,} "
         f"samples of blocks, one each {amount(found.mean_bytes)} on average. In brackets: 95 % intervals."
     )
-    columns = ["site", *(["growth", ""] if window else []), "live", "", "blocks", f"asked for {since}", ""]
-    show.table("", columns, [_cells(row, window) for row in [found.total, *found.rows[:top]]])
+    grown = [f"growth in {found.seconds:.1f} s", ""] if found.seconds is not None else []
+    columns = ["site", *grown, "live", "", "blocks", "", f"asked for {since}", ""]
+    show.table("", columns, [_cells(row, found.seconds) for row in [found.total, *found.rows[:top]]])
 
 
-def _cells(row: "Row", window: bool) -> list[str]:
-    growth = _both(row.growth_bytes) if window and row.growth_bytes else []
-    return [row.name, *growth, *_both(row.live_bytes), f"{row.live_blocks.value:,.0f}", *_both(row.allocated_bytes)]
+def _cells(row: "Row", seconds: float | None) -> list[str]:
+    """Of a row; seconds: of the window, if there is one."""
+    growth = _both(row.growth_bytes) if row.growth_bytes else []
+    asked = _both(row.allocated_bytes, seconds or 1)
+    return [row.name, *growth, *_both(row.live_bytes), *_count(row.live_blocks), *asked]
 
 
-def _both(of: "Estimate") -> list[str]:
+def _count(of: "Estimate") -> list[str]:
+    """A number of blocks with its interval, in whole blocks."""
+    return [f"{of.value:,.0f}", f"[{math.floor(of.low):,}, {math.ceil(of.high):,}]"]
+
+
+def _both(of: "Estimate", over: float = 1) -> list[str]:
+    """A number of bytes with its interval, both divided by `over`."""
     from heapsmith.tools.common.units import amount
 
-    return [amount(of.value), f"[{amount(of.low)}, {amount(of.high)}]"]
+    return [amount(of.value / over), f"[{amount(of.low / over)}, {amount(of.high / over)}]"]
 
 
 def _said(of: "Estimate") -> str:

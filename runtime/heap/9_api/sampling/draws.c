@@ -152,21 +152,33 @@ static void sample_take(void *block, size_t bytes, uint64_t mean, const struct c
     hs_sample_taken(block, bytes, mean, stack);
 }
 
+/* False: it is none. */
+static bool huge_ends(void *block)
+{
+    if (!huge_set_sample(block, false))
+        return false;
+    count_shared(&hs_huge_samples, (uint64_t)-1);
+    return true;
+}
+
 void sampling_ends(void *block)
 {
     uint32_t page = run_first_page(block);
-    if (page != UINT32_MAX) {
+    if (page != UINT32_MAX)
         hs_runs.page[page].age = AGE_CLEAN;
-    } else if (guarded_holds(block)) {
-        if (!guarded_set_sample(block, false))
-            return;
-    } else {
-        if (!huge_set_sample(block, false))
-            return;
-        count_shared(&hs_huge_samples, (uint64_t)-1);
-    }
+    else if (guarded_holds(block) ? !guarded_set_sample(block, false) : !huge_ends(block))
+        return;
     count_shared(&hs_count.sampled_freed, 1);
     hs_sample_freed(block);
+}
+
+/* The mark of a huge block has moved with it, that of a run is gone. The old address may be another block's by now. */
+void sampling_moved(void *block, void *resized, uint64_t number)
+{
+    if (run_first_page(block) == UINT32_MAX && !huge_ends(resized))
+        return;
+    count_shared(&hs_count.sampled_freed, 1);
+    hs_sample_moved(block, number);
 }
 
 static void *sample_alloc(size_t bytes, size_t alignment, uint64_t mean, bool *zero)

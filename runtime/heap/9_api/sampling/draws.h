@@ -54,14 +54,35 @@ COLD void *sampling_large(size_t bytes, size_t alignment, bool *zero); /* as hs_
 COLD void *draws_aligned(size_t bytes, size_t alignment, size_t size);
 COLD void sampling_resized(void *block, size_t bytes); /* a large block, by a request not counted yet */
 COLD void sampling_ends(void *block);
+COLD void sampling_moved(void *block, void *resized, uint64_t number);
 COLD void sampling_reset(void);         /* checked build */
 
-/* A large block, or none of ours, is about to be freed, resized or moved. */
-static inline void sampling_frees(void *block)
+/* Is a large block, or none of ours, a sample? Of a block that is no run the answer is yes too where some such block is one. */
+static inline bool sampling_may_be(const void *block)
 {
     uint32_t page = run_first_page(block);
-    bool may_be = page != UINT32_MAX ? run_is_sample(page)
-                                     : __atomic_load_n(&hs_huge_samples, __ATOMIC_RELAXED) > 0 || guarded_holds(block);
-    if (may_be)
+    return page != UINT32_MAX ? run_is_sample(page)
+                              : __atomic_load_n(&hs_huge_samples, __ATOMIC_RELAXED) > 0 || guarded_holds(block);
+}
+
+/* A large block, or none of ours, is about to be freed. */
+static inline void sampling_frees(void *block)
+{
+    if (sampling_may_be(block))
         sampling_ends(block);
+}
+
+/* A large block is about to be resized: the number of its sample. 0: it is none. */
+static inline uint64_t sampling_number(const void *block)
+{
+    return sampling_may_be(block) ? hs_sample_number(block) : 0;
+}
+
+/* A large block was resized in place, or its pages have moved: it is that sample no more. */
+static inline void sampling_left(void *block, void *resized, uint64_t number)
+{
+    if (resized == block)
+        sampling_frees(block);
+    else if (number > 0)
+        sampling_moved(block, resized, number);
 }

@@ -24,6 +24,17 @@ static inline void sampling_frees(void *block)
     (void)block;
 }
 
+static inline uint64_t sampling_number(const void *block)
+{
+    (void)block;
+    return 0;
+}
+
+static inline void sampling_left(void *block, void *resized, uint64_t number)
+{
+    (void)block, (void)resized, (void)number;
+}
+
 static inline bool sampling_moves(size_t bytes)
 {
     (void)bytes;

@@ -15,6 +15,8 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { ANY_SAMPLE = 0 }; /* the first one has the number 1 */
+
 struct samples hs_samples;
 
 /* Not counted among the locks of the heap, which the model predicts. */
@@ -139,6 +141,15 @@ static uint32_t place_of(const struct sample_tables *tables, uintptr_t block)
     return place;
 }
 
+/* NULL: no sample is there, or it was dropped. */
+static const struct sample *sample_at(const void *block)
+{
+    if (hs_samples.tables == NULL)
+        return NULL;
+    const struct sample *sample = &hs_samples.tables->sample[place_of(hs_samples.tables, (uintptr_t)block)];
+    return sample->block != 0 ? sample : NULL;
+}
+
 /* Later samples of the row move up, unless they would leave it in front of their home. */
 static void move_up(struct sample_tables *tables, uint32_t hole)
 {
@@ -235,18 +246,38 @@ APART void hs_sample_taken(void *block, size_t bytes, uint64_t mean, const struc
     errno = saved;
 }
 
-void hs_sample_freed(void *block)
+/* number: of the sample, or ANY_SAMPLE. */
+static APART void sample_ends(void *block, uint64_t number)
 {
     const int saved = errno;
     PROBE_FREE(block);
     enter_samples();
-    if (hs_samples.tables != NULL) {
-        const uint32_t place = place_of(hs_samples.tables, (uintptr_t)block);
-        if (hs_samples.tables->sample[place].block != 0) /* else it was dropped */
-            remove_sample(hs_samples.tables, place);
-    }
+    const struct sample *sample = sample_at(block);
+    if (sample != NULL && (number == ANY_SAMPLE || number == sample->number))
+        remove_sample(hs_samples.tables, (uint32_t)(sample - hs_samples.tables->sample));
     leave_samples();
     errno = saved;
+}
+
+void hs_sample_freed(void *block)
+{
+    sample_ends(block, ANY_SAMPLE);
+}
+
+void hs_sample_moved(void *block, uint64_t number)
+{
+    sample_ends(block, number);
+}
+
+uint64_t hs_sample_number(const void *block)
+{
+    const int saved = errno;
+    enter_samples();
+    const struct sample *sample = sample_at(block);
+    const uint64_t number = sample != NULL ? sample->number : UINT64_MAX;
+    leave_samples();
+    errno = saved;
+    return number;
 }
 
 uint32_t hs_stack_number(const struct call_stack *stack)

@@ -68,8 +68,12 @@ extern struct samples hs_samples;
 /* A block of `bytes` was made for a request that is a sample, by the calling thread with this stack. The program does not have it
  * yet. Both keep errno, and call no malloc. */
 COLD void hs_sample_taken(void *block, size_t bytes, uint64_t mean, const struct call_stack *stack);
-/* A sample is about to be freed, or realloc resizes or moves it: then it is a sample no more. */
+/* A sample is about to be freed, or realloc has resized it in place: then it is a sample no more. */
 COLD void hs_sample_freed(void *block);
+/* The same of the sample with this number, whose pages realloc has moved: at its address may be another one by now. */
+COLD void hs_sample_moved(void *block, uint64_t number);
+/* The number of the live sample at an address; one that no sample has, if it has none. */
+COLD uint64_t hs_sample_number(const void *block);
 
 uint64_t hs_sampling_mean(void); /* bytes of requests from one sample to the next, on average; 0: off */
 /* Async-signal-safe. A thread learns of it at its next sample, or where it took none after SAMPLE_LOOK_BYTES of requests. */
