@@ -154,19 +154,6 @@ def test_no_verdict_on_a_program_behind_a_scrubbed_environment(folder: Path, wra
     assert did_the_work(recorded.apart)
 
 
-def test_nothing_is_forged_for_a_program_that_was_not_recorded(
-    call: Callable[..., Answer], folder: Path, tmp_path: Path
-) -> None:
-    """It ends with the recording: no search, no measurement, no verdict."""
-    answer = call("forge", "-o", tmp_path / "out", "--", "env", "-i", folder / "churn")
-    assert (answer.status, answer.out) == (1, "")
-    first, second = (" ".join(line.split()) for line in answer.err.splitlines())
-    assert first.startswith("[1/9] record env -i ")
-    assert "nothing to forge for: the recorder did not see churn (" in second
-    assert f"{CHANGED} without LD_PRELOAD by env; {served_share.HELP}" in second
-    assert not (tmp_path / "out" / "design.toml").exists()
-
-
 @pytest.mark.thorough
 def test_a_program_that_is_reached_has_a_verdict(folder: Path, tmp_path: Path) -> None:
     """Also behind wrappers that leave the environment as it is."""
