@@ -5,6 +5,7 @@ import signal
 import subprocess
 from pathlib import Path
 
+import msgspec
 import pytest
 from loaded import unchecked_library
 from preloaded import program
@@ -22,6 +23,12 @@ LISTED = changed(load("lean"), "lean-named", {"crash": "named"})
 def crash(design: Design, kind: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": "/usr/bin:/bin", "LD_PRELOAD": preloadable(unchecked_library(design))}
     return subprocess.run([str(program("crash")), kind], env=environment, capture_output=True, text=True, check=False)
+
+
+def test_the_built_in_named_is_default_with_this_row() -> None:
+    """So what is measured of `default` is true of it."""
+    expected = changed(load("default"), "named", {"crash": "named"})
+    assert msgspec.structs.replace(expected, about=NAMED.about) == NAMED
 
 
 def test_a_fault_in_the_heap_is_named_and_ends_the_program_as_before() -> None:

@@ -34,6 +34,7 @@ from heapsmith.tools.common.other_memory import OtherMemory
 from heapsmith.tools.common.preload import for_all, preload
 from heapsmith.tools.common.ratios import LEAST_ROUNDS, Ratio
 from heapsmith.tools.common.rounds import Stop, quiet
+from heapsmith.tools.common.served_share import HELP
 from heapsmith.tools.forge import forge
 from heapsmith.tools.forge.forge import RUNS, Order, _kept
 from heapsmith.tools.forge.page import read_report
@@ -292,6 +293,17 @@ def processes_of_session(session: int) -> list[str]:
             state, _, _, of_session = fields.split()[:4]
             found += [name] if int(of_session) == session and state not in "ZX" else []
     return found
+
+
+def test_nothing_is_forged_for_a_program_that_was_not_recorded(call: Call, tmp_path: Path) -> None:
+    """It ends with the recording: no search, no measurement, no verdict."""
+    answer = call("forge", "-o", tmp_path / "out", "--", "env", "-i", "/usr/bin/perl", "-e", "$n += $_ for 1 .. 9e6")
+    assert (answer.status, answer.out) == (1, "")
+    first, second = answer.err.splitlines()
+    assert first.startswith("[1/9] record env -i ")
+    assert "nothing to forge for: the recorder did not see perl (" in second
+    assert f"without LD_PRELOAD by env; {HELP}" in second
+    assert not (tmp_path / "out" / "design.toml").exists()
 
 
 def test_a_command_without_an_end_is_ended(call: Call, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,9 +52,11 @@ def test_the_library_writes_what_top_reads(name: str, tmp_path: Path) -> None:
         for step in "wk":
             run.step(step)
             wrote = settled(path, run).splitlines()
-            expected = prometheus([only(watch)], classes=True).splitlines()
+            expected = prometheus([sight := only(watch)], classes=True).splitlines()
             differ = [pair for pair in zip(wrote, expected, strict=True) if pair[0] != pair[1]]
             assert [a for a, _ in differ if not a.startswith("heapsmith_resident_bytes{")] == []
+            (allocated,) = [line for line in wrote if line.startswith("heapsmith_allocated_bytes{")]
+            assert int(allocated.split()[-1]) == sight.bytes.allocated >= 50 * SIZE
         of_size = [line for line in wrote if line.startswith("heapsmith_class_live_blocks{") and f'"{SIZE}"' in line]
         assert (len(of_size), run.said[1]) == (SIZE in load(name).sizes, 50)
         assert [line.split()[-1] for line in of_size] == [str(run.said[1])] * len(of_size)
@@ -69,7 +71,11 @@ def test_a_parser_reads_the_file(tmp_path: Path) -> None:
     families = {one.name: one for one in parser.text_string_to_metric_families(path.read_text())}
     assert {one.type for one in families.values()} == {"gauge", "counter"}
     uses = {one.labels["use"]: one.value for one in families["heapsmith_bytes"].samples}
-    assert sum(uses.values()) == families["heapsmith_committed_bytes"].samples[0].value > 0
+    gauges = {name: one.samples[0].value for name, one in families.items() if one.type == "gauge"}
+    assert sum(uses.values()) == gauges["heapsmith_committed_bytes"] > 0
+    assert gauges["heapsmith_allocated_bytes"] == uses["small"] + uses["runs"] + uses["huge"]
+    allocated, retained = (gauges[f"heapsmith_{one}_bytes"] for one in ("allocated", "retained"))
+    assert allocated + retained == gauges["heapsmith_committed_bytes"]
     events = {one.labels["kind"]: one.value for one in families["heapsmith_events"].samples}
     assert events["realloc_moved"] == 7
     assert families["heapsmith_threads"].samples[0].value == 1

@@ -22,7 +22,7 @@ MATTERS = 0.1
 MOST = 0.5
 """Where a larger share of the processor time was spent without the library, its figures say nothing."""
 LEAST_BYTES = 1 << 20
-HELP = "--everywhere preloads to it too (as root)"
+HELP = "--everywhere of run, record and compare preloads to it too (as root)"
 
 
 class Image(NamedTuple):

@@ -76,6 +76,14 @@ def _of_processes(sights: Sequence[Sight]) -> Iterator[Family]:
         "threads": ("Threads of the process.", lambda one: one.threads),
         "heaps": ("Heaps of threads or processors.", lambda one: one.heaps),
         "idle_heaps": ("Heaps whose thread has ended.", lambda one: one.idle_heaps),
+        "allocated_bytes": (
+            "Bytes of the uses small, runs and huge: of blocks with the program.",
+            lambda one: one.bytes.allocated,
+        ),
+        "retained_bytes": (
+            "Committed bytes beyond the allocated ones.",
+            lambda one: max(0, one.bytes.committed - one.bytes.allocated),
+        ),
     }
     for name, (said, value) in gauges.items():
         yield Family(f"heapsmith_{name}", "gauge", said, [(_of(one), value(one)) for one in sights])

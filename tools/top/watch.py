@@ -33,6 +33,11 @@ class Bytes(msgspec.Struct, frozen=True):
     huge: int
     ahead: int
 
+    @property
+    def allocated(self) -> int:
+        """Those of blocks with the program."""
+        return self.small + self.runs + self.huge
+
 
 class ClassSight(msgspec.Struct, frozen=True):
     """A size class: its blocks with the program, in fronts, and elsewhere out of their slabs.

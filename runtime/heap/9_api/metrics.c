@@ -150,6 +150,7 @@ static void gauges(struct text *out)
 static void uses(struct text *out, const struct tally *tally)
 {
     int64_t small = 0, fronts = 0, parked = 0, slabs = 0;
+    const uint64_t huge = __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED);
     for (unsigned class = 0; class < CLASS_COUNT; class++) {
         int64_t stride = hs_class[class].stride;
         small += (int64_t)at_least_none((int64_t)metered.out[class] - tally[class].parked) * stride;
@@ -169,9 +170,13 @@ static void uses(struct text *out, const struct tally *tally)
         { "runs", metered.used },
         { "run_caches", metered.gone },
         { "free_runs", metered.free },
-        { "huge", __atomic_load_n(&hs_huge_committed, __ATOMIC_RELAXED) },
+        { "huge", huge },
     };
-    int64_t ahead = (int64_t)heap_counter(COUNTED(committed));
+    const int64_t committed = (int64_t)heap_counter(COUNTED(committed));
+    const int64_t allocated = small + (int64_t)metered.used + (int64_t)huge;
+    gauge(out, "allocated_bytes", "Bytes of the uses small, runs and huge: of blocks with the program.", (uint64_t)allocated);
+    gauge(out, "retained_bytes", "Committed bytes beyond the allocated ones.", at_least_none(committed - allocated));
+    int64_t ahead = committed;
     describe(out, "bytes", "gauge", "What the committed bytes are for.");
     for (size_t index = 0; index < sizeof use / sizeof *use; index++) {
         value(out, "bytes", "use", use[index].name, use[index].bytes);

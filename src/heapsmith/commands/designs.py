@@ -10,6 +10,7 @@ from heapsmith.commands import arguments as take
 from heapsmith.commands import results
 from heapsmith.commands.limits import Limit, limited
 from heapsmith.commands.options import Commands, Given, example, options_of
+from heapsmith.model.errors import BadInput
 
 app = Commands()
 design_app = Commands(help="Show designs and check them.")
@@ -45,21 +46,56 @@ def design_check(design: take.Design, json: take.Json = False) -> None:
     show.emit_json(checked) if json else show.fields(checked.items())
 
 
-@app.command(epilog=example("schema design > design.schema.json", "schema grid --line"))
+Kind = Literal[
+    "design",
+    "machine",
+    "grid",
+    "record",
+    "trace-info",
+    "sites",
+    "leaks",
+    "diff",
+    "simulate",
+    "designs",
+    "design-show",
+    "tune",
+    "verify",
+    "forge",
+    "compare",
+    "replay",
+    "check",
+    "guard",
+    "top",
+    "profile",
+    "pins",
+    "core",
+    "doctor",
+]
+"""Of TOML files three, then commands with --json."""
+
+
+@app.command(epilog=example("schema design > design.schema.json", "schema grid --line", "schema trace-info"))
 def schema(
     kind: Annotated[
-        Literal["design", "machine", "grid"], Argument("design, machine (of calibrate) or grid (of sweep).", "KIND")
+        Kind, Argument("design, machine (of calibrate), grid (of sweep), or a command with --json.", "KIND")
     ],
     line: Annotated[bool, Option("Print the first line of a file that names its schema.")] = False,
 ) -> None:
-    """Print the JSON Schema of a kind of TOML file, for editors and linters.
+    """Print the JSON Schema of a kind of TOML file, or of what a command prints with --json.
 
     Files that heapsmith writes for people to change begin with a line that names the schema of this installation.
     Taplo and editors that use it read the line.
     """
-    from heapsmith.model.toml_text import schema_file, schema_line
+    from heapsmith.model.toml_text import SCHEMA_KINDS, schema_file, schema_line
 
-    show.text(schema_line(kind) if line else schema_file(kind).read_text())
+    if kind in SCHEMA_KINDS:
+        show.text(schema_line(kind) if line else schema_file(kind).read_text())
+        return
+    if line:
+        raise BadInput(f"--line: is of files; expected one of {', '.join(SCHEMA_KINDS)}")
+    from heapsmith.commands.schemas import result_schema
+
+    show.emit_json(result_schema(kind))
 
 
 @app.command(

@@ -5,15 +5,18 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import heapsmith
 from heapsmith.commands import man
+from heapsmith.commands.designs import Kind
 from heapsmith.commands.options import parameter_records
 from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import SCHEMA_KINDS, schema_file
 
 FILE = Path(heapsmith.__file__).parent / "llms.txt"
+RESULTS = [kind for kind in get_args(Kind) if kind not in SCHEMA_KINDS]
+"""The commands whose result has a schema."""
 
 QUESTIONS = (
     ("What does this program allocate, and which code does it?", "inspect -o out -- CMD"),
@@ -68,7 +71,7 @@ def guide() -> str:
         "",
         "- of files: " + ", ".join(f"`heapsmith schema {kind}`" for kind in SCHEMA_KINDS),
         "- in the package: " + ", ".join(f"`model/schemas/{schema_file(kind).name}`" for kind in SCHEMA_KINDS),
-        "- results of --json have the fields of the types in docs/python.md, and no schema of their own",
+        "- of results with --json: " + ", ".join(f"`heapsmith schema {command}`" for command in RESULTS),
         "",
         "## Environment",
         "",
