@@ -9,6 +9,7 @@ import pytest
 from preloaded import library
 
 from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import changed, load
 from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.sampled.snapshot import read
@@ -75,3 +76,33 @@ def test_a_block_that_realloc_resizes_is_a_sample_of_its_last_size(guards: int, 
         assert counters["sampled_freed"] == counters["sampled"] - len(left)
         assert counters["sampled"] >= 3 * (last + 2)
     assert counters["huge_remap"] > 0
+
+
+ROOM = """
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+int main(void)
+{
+    for (size_t bytes = 1; bytes < 40000; bytes += 1 + bytes / 50)
+        printf("%zu %zu\\n", bytes, malloc_usable_size(malloc(bytes)));
+    return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("guards", [0, 64])
+def test_a_sample_is_as_roomy_as_the_blocks_that_it_stands_for(guards: int, tmp_path: Path) -> None:
+    """Else a program that asks how much it may write, as redis does, would grow in samples alone, without a realloc."""
+    (tmp_path / "room.c").write_text(ROOM)
+    program = compile_c([tmp_path / "room.c"], tmp_path / "room", flags=["-O1", "-fno-builtin"])
+
+    def rooms(mean: int) -> dict[int, int]:
+        added = {"LD_PRELOAD": preloadable(library_with(guards)), "HEAPSMITH": f"sample={mean}"}
+        words = subprocess.run([program], env=os.environ | added, check=True, capture_output=True, text=True).stdout
+        return {int(bytes_): int(usable) for bytes_, usable in map(str.split, words.splitlines())}
+
+    sampled, others = rooms(1), rooms(0)
+    assert guards > 0 or sampled == others
+    assert all(bytes_ <= usable <= others[bytes_] for bytes_, usable in sampled.items())
+    assert len(sampled) > 200

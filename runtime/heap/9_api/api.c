@@ -335,7 +335,7 @@ size_t malloc_usable_size(void *block)
     if (block == NULL)
         return 0;
     const struct class_plan *plan = small_plan(block);
-    size_t bytes = plan != NULL ? hardening_bytes(block, plan->usable) : hs_large_bytes(block);
+    size_t bytes = plan != NULL ? hardening_bytes(block, plan->usable) : sampling_usable(block, hs_large_bytes(block));
     if (bytes == 0 && !hs_large_empty(block) && foreign(block, __builtin_return_address(0)))
         return foreign_usable(block);
     return bytes;

@@ -86,3 +86,14 @@ static inline void sampling_left(void *block, void *resized, uint64_t number)
     else if (number > 0)
         sampling_moved(block, resized, number);
 }
+
+/* What the program may write of a block of `bytes` that is large, or none of ours. A program that asks for this before it calls
+ * realloc must not find a sample roomier than the blocks that it stands for. */
+static inline size_t sampling_usable(const void *block, size_t bytes)
+{
+    const uint64_t asked = bytes > 0 && sampling_may_be(block) ? hs_sample_bytes(block) : 0;
+    if (asked == 0 || asked > SMALL_LIMIT)
+        return bytes;
+    const size_t usable = hs_class[size_to_class(asked)].usable;
+    return usable < bytes ? usable : bytes;
+}

@@ -35,6 +35,12 @@ static inline void sampling_left(void *block, void *resized, uint64_t number)
     (void)block, (void)resized, (void)number;
 }
 
+static inline size_t sampling_usable(const void *block, size_t bytes)
+{
+    (void)block;
+    return bytes;
+}
+
 static inline bool sampling_moves(size_t bytes)
 {
     (void)bytes;

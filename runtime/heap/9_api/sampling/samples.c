@@ -269,15 +269,27 @@ void hs_sample_moved(void *block, uint64_t number)
     sample_ends(block, number);
 }
 
-uint64_t hs_sample_number(const void *block)
+/* The live sample of the block; all zeros: it is none. */
+static struct sample sample_of(const void *block)
 {
     const int saved = errno;
     enter_samples();
     const struct sample *sample = sample_at(block);
-    const uint64_t number = sample != NULL ? sample->number : UINT64_MAX;
+    const struct sample found = sample != NULL ? *sample : (struct sample){ 0 };
     leave_samples();
     errno = saved;
-    return number;
+    return found;
+}
+
+uint64_t hs_sample_number(const void *block)
+{
+    const uint64_t number = sample_of(block).number;
+    return number > 0 ? number : UINT64_MAX;
+}
+
+uint64_t hs_sample_bytes(const void *block)
+{
+    return sample_of(block).bytes;
 }
 
 uint32_t hs_stack_number(const struct call_stack *stack)

@@ -75,6 +75,9 @@ COLD void hs_sample_moved(void *block, uint64_t number);
 /* The number of the live sample at an address; one that no sample has, if it has none. */
 COLD uint64_t hs_sample_number(const void *block);
 
+/* The bytes that the program asked for of the block's live sample; 0: it is none. */
+COLD uint64_t hs_sample_bytes(const void *block);
+
 uint64_t hs_sampling_mean(void); /* bytes of requests from one sample to the next, on average; 0: off */
 /* Async-signal-safe. A thread learns of it at its next sample, or where it took none after SAMPLE_LOOK_BYTES of requests. */
 void hs_sampling_set(uint64_t mean);
