@@ -19,6 +19,7 @@ from heapsmith.bench.studies import (
     recording_floor,
     sampling,
     sampling_cost,
+    services,
     sized_free,
 )
 from heapsmith.model.errors import CheckFailed
@@ -35,6 +36,7 @@ KINDS = {
     from_profile: from_profile.Report,
     public_suite: public_suite.Data,
     recording_floor: recording_floor.Report,
+    services: services.Report,
     sized_free: sized_free.Report,
 }
 
