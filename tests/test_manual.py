@@ -77,8 +77,17 @@ def test_figures_may_vary_where_the_page_says_so() -> None:
     assert missing(page, {0: "a  900 KiB  +1% (1.5 to 2)\n"}) == ["b  3 MiB"]
 
 
-def test_pages_are_short() -> None:
-    assert (len(HOWTO), len(TUTORIALS)) >= (8, 6)
+QUESTIONS = {
+    *("who-holds-memory", "why-rss-stays-high", "choose-a-malloc", "tune-and-ship", "guard-in-ci", "debug-misuse"),
+    *("import-a-trace", "sweep-on-a-cluster", "add-a-policy"),
+}
+"""The questions of which each has a page of its own."""
+TAUGHT = {"cpp-service", "python", "rust", "fleet", "lab"}
+
+
+def test_each_question_has_a_short_page() -> None:
+    assert {page.stem for page in HOWTO} == QUESTIONS
+    assert {page.stem for page in TUTORIALS} == TAUGHT | {"start"}
     for page in HOWTO:
         assert len(page.read_text().splitlines()) <= 80, page.name
     for page in TUTORIALS:
@@ -96,6 +105,8 @@ GENERATED = {"commands", "design-fields", "reference"}
 """Pages made from the help, from the schema and from docstrings."""
 BESIDE = {"Specification", "Laboratory"}
 """Groups of the navigation for those who change heapsmith or check its figures, which nobody needs to use it."""
+TOLD = re.compile(r"^\| ([^|]+) \| [\d,]+ \| [\d,]+ \| (\d+) \| ([\d,]+) \|$", re.MULTILINE)
+"""A row of the laboratory's table: a kind, pages and words then and now."""
 MOST_PAGES, MOST_WORDS, MOST_EXPLAINED = 30, 45_000, 1_500
 
 
@@ -125,6 +136,30 @@ def test_the_manual_is_at_most_thirty_pages() -> None:
     assert sum(len(pages) for pages in counted.values()) <= MOST_PAGES, counted
     assert sum(sum(pages.values()) for pages in counted.values()) + words_of("index") <= MOST_WORDS, counted
     assert all(words <= MOST_EXPLAINED for words in counted["How it works"].values()), counted
+
+
+def test_the_words_of_the_pages_are_told() -> None:
+    """By kind, now: the table of the laboratory is right in pages, and in words within a twentieth."""
+    pages = {group: [name for name in names if name not in GENERATED] for group, names in navigation().items()}
+    of = {
+        "start and tutorials": pages["Start"],
+        "how-to": pages["How to"],
+        "how it works": pages["How it works"],
+        "reference, by hand": pages["Reference"],
+        "manual (with the index)": [
+            "index",
+            *(name for group in pages if group not in BESIDE for name in pages[group]),
+        ],
+        "reference, generated": sorted(GENERATED),
+        "specification": pages["Specification"],
+        "laboratory": pages["Laboratory"],
+    }
+    section = (DOCS / "lab" / "testing.md").read_text().partition("\n## Words of the pages\n")[2].partition("\n## ")[0]
+    told = {kind: (int(count), int(words.replace(",", ""))) for kind, count, words in TOLD.findall(section)}
+    assert told.keys() == of.keys()
+    for kind, (count, words) in told.items():
+        assert count == len(of[kind]) - of[kind].count("index"), kind
+        assert abs(words - sum(map(words_of, of[kind]))) <= words / 20, kind
 
 
 def test_every_page_is_in_the_navigation_once() -> None:

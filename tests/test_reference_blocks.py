@@ -27,6 +27,7 @@ PID = "4711"
 """The number of a process on the pages, in whose place a test puts a real one."""
 
 ELSEWHERE = {
+    "api heapsmith build default -o libheap.a --static --target": "test_targets.py",
     "live heapsmith run sampling-ready -- ./service": "test_sampled_thread.py",
     "live if (hs_sample != NULL": "test_sampled_thread.py",
     "live heapsmith top 4711 --interval 15s": "test_top_metrics.py",
@@ -141,7 +142,7 @@ def test_each_block_runs_somewhere_or_says_why_not() -> None:
 
 @pytest.mark.thorough
 def test_a_library_is_built_and_reports(folder: Path, shell_environment: dict[str, str]) -> None:
-    assert '"design"' in shell(block("api", "heapsmith build default"), folder, shell_environment)
+    assert '"design"' in shell(block("api", "heapsmith build default -o libheap.so"), folder, shell_environment)
 
 
 def test_tables_of_designs_are_legal() -> None:

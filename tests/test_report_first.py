@@ -21,6 +21,8 @@ pytestmark = pytest.mark.thorough
 
 FEW, MANY = 3, 5_000
 HEIGHTS = {1300: 900, 400: 1000}
+DESK = 1000
+"""On wider screens single views are pictures too."""
 PICTURES = {(FEW, 1300), (MANY, 400)}
 QUESTIONS = ["What is the heap for?", "What would another design bring?", "What should you do next?"]
 
@@ -80,8 +82,12 @@ def test_the_first_screen_answers(
     box = commands.bounding_box()
     assert box["y"] + box["height"] <= HEIGHTS[width]
     assert commands.evaluate("(one) => one.scrollWidth - one.clientWidth") == 0
-    kept = os.environ.get("SCREENS") if (sites, width) in PICTURES else None
-    picture = Path(kept or tmp_path) / f"report-first-{width}.png"
-    tab.screenshot(path=picture)
-    assert picture.stat().st_size > 10_000
+    kept = Path((os.environ.get("SCREENS") if (sites, width) in PICTURES else None) or tmp_path)
+    tab.screenshot(path=kept / f"report-first-{width}.png")
+    if width > DESK:
+        first, last = (tab.locator(view).bounding_box() for view in ("#timeline", "#map"))
+        both = first | {"height": last["y"] + last["height"] - first["y"]}
+        tab.screenshot(path=kept / "report.png", full_page=True, clip=both)
+        tab.locator("#sites").screenshot(path=kept / "report-sites.png")
+    assert all(picture.stat().st_size > 10_000 for picture in kept.glob("report*.png"))
     context.close()

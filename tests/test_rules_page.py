@@ -36,7 +36,7 @@ SAID = {
         f"cost the score no more than {100 * choice_worth.MARGIN:.1f} %",
         f"up to {confirm.FINALISTS - 1}, beside the base",
         f"peak or the average is less by {100 * gain.LEAST:.0f} %",
-        f"twice the standard error of its replays, else by {100 * gain.LEAST_TIME:.0f} % as predicted",
+        f"twice the standard error in replays, or by {100 * gain.LEAST_TIME:.0f} % as predicted",
         f"misses of all capacities up to {capacities.LEVELS}",
         f"({exact.BUDGETS[0]}) of the peak live bytes, a quarter of that and a sixteenth",
         f"A front that the trace never overflows gets room for at least {front_budget.LEAST_ROOM} blocks",

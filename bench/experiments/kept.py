@@ -7,6 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
+from heapsmith.bench.common.commit import commit, today
 from heapsmith.bench.experiments.book import Book
 from heapsmith.bench.experiments.profile import Figure, Profile
 from heapsmith.bench.experiments.results import Change, Conditions, Result, Results
@@ -25,6 +26,7 @@ class Kept(msgspec.Struct, frozen=True):
     """The figures of one experiment. arms: the digest of what they are figures of.
 
     conditions: of the measurement; with 0 rounds nothing was measured since the arms changed.
+    date, commit: of the measurement; empty if there was none.
     """
 
     arms: str
@@ -32,6 +34,8 @@ class Kept(msgspec.Struct, frozen=True):
     results: list[Result]
     profiles: list[Profile]
     skipped: str = ""
+    date: str = ""
+    commit: str = ""
 
 
 def digest(book: Book, name: str) -> str:
@@ -62,6 +66,7 @@ def of_run(book: Book, results: Results, before: dict[str, Kept]) -> dict[str, K
     found: dict[str, Kept] = {}
     told = {one.experiment for one in results.results} | {one.experiment for one in results.profiles}
     told |= {*results.skipped}
+    when = (today(), commit()) if results.conditions.rounds else ("", "")
     for name in (name for name in book.experiments if name in told):
         new = Kept(
             digest(book, name),
@@ -69,6 +74,7 @@ def of_run(book: Book, results: Results, before: dict[str, Kept]) -> dict[str, K
             [one for one in results.results if one.experiment == name],
             [one for one in results.profiles if one.experiment == name],
             results.skipped.get(name, ""),
+            *when,
         )
         old = before.get(name)
         found[name] = _with_measured(new, old) if old and old.arms == new.arms else new
@@ -100,6 +106,8 @@ def _with_measured(new: Kept, old: Kept) -> Kept:
         old.conditions,
         [_joined(one, "changes", results.get((one.workload, one.arm), [])) for one in new.results],
         [_joined(one, "figures", profiles.get((one.workload, one.arm), [])) for one in new.profiles],
+        date=old.date,
+        commit=old.commit,
     )
 
 

@@ -9,7 +9,7 @@ from heapsmith.bench.experiments import kept
 from heapsmith.bench.experiments.book import Book, Experiment, Workflow, book
 from heapsmith.bench.experiments.kept import Kept
 from heapsmith.bench.experiments.profile import Figure
-from heapsmith.bench.experiments.results import Change, Result, judged
+from heapsmith.bench.experiments.results import Change, Conditions, Result, judged
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.files import write_text
 from heapsmith.model.toml_text import read_text
@@ -104,12 +104,23 @@ def _title(book: Book, figures: Mapping[str, Kept]) -> str:
 
 def conditions(figures: Mapping[str, Kept]) -> str:
     """Return how the measured figures came about, a sentence for each kind of run."""
-    runs = Counter(of.conditions for of in figures.values() if of.conditions.rounds)
+    runs: dict[Conditions, list[Kept]] = {}
+    for one in figures.values():
+        if one.conditions.rounds:
+            runs.setdefault(one.conditions, []).append(one)
     return " ".join(
-        f"{count} experiments were measured in up to {of.rounds} rounds{' of quick runs' if of.quick else ''}, on "
-        f"{of.processors} processors, and predicted by the machine file `{of.machine}`."
-        for of, count in runs.items()
+        f"{len(of_these)} experiments were measured in up to {of.rounds} rounds{' of quick runs' if of.quick else ''}, "
+        f"on {of.processors} processors, {_when(of_these)}, and predicted by the machine file `{of.machine}`."
+        for of, of_these in runs.items()
     )
+
+
+def _when(measured: list[Kept]) -> str:
+    """Return between which dates figures were measured, and at which commits, the first one first."""
+    dates = sorted({one.date for one in measured})
+    commits = dict.fromkeys(one.commit for one in sorted(measured, key=lambda one: one.date))
+    span = f"on {dates[0]}" if len(dates) == 1 else f"from {dates[0]} to {dates[-1]}"
+    return f"{span} at {'commit' if len(commits) == 1 else 'the commits'} {', '.join(commits)}"
 
 
 def others(figures: Mapping[str, Kept]) -> Words:

@@ -70,16 +70,15 @@ def text(of: Results) -> str:
     columns = ["<program", "<what", "<ways", "<line", "<why"]
     output, errors = ([row.program for row in of.rows if word not in row.steady] for word in ("output", "errors"))
     commits = Counter(row.commit for row in of.rows)
-    lines = [head.rstrip()]
+    lines = [head.rstrip(), ""]
+    lines += [
+        _filled(f"heapsmith's commits, with their programs: {_list(f'{at} ({n})' for at, n in commits.items())}.")
+    ]
     lines += section(counts(of.rows)._replace(title="Counts"))
     lines += section(Words("Exceptions", columns, exceptions(of.rows)))
     lines += ["", "## What was run", ""]
     lines += [_filled(f"Jobs of which two plain runs differ in standard output: {_list(output)}.")]
     lines += ["", _filled(f"Jobs of which they differ in standard error: {_list(errors)}.")]
-    lines += [
-        "",
-        _filled(f"heapsmith's commits, with their rows: {_list(f'{at} ({n})' for at, n in commits.items())}."),
-    ]
     lines += ["", _filled(f"Programs with the version of their package: {_list(map(_named, of.rows))}.")]
     return "\n".join(lines) + "\n"
 

@@ -1,9 +1,10 @@
 """Servers under a design against glibc's malloc: processor time and memory of the recipes' services.
 
-python -m heapsmith.bench.studies.services [--rounds N] [--only NAME] [-o FILE] [--json]
+python -m heapsmith.bench.studies.services [--rounds N] [--only NAME] [-o FILE] [--json]; --page writes the table of
+services.json beside this file into docs/lab/costs.md.
 
-docs/recipes.md has the table, of services.json beside this file. Root measures with --everywhere, because two of the
-servers run as another user. The services are those of bench/programs/services.py.
+Root measures with --everywhere, because two of the servers run as another user. The services are those of
+bench/programs/services.py.
 """
 
 import os
@@ -16,7 +17,8 @@ import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.commit import commit, today
-from heapsmith.bench.common.study import Json, Only, Out, tell
+from heapsmith.bench.common.pages import untitled
+from heapsmith.bench.common.study import LAB, Json, Only, Out, Part, Put, settle, tell
 from heapsmith.bench.programs.services import SERVICES, lacking, place
 from heapsmith.model.errors import Missing
 from heapsmith.model.files import scratch
@@ -26,7 +28,7 @@ from heapsmith.tools.common.tables import Words
 from heapsmith.tools.compare.measure import Given, measure
 from heapsmith.tools.peers.peers import GLIBC
 
-FILE = Path(__file__).with_suffix(".json")
+PART = Part(Path(__file__), LAB / "costs.md")
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -81,10 +83,16 @@ def memory(log: str) -> tuple[int, int]:
 
 
 def table(of: Report) -> Words:
-    """The rows as docs/recipes.md has them."""
+    """A row for each service."""
     columns = ["service", "CPU", "peak RSS", "average RSS"]
     cells = [[row.service, row.cpu.words(), row.peak.words(), row.average.words()] for row in of.rows]
     return Words("", columns, cells)
+
+
+def made(of: Report) -> list[str]:
+    """The part of the page that is made of this report."""
+    said = f"Of {of.date}, commit {of.commit}, {of.rounds} rounds of `{of.design}` on {of.processors} processors."
+    return [said, untitled(table(of))]
 
 
 def main(
@@ -93,8 +101,11 @@ def main(
     only: Only = None,
     out: Out = None,
     json: Json = False,
+    page: Put = False,
 ) -> int:
     """Measure the recipes' services under a design and under glibc's malloc."""
+    if page:
+        return settle(PART, made(PART.read(Report)), page)
     found = report(only or list(SERVICES), design, rounds)
     return tell(found, [table(found)], json, out)
 

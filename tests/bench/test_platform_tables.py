@@ -64,7 +64,7 @@ def test_the_table_of_compilers_is_the_kept_one() -> None:
 
 def test_the_manual_names_the_compilers_that_were_tried() -> None:
     found = re.search(
-        r"gcc (\d+) to (\d+) and clang (\d+) to (\d+) and (\d+) to (\d+) compile", (DOCS / "platforms.md").read_text()
+        r"gcc (\d+) to (\d+) and clang (\d+) to (\d+) and (\d+) to (\d+) compile", (DOCS / "api.md").read_text()
     )
     assert found is not None
     ends = [int(number) for number in found.groups()]
@@ -84,7 +84,7 @@ def test_no_compiler_complains_or_takes_many_more_instructions() -> None:
 
 def test_what_the_manual_says_of_musl(measured: musl.Report) -> None:
     """Speed with threads; peaks."""
-    page = " ".join((DOCS / "platforms.md").read_text().split())
+    page = " ".join((DOCS / "api.md").read_text().split())
     least = re.search(r"at least (\d+) times the speed", page)
     more = re.search(r"higher by up to (\d+) KiB", page)
     lean = re.search(r"peaks of at most ([\d.]+) there", page)

@@ -20,6 +20,7 @@ from heapsmith.bench.studies import (
     recording_floor,
     sampling,
     sampling_cost,
+    services,
     sized_free,
 )
 from heapsmith.model.errors import CheckFailed
@@ -37,6 +38,7 @@ KINDS = {
     public_suite: public_suite.Data,
     recording_bytes: recording_bytes.Report,
     recording_floor: recording_floor.Report,
+    services: services.Report,
     sized_free: sized_free.Report,
 }
 
