@@ -192,18 +192,6 @@ def test_rss_is_that_of_the_blocks(tmp_path: Path) -> None:
         assert json.loads(subprocess.run(command, capture_output=True, check=True).stdout)["peak_rss_bytes"] < most
 
 
-@pytest.mark.parametrize(("kib", "row"), [(63, None), (64, 0), (100, 0), (511, 0), (512, 1), (4095, 1), (4096, 2)])
-def test_a_share_of_large_blocks_is_touched_by_size(kib: int, row: int | None, tmp_path: Path) -> None:
-    """A quarter of those of one row, all of the others: 48 MiB, in blocks that glibc maps or not."""
-    count, mib = (48 << 10) // kib, 1 << 20
-    events: list[Event] = [(Op.MALLOC, 0, name, kib << 10) for name in range(1, count + 1)]
-    write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
-    for of in range(4):
-        touched = tuple(256 if of == each else 1024 for each in range(4))
-        found = replay_once(tmp_path / "script", GLIBC, touched=touched).peak_rss_bytes
-        assert (found < 16 * mib) == (of == row), (of, found)
-
-
 def test_the_peak_of_rss_need_not_be_that_of_live_bytes(tmp_path: Path) -> None:
     """Blocks of 1,100 bytes at multiples of 4096 take a page each; glibc gives the pages back when all are free."""
     events: list[Event] = [(Op.MALLOC, 0, 1, 3_000_000), (Op.FREE, 0, 1, 0)]

@@ -34,6 +34,18 @@ def test_bytes_of_glibc_are_those_of_its_blocks(tmp_path: Path, call: Callable[.
     assert f"{found.committed:,}" in call(*command).out
 
 
+@pytest.mark.parametrize(("kib", "row"), [(63, None), (64, 0), (100, 0), (511, 0), (512, 1), (4095, 1), (4096, 2)])
+def test_a_share_of_large_blocks_is_touched_by_size(kib: int, row: int | None, tmp_path: Path) -> None:
+    """A quarter of those of one row, all of the others: 48 MiB, in blocks that glibc maps or not."""
+    count, mib = (48 << 10) // kib, 1 << 20
+    events: list[Event] = [(Op.MALLOC, 0, name, kib << 10) for name in range(1, count + 1)]
+    write_script(write_trace(tmp_path / "t.hst", events), tmp_path / "script")
+    for of in range(4):
+        touched = tuple(256 if of == each else 1024 for each in range(4))
+        found = replay_once(tmp_path / "script", GLIBC, touched=touched).peak_rss_bytes
+        assert (found < 16 * mib) == (of == row), (of, found)
+
+
 def test_a_c_library_without_mallinfo2_tells_no_bytes(tmp_path: Path) -> None:
     """As glibc before 2.33, and musl."""
     (tmp_path / "older.c").write_text("void *dlsym(void *handle, const char *name) { return (void *)0; }\n")
