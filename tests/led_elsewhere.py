@@ -59,7 +59,8 @@ def running(
         assert process.stdout.readline() == "ready\n"
         yield Running(process, file)
         process.stdin.close()
-        assert process.wait(timeout=300) == 0
+        status = process.wait(timeout=300)
+        assert status == 0, f"status {status}"
 
 
 def is_under_way(pid: int) -> bool:

@@ -61,7 +61,10 @@ def test_growth_and_whole_sizes_have_two_names(call: Call, grown: Path, monkeypa
     assert sum(row["first"]["bytes"] for row in found["sites"]) == ASKED
 
 
-def test_no_lifetime_where_no_block_was_freed(call: Call, grown: Path, tmp_path: Path) -> None:
+def test_no_lifetime_where_no_block_was_freed(
+    call: Call, grown: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "500")  # the paths of the traces may be long
     freed = trace_of(tmp_path / "freed.hst", [16] * 9, freed=True)
     out = call("diff", grown, freed).out
     for name in ("p50", "p90", "p99"):

@@ -34,7 +34,7 @@ Call = Callable[..., Answer]
 
 pytestmark = pytest.mark.skipif(os.uname().machine != "x86_64", reason="only processes of x86-64 are led elsewhere")
 
-GUARDS = 200
+GUARDS, PAGE = 200, 4096
 STREAMS_AT = 16
 """Where struct recording has the number of streams given out."""
 BIRTHS = (Op.MALLOC, Op.CALLOC, Op.ALIGNED)
@@ -227,9 +227,9 @@ def test_what_cannot_be_written_is_counted(tmp_path: Path) -> None:
             return recorded_while(at.process.pid, tmp_path / "t.hst", act)
 
     whole, cut = recorded(resource.RLIM_INFINITY), recorded(256 << 10)
-    assert (whole.drops, cut.census_blocks) == (0, whole.census_blocks)
+    assert whole.drops == 0
     assert cut.drops > STEPS
-    assert cut.events + cut.drops == whole.events
+    assert cut.events + cut.drops == whole.events  # the blocks of the census are events too
 
 
 def next_threads(at: Running) -> None:
@@ -255,7 +255,10 @@ def test_threads_go_on_in_the_streams_of_threads_that_are_gone(tmp_path: Path) -
 
 @pytest.mark.thorough
 def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
-    """Each request is a sample, so that all slots have blocks; their sizes are those that the program asked for."""
+    """Each request is a sample, so that all slots have blocks; their sizes are those that the program asked for.
+
+    Of a sample of a small request that is in no slot the census has the page.
+    """
     sampling = ready.Params(on=True, mean_bytes=1, guards=GUARDS)
     design = msgspec.structs.replace(load(DESIGN), name=f"{DESIGN}-guards", sampling=sampling)
     with running(tmp_path, 1, design=design) as at:
@@ -269,7 +272,11 @@ def test_guarded_samples_are_in_the_census(tmp_path: Path) -> None:
         found = recorded_while(at.process.pid, tmp_path / "t.hst", act)
     assert (found.drops, found.foreign_frees, found.lost_frees) == (0, 0, 0)
     census = events(tmp_path / "t.hst")[: found.census_blocks]
-    assert not Counter(before.values()) - Counter(event[3] for event in census)
+    small = load(DESIGN).sizes[-1]
+    pages = {-(-bytes_ // PAGE) * PAGE for bytes_ in before.values() if bytes_ <= small}
+    unknown = Counter(before.values()) - Counter(event[3] for event in census)
+    assert all(bytes_ <= small for bytes_ in unknown)
+    assert sum(unknown.values()) <= sum(event[3] in pages for event in census)
     assert found.events > found.census_blocks + STEPS
 
 

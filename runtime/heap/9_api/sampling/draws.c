@@ -181,6 +181,16 @@ void sampling_moved(void *block, void *resized, uint64_t number)
     hs_sample_moved(block, number);
 }
 
+/* A program that asks for this before it calls realloc must not find a sample roomier than the blocks that it stands for. */
+size_t sampling_room(const void *block, size_t bytes)
+{
+    const uint64_t asked = hs_sample_bytes(block);
+    if (asked == 0 || asked > SMALL_LIMIT)
+        return bytes;
+    const size_t usable = hs_class[size_to_class(asked)].usable;
+    return usable < bytes ? usable : bytes;
+}
+
 static void *sample_alloc(size_t bytes, size_t alignment, uint64_t mean, bool *zero)
 {
     struct call_stack stack;

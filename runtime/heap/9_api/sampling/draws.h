@@ -87,13 +87,11 @@ static inline void sampling_left(void *block, void *resized, uint64_t number)
         sampling_moved(block, resized, number);
 }
 
-/* What the program may write of a block of `bytes` that is large, or none of ours. A program that asks for this before it calls
- * realloc must not find a sample roomier than the blocks that it stands for. */
+/* What the program may write of the sample at an address, of these bytes; of no sample: all. */
+COLD size_t sampling_room(const void *block, size_t bytes);
+
+/* What the program may write of a block of `bytes` that is large, or none of ours. */
 static inline size_t sampling_usable(const void *block, size_t bytes)
 {
-    const uint64_t asked = bytes > 0 && sampling_may_be(block) ? hs_sample_bytes(block) : 0;
-    if (asked == 0 || asked > SMALL_LIMIT)
-        return bytes;
-    const size_t usable = hs_class[size_to_class(asked)].usable;
-    return usable < bytes ? usable : bytes;
+    return bytes > 0 && sampling_may_be(block) ? sampling_room(block, bytes) : bytes;
 }
