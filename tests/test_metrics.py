@@ -15,7 +15,10 @@ from scraped import collected
 from test_options import run
 from test_top import SIZE, THREADS, Stepped, only, stepped
 
+from heapsmith.codegen.built import library_of
+from heapsmith.codegen.toolchain import compile_c
 from heapsmith.model.design.design import load
+from heapsmith.tools.common.preload import preloadable
 from heapsmith.tools.top.openmetrics import prometheus
 from heapsmith.tools.top.watch import Watch
 
@@ -146,6 +149,16 @@ def test_the_parent_of_children_writes_the_file(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
     path = tmp_path / "absent" / "heap.prom"
     assert run(f"metrics={path},metrics-every=0") == ("", f'heapsmith: HEAPSMITH: cannot write "{path}"\n')
+
+
+def test_a_program_that_asks_for_nothing_has_a_file(tmp_path: Path) -> None:
+    """Of the start: it has no slow path, and no exit."""
+    (tmp_path / "idle.c").write_text("#include <unistd.h>\nint main(void) { _exit(0); }\n")
+    program = compile_c([tmp_path / "idle.c"], tmp_path / "idle", flags=["-O1"])
+    path = tmp_path / "heap.prom"
+    added = {"LD_PRELOAD": preloadable(library_of(load("default"))), "HEAPSMITH": f"metrics={path}"}
+    subprocess.run([program], env=os.environ | added, check=True, timeout=300)
+    assert path.read_text().splitlines()[-1].startswith(LAST)
 
 
 def test_without_an_exit_the_file_of_the_start_stays(tmp_path: Path) -> None:
