@@ -109,3 +109,21 @@ def test_a_thread_that_waits_for_a_lock_is_in_the_library(tmp_path: Path, monkey
                     pass
         finally:
             process.kill()
+
+
+def test_the_trap_of_a_step_is_not_left_to_the_program(tmp_path: Path) -> None:
+    """A thread that waits makes a step, which an interrupt ends: that is told first, and the trap waits."""
+    with running(tmp_path, 2) as at:
+        pid, deadline = at.process.pid, time.monotonic() + 20
+        with ProcessMemory(pid) as memory:
+            view = serving(memory)
+            assert view is not None
+            code, _ = code_of(pid, memory.word(view.at["recorded"]))
+            for _ in range(5):
+                threads = hold._Threads(pid)
+                assert threads.hold_new(deadline)
+                assert not any(
+                    threads._stepped_out(thread, memory, code, deadline) for thread in list(threads._signals)
+                )
+                threads.release()
+        at.say("step")

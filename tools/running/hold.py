@@ -114,6 +114,7 @@ class _Threads:
         self._pid = pid
         self._signals: dict[int, int] = {}
         self._gone: set[int] = set()
+        self._stepped: set[int] = set()
         self._doubt_ends: float | None = None
 
     def hold_new(self, deadline: float) -> bool:
@@ -152,8 +153,9 @@ class _Threads:
             except ChildProcessError:
                 found, status = thread, 0
             if found and os.WIFSTOPPED(status):
-                self._note(thread, status)
-                return
+                if self._note(thread, status):
+                    return
+                continue
             if found:
                 del self._signals[thread]
                 self._gone.add(thread)
@@ -164,10 +166,17 @@ class _Threads:
                 )
             time.sleep(_STEP_S)
 
-    def _note(self, thread: int, status: int) -> None:
-        """Keep the signal that stopped a thread; the trap of a step is none of its own."""
-        is_ours = status >> 16 == _STOPPED or status >> 8 == signal.SIGTRAP
-        self._signals[thread] = 0 if is_ours else os.WSTOPSIG(status)
+    def _note(self, thread: int, status: int) -> bool:
+        """Keep the signal that stopped a thread; the trap of a step is none of its own.
+
+        False: an interrupt was told first, and the trap waits. The program would die of it: the thread goes on to it.
+        """
+        is_stop = status >> 16 == _STOPPED
+        self._signals[thread] = 0 if is_stop or status >> 8 == signal.SIGTRAP else os.WSTOPSIG(status)
+        if not is_stop or thread not in self._stepped or not _trap_waits(self._pid, thread):
+            return True
+        _ptrace(_CONTINUE, thread)
+        return False
 
     def let_out(self, memory: Memory, code: Code, deadline: float) -> bool:
         """Let the threads that are in the library go on, step by step or else for a moment; whether there were any."""
@@ -190,6 +199,7 @@ class _Threads:
 
     def _stepped_out(self, thread: int, memory: Memory, code: Code, deadline: float) -> bool:
         """Lead a thread out of the library; False if it waits for another, or has further to go."""
+        self._stepped.add(thread)
         for _ in range(_MOST_STEPS):
             if self._signals[thread] or _ptrace(_STEP, thread) != 0:
                 return False
@@ -205,23 +215,25 @@ class _Threads:
                 del self._signals[thread]
                 self._gone.add(thread)
                 return True
-            self._note(thread, status)
+            if not self._note(thread, status):
+                self._wait(thread, deadline)
             if _place(thread, memory, code) == _OUTSIDE:
                 return True
         return False
 
     def release(self) -> None:
         """Let all go on. The main thread is the last: if all were killed, it is reaped after the others."""
-        for thread, number in sorted(self._signals.items(), reverse=True):
-            if _ptrace(_DETACH, thread, number) != errno.ESRCH:
+        for thread in sorted(self._signals, reverse=True):
+            if _ptrace(_DETACH, thread, self._signals[thread]) != errno.ESRCH:
                 continue
             _ptrace(_INTERRUPT, thread)  # it is not stopped: it was let out, or was killed
             for _ in range(_LOOKS):
                 with suppress(ChildProcessError):
-                    if os.waitpid(thread, os.WNOHANG | _WALL)[0]:
+                    found, status = os.waitpid(thread, os.WNOHANG | _WALL)
+                    if found and (not os.WIFSTOPPED(status) or self._note(thread, status)):
                         break
                 time.sleep(_STEP_S)
-            _ptrace(_DETACH, thread, number)
+            _ptrace(_DETACH, thread, self._signals[thread])
 
 
 def _has_ended(pid: int, thread: int) -> bool:
@@ -231,6 +243,15 @@ def _has_ended(pid: int, thread: int) -> bool:
     except OSError:
         return True
     return state in "ZX"
+
+
+def _trap_waits(pid: int, thread: int) -> bool:
+    """Whether a SIGTRAP waits for a thread (proc_pid_status(5))."""
+    try:
+        text = Path(f"/proc/{pid}/task/{thread}/status").read_text(errors="replace")
+    except OSError:
+        return False
+    return bool(int(text.partition("SigPnd:")[2].split()[0], 16) >> signal.SIGTRAP - 1 & 1)
 
 
 def _ptrace(request: int, thread: int, data: int | ctypes.Array[ctypes.c_char] = 0) -> int:
