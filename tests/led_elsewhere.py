@@ -56,10 +56,14 @@ def running(
     words = [str(of or program("live_set")), str(threads), str(STEPS), str(file)]
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
     with subprocess.Popen(words, text=True, env=os.environ | added, **pipes) as process:  # type: ignore[call-overload]
-        assert process.stdout.readline() == "ready\n"
-        yield Running(process, file)
-        process.stdin.close()
-        status = process.wait(timeout=300)
+        try:
+            assert process.stdout.readline() == "ready\n"
+            yield Running(process, file)
+            process.stdin.close()
+            status = process.wait(timeout=300)
+        except BaseException:
+            process.kill()  # it may wait for ever, and the test is to say what failed
+            raise
         assert status == 0, f"status {status}"
 
 
