@@ -18,7 +18,7 @@ from heapsmith.codegen import rooms
 from heapsmith.codegen.audit import audit_emitted
 from heapsmith.codegen.layers import HEAP
 from heapsmith.model import policy
-from heapsmith.model.design.design import ClassFront, load
+from heapsmith.model.design.design import ClassFront, Design, load
 from heapsmith.model.design.plan import make_plan
 
 DESIGNS = [msgspec.structs.replace(design, foreign="leak") for design in with_every_row()]
@@ -205,9 +205,18 @@ def opened(shops: list[Workshop]) -> list[Workshop]:
         return list(pool.map(Workshop.opened, shops))
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_nothing_is_noticed_of_the_c_as_it_is(tmp_path: Path, design: Design) -> None:
+    shop = Workshop(design, tmp_path, AgainstModel(design)).opened()
+    assert shop.judge(shop.pristine(), None) is None
+
+
 @pytest.mark.big
-def test_nothing_is_noticed_of_the_c_as_it_is(opened: list[Workshop]) -> None:
-    assert [shop.judge(shop.pristine(), None) for shop in opened] == [None] * len(opened)
+def test_programs_notice_nothing_of_the_c_as_it_is(opened: list[Workshop]) -> None:
+    shop = opened[-1]
+    assert isinstance(shop.judge, ByPrograms)
+    assert shop.judge(shop.pristine(), None) is None
 
 
 def try_sample(shops: list[Workshop], size: int) -> tuple[list[Mutant], int]:

@@ -152,6 +152,8 @@ class Expected(NamedTuple):
     """What the model says of a trace."""
 
     chunk: Chunk
+    groups: NDArray[np.uint8]
+    processors: NDArray[np.int64]
     addresses: NDArray[np.int64]
     counters: NDArray[np.int64]
     locks: NDArray[np.int64]
@@ -160,10 +162,11 @@ class Expected(NamedTuple):
 def expect(plan: Plan, chunk: Chunk) -> Expected:
     """A trace and what must come of it."""
     simulator = Simulator(plan, compiled=False)
+    groups, processors = simulator.groups(chunk), simulator.processors(chunk)
     addresses = np.empty(len(chunk.op), np.int64)
     simulator.feed(chunk, addresses)
     found = simulator.counters()
-    return Expected(chunk, addresses, counter_row(found), lock_row(found))
+    return Expected(chunk, groups, processors, addresses, counter_row(found), lock_row(found))
 
 
 def short_of_space(plan: Plan) -> Plan:
@@ -225,7 +228,7 @@ class AgainstModel:
 
     @staticmethod
     def _differs(driver: Driver, expected: Expected) -> str | None:
-        driver.send(expected.chunk)
+        driver.send(expected.chunk, expected.groups, expected.processors)
         addresses, counts = driver.receive(len(expected.chunk.op))
         if not np.array_equal(addresses, expected.addresses):
             return "an address differs"

@@ -71,9 +71,9 @@ def allocate(state: State, thread: int, size: int, align: int) -> int:
         asked = aligned_lines(state, cls, size, align)
         if cls >= 0:
             watched_lines(state, int(state.threads[thread]))
-    taken = sampled_block(state, int(state.threads[thread]), size, align)
-    if taken >= 0:
-        return taken
+    taken = sampled_block(state, int(state.threads[thread]), size, align, cls)
+    if taken != NO_BLOCK:
+        return taken if taken >= 0 else NO_BLOCK
     if cls < 0:
         return large_block(state, int(state.threads[thread]), size, align)
     wanted, size = size, asked

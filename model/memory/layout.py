@@ -60,6 +60,9 @@ END = 64 * REGION
 NO_BLOCK = -1
 """The handle of no block: a level is empty, an allocation failed."""
 
+NO_ROOM = -3
+"""The handle of a sample that no class serves, and the run span has no room for."""
+
 CLASS_MASK = 255
 INDEX_SHIFT = 8
 INDEX_MASK = (1 << 18) - 1

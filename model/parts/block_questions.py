@@ -91,8 +91,11 @@ def site_lines(state: State, cls: int, size: int) -> None:
 
 
 @question("sampling", "sampled_block")
-def sampled_block(state: State, heap: int, size: int, align: int) -> int:
-    """Count a request; return the handle of its block if it is a sample that is served as one, else NO_BLOCK."""
+def sampled_block(state: State, heap: int, size: int, align: int, cls: int) -> int:
+    """Count a request, which a class serves if cls >= 0; return the handle of its block if it is a sample.
+
+    NO_BLOCK if it is none; NO_ROOM if it is one of a large request that has failed.
+    """
     return NO_BLOCK
 
 

@@ -9,7 +9,7 @@ from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.constants import PAGE
 from heapsmith.model.errors import Refusal
 from heapsmith.model.memory import layout
-from heapsmith.model.memory.layout import GUARDED_CODE, HUGE_CODE, NO_BLOCK, RUN_CODE, page_at
+from heapsmith.model.memory.layout import GUARDED_CODE, HUGE_CODE, NO_BLOCK, NO_ROOM, RUN_CODE, page_at
 from heapsmith.model.memory.state import State
 from heapsmith.model.memory.touches import gone, touch
 from heapsmith.model.parts.committed import uncommit
@@ -298,10 +298,10 @@ def frees_guarded(state: State, block: int, asked: int) -> bool:
 
 
 @kernel
-def sampled_block(state: State, heap: int, size: int, align: int) -> int:
-    """Count a request; return the handle of its block if it is a sample, else NO_BLOCK.
+def sampled_block(state: State, heap: int, size: int, align: int, cls: int) -> int:
+    """Count a request; return the handle of its block if it is a sample, NO_BLOCK if it is none.
 
-    Where the run span has no room for a small request, that is none.
+    Where the run span has no room for a request that a class serves, that is none; NO_ROOM if no class serves it.
     """
     if not takes(state, size):
         return NO_BLOCK
@@ -310,9 +310,11 @@ def sampled_block(state: State, heap: int, size: int, align: int) -> int:
         block = large_block(state, heap, size, align)
     if block >= 0:
         count(state, size)
-    else:
-        state.failed_runs -= 1
-    return block
+        return block
+    if cls < 0:
+        return NO_ROOM
+    state.failed_runs -= 1
+    return NO_BLOCK
 
 
 @hit_path
