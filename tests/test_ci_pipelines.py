@@ -170,21 +170,61 @@ def test_the_action_fails_for_planted_growth(workspace: Path) -> None:
     assert "reports=the reports\n" in (planted.runner / "output").read_text()
 
 
+SITE = next(path for path in sys.path if path.endswith("site-packages"))
+OFFLINE = {"PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1", "PYTHONPATH": SITE}
+"""Has pip take the packages of this environment in place of an index."""
+
+
+def copied(folder: Path) -> Path:
+    """A copy of what a checkout has to be installed."""
+    unwanted = shutil.ignore_patterns(".*", "out", "build", "dist", "__pycache__", "*.egg-info", "tests", "docs")
+    return shutil.copytree(ROOT, folder, symlinks=True, ignore=unwanted)
+
+
+def git(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    who = ["-c", "user.name=A", "-c", "user.email=a@example.com", "-c", "init.defaultBranch=main"]
+    environment = clean(folder, PRE_COMMIT_HOME=str(folder.parent / "hooks"), **OFFLINE) | {"CI": ""}
+    command = ["git", *who, *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.thorough
+def test_a_push_with_planted_growth_is_refused(workspace: Path, tmp_path: Path) -> None:
+    """By the hook as pre-commit installs it, and as the recipe has it."""
+    pytest.importorskip("pre_commit", reason="pre-commit is not installed")
+    hooks = copied(tmp_path / "heap smith")
+    shutil.copy(HOOKS, hooks)
+    for words in ("init", "add --all", "commit --message=all", "tag REF"):
+        assert git(hooks, *words.split()).returncode == 0
+    config = recipe(".pre-commit-config.yaml").replace("https://github.com/OWNER/heapsmith", str(hooks))
+    (workspace / ".pre-commit-config.yaml").write_text(config.replace("./build/job, input.txt", "./job, '1000'"))
+    for words in ("init", "init --bare ../there", "remote add origin ../there", "add src .pre-commit-config.yaml"):
+        assert git(workspace, *words.split()).returncode == 0
+    installed = ran(recipe("pre-commit install"), workspace, clean(workspace))
+    assert installed.returncode == 0, installed.stderr
+    assert git(workspace, "commit", "--message=first").returncode == 0
+    first = git(workspace, "push", "origin", "HEAD")
+    assert (workspace / "job.check.json").exists(), first.stderr
+    assert first.returncode == 0, first.stderr
+    shutil.move(workspace / "job", workspace / "the job")
+    (workspace / "job").write_text('#!/bin/sh\nexec "./the job" "$1" 30\n')
+    (workspace / "job").chmod(0o755)
+    assert git(workspace, "commit", "--allow-empty", "--message=grown").returncode == 0
+    refused = git(workspace, "push", "origin", "HEAD")
+    assert refused.returncode != 0
+    assert SOURCE in refused.stdout + refused.stderr
+
+
 @pytest.mark.thorough
 def test_the_action_installs_what_it_needs(workspace: Path, tmp_path: Path) -> None:
-    """With the packages of this environment in place of an index."""
-    unwanted = shutil.ignore_patterns(".*", "out", "build", "dist", "__pycache__", "*.egg-info", "tests", "docs")
-    shutil.copytree(ROOT, tmp_path / "action", symlinks=True, ignore=unwanted)
     action = Action(workspace, command="./job 1000", options="--update")
-    action.values["github.action_path"] = str(tmp_path / "action")
-    site = next(path for path in sys.path if path.endswith("site-packages"))
-    offline = {"PIP_NO_DEPS": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_NO_INDEX": "1", "PYTHONPATH": site}
+    action.values["github.action_path"] = str(copied(tmp_path / "action"))
     python = {"PATH": f"{Path(sys.base_prefix) / 'bin'}:/usr/bin:/bin"}
-    done = action.step("Install heapsmith", **offline, **python)
+    done = action.step("Install heapsmith", **OFFLINE, **python)
     assert done.returncode == 0, done.stderr
     (path,) = (action.runner / "path").read_text().splitlines()
     assert (Path(path) / "heapsmith").exists()
-    outside = {"PATH": f"{path}:/usr/bin:/bin", "PYTHONPATH": site}
+    outside = {"PATH": f"{path}:/usr/bin:/bin", "PYTHONPATH": SITE}
     checked = action.step("Check", **outside)
     assert checked.returncode == 0, checked.stderr
 
@@ -232,8 +272,7 @@ class Chroot:
 
     def __init__(self, root: Path) -> None:
         self.root, self.workspace = root, root / "builds/work"
-        unwanted = shutil.ignore_patterns(".*", "out", "build", "dist", "__pycache__", "*.egg-info", "tests", "docs")
-        shutil.copytree(ROOT, root / "action", symlinks=True, ignore=unwanted)
+        copied(root / "action")
         needs = [one for one in requires("heapsmith") or [] if "extra ==" not in one]
         version = chroot.inside(root, ["python3", "-c", "import sys; print('%d.%d' % sys.version_info[:2])"]).stdout
         how = ["--quiet", "--only-binary=:all:", "--python-version", version.strip(), "--dest", str(root / "wheels")]
