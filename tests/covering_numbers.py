@@ -65,7 +65,7 @@ QUARANTINES = (3, 0, 8)
 RUN_CACHES = (65_536, 8192)
 TRANSFERS = (4096, 65_536)
 OPENINGS: tuple[dict[str, Any], ...] = (
-    {"misses": 2, "first_blocks": 0, "idle_percent": 0, "compact_blocks": 0},
-    {"misses": 3, "first_blocks": 1, "idle_percent": 10, "compact_blocks": 2},
-    {"misses": 2, "first_blocks": 2, "idle_percent": 50, "compact_blocks": 5},
+    {"misses": 2, "first_blocks": 0, "idle_percent": 0, "compact_blocks": 0, "frees": 0},
+    {"misses": 3, "first_blocks": 1, "idle_percent": 10, "compact_blocks": 2, "frees": 3},
+    {"misses": 2, "first_blocks": 2, "idle_percent": 50, "compact_blocks": 5, "frees": 1},
 )

@@ -38,6 +38,43 @@ def test_a_stack_keeps_blocks_from_the_stated_miss_on(compiled: bool) -> None:
 
 
 @plain_and_compiled
+def test_a_stack_opens_with_the_stated_free(compiled: bool) -> None:
+    """Of a thread that frees what another allocates; its frees and its misses have counts of their own."""
+    program = Program(compiled, SIZES, front=STACK, opening=Params(misses=3, frees=2))
+    for name in "abcd":
+        program.malloc(name, 64)
+    program.malloc("e", 64, thread=1)
+    before = program.counts(1, *COUNTED)
+    program.free("a", thread=1)
+    assert program.counts(1, "direct", "push", "hit0") == (before[2] + 1, before[3], before[4])
+    program.free("b", thread=1)  # the second: it is kept
+    program.free("c", thread=1)
+    assert program.counts(1, "direct", "push", "hit0") == (before[2] + 1, before[3] + 2, before[4])
+    program.malloc("f", 64, thread=1)
+    assert program.counts(1, "direct", "push", "hit0") == (before[2] + 1, before[3] + 2, before[4] + 1)
+
+
+@plain_and_compiled
+def test_a_compact_stack_that_frees_opened_gives_all_until_a_refill_moves_it(compiled: bool) -> None:
+    opening = Params(frees=1, compact_blocks=3)
+    program = Program(compiled, SIZES, front=STACK, opening=opening)
+    for name in "abcdefgh":
+        program.malloc(name, 64)
+    program.malloc("x", 16, thread=1)
+    before = program.counts(1, "push", "flushed")
+    for name in "abc":
+        program.free(name, thread=1)
+    assert program.counts(1, "push", "flushed") == (before[0] + 3, before[1])
+    program.free("d", thread=1)  # the three before it go
+    assert program.counts(1, "push", "flushed") == (before[0] + 4, before[1] + 3)
+    program.malloc("i", 64, thread=1)
+    program.malloc("j", 64, thread=1)  # a refill of four: it has room for its capacity
+    for name in "efghi":
+        program.free(name, thread=1)
+    assert program.counts(1, "push", "flushed") == (before[0] + 9, before[1] + 3)
+
+
+@plain_and_compiled
 def test_misses_count_by_heap_and_the_first_class_is_never_closed(compiled: bool) -> None:
     program = Program(compiled, SIZES, front=STACK, opening=Params())
     program.malloc("a", 16)
@@ -132,6 +169,7 @@ def test_a_refill_of_many_blocks_moves_a_compact_stack(compiled: bool) -> None:
         ({"first_blocks": -1}, "first_blocks: -1; expected 0 to 65536 blocks"),
         ({"idle_percent": 1001}, "idle_percent: 1001; expected 0 to 1000"),
         ({"compact_blocks": 65}, "compact_blocks: 65; expected 0 to 64 blocks"),
+        ({"frees": 256}, "frees: 256; expected 0 to 255"),
     ],
 )
 def test_what_no_design_may_state(stated: dict[str, int], words: str) -> None:

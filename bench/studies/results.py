@@ -1,20 +1,22 @@
 """The measured part of docs/lab/results.md, made of the reports of `run --json`, one row or more in each.
 
-python -m heapsmith.bench.studies.results REPORT.json... writes it into the page, from the line MADE to the next MADE.
+python -m heapsmith.bench.studies.results [REPORT.json...] keeps the reports beside this script and writes the part;
+without reports it writes the part of what is kept.
 """
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import msgspec
 import typer
 
 from heapsmith.bench.common.command import exit_with
-from heapsmith.bench.common.study import LAB, Part
+from heapsmith.bench.common.study import LAB, Check, Part
 from heapsmith.bench.suite.benchmark import PAGE, tables
 from heapsmith.bench.suite.results import BenchReport, mean_ratio
 from heapsmith.model.errors import BadInput
+from heapsmith.model.files import json_text, write_text
 from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.tables import Words, fold, section
 
@@ -55,7 +57,51 @@ def joined(reports: Sequence[BenchReport]) -> BenchReport:
     return msgspec.structs.replace(reports[0], columns=columns, rows=rows)
 
 
-def made(report: BenchReport) -> str:
+def keep(reports: Sequence[Path], path: Path) -> None:
+    """Write reports of `run --json` as one, without paths, designs and other memory; four digits, a line for each row.
+
+    Raises what `joined` raises.
+    """
+    report = joined([msgspec.json.decode(one.read_bytes(), type=BenchReport) for one in reports])
+    columns = [msgspec.structs.replace(column, path=None) for column in report.columns]
+    names = {column.name for column in columns}
+    rows = [
+        msgspec.structs.replace(
+            row,
+            cells=[cell for cell in row.cells if cell.column in names],
+            tuning=row.tuning and msgspec.structs.replace(row.tuning, design=None, finalists=[]),
+            other_memory=[],
+        )
+        for row in report.rows
+    ]
+    plain = _brief(msgspec.to_builtins(msgspec.structs.replace(report, columns=columns, rows=rows)))
+    write_text(path, json_text(plain, indent=None).replace(', {"name": ', ',\n{"name": ') + "\n")
+
+
+def _brief(value: Any) -> Any:
+    """A value of JSON with four digits of each figure."""
+    match value:
+        case float():
+            return float(f"{value:.4g}")
+        case dict():
+            return {name: _brief(one) for name, one in value.items()}
+        case list():
+            return [_brief(one) for one in value]
+    return value
+
+
+def sections(report: BenchReport, level: int) -> list[str]:
+    """The tables of a report as lines of Markdown, under headings of a level, without notes."""
+    rows = [msgspec.structs.replace(row, note="") for row in report.rows]
+    lines = list[str]()
+    for table in tables(msgspec.structs.replace(report, rows=rows)):
+        title = table.title.partition(" (medians")[0]
+        named = Words(title[0].upper() + title[1:], table.columns, table.rows)
+        lines += [f"#{line}" if level == 3 and line.startswith("## ") else line for line in section(named)]
+    return lines
+
+
+def made(report: BenchReport) -> list[str]:
     """The means, the goals and the tables, as Markdown."""
     means = [("CPU time", "cpu_mean"), ("peak RSS", "rss_mean"), ("average RSS", "average_mean")]
     head = Words("", ("", *(one.name for one in report.columns)), [
@@ -66,10 +112,8 @@ def made(report: BenchReport) -> str:
     for column in report.columns:
         if column.kind == "library":
             lines += [*_goals(report, column.name), ""]
-    for table in tables(report):
-        title = table.title.partition(" (medians")[0]
-        lines += section(Words(title[0].upper() + title[1:], table.columns, table.rows))
-    return "\n".join(lines).rstrip()
+    lines += sections(report, 2)
+    return ["\n".join(lines).rstrip()]
 
 
 def _goals(report: BenchReport, name: str) -> Iterator[str]:
@@ -111,10 +155,13 @@ def _listed(found: Of, *, peers: bool) -> str:
     return ", ".join(f"`{row}` {ratio.median:.2f}{f' ({peer})' if peers else ''}" for row, (peer, ratio) in ordered)
 
 
-def main(reports: Annotated[list[Path], typer.Argument(metavar="REPORT.json...")]) -> int:
-    """Write the measured part of docs/lab/results.md."""
-    found = [msgspec.json.decode(path.read_bytes(), type=BenchReport) for path in reports]
-    PART.put([made(joined(found))])
+def main(
+    reports: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT.json...]")] = None, check: Check = False
+) -> int:
+    """Keep reports, if any are given, and write the part of the page."""
+    if reports:
+        keep(reports, PART.data)
+    PART.put(made(PART.read(BenchReport)), check)
     return 0
 
 

@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 663c50749bd1.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 81e2a5e258ee.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "8_threads/front/array_stack.h"
@@ -57,7 +57,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "default 663c50749bd1";
+const char hs_design[] = "default 81e2a5e258ee";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -579,7 +579,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_663c50749bd1_434d51 __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_81e2a5e258ee_0fee27 __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 663c50749bd1.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 81e2a5e258ee.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -106,6 +106,7 @@ enum {
     FIRST_BLOCKS = 1,
     IDLE_PERCENT = 6,
     COMPACT_BLOCKS = 7,
+    OPENS_BY_FREES = 16,
     RECORD_ALIGNMENT = 0,
     UNMAP_FROM = 2,
     SHARDS = 16,

@@ -1,13 +1,13 @@
 /* What the policies of this design keep in a heap.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 663c50749bd1.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash 81e2a5e258ee.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
 
 struct heap_rooms {
     uint64_t idle_mark; /* committed bytes from which on it looks at its stacks */
-    struct opened { uint32_t held; uint8_t missed, refills; } opened[CLASS_COUNT]; /* what it knows of a stack */
+    struct opened { uint32_t held; uint8_t missed, refills, freed; } opened[CLASS_COUNT]; /* what it knows of a stack */
 };
 
 /* Behind the counters, where only slow paths of the heap's own thread come. */

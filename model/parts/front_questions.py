@@ -147,9 +147,15 @@ def make_room(state: State, front: int, cls: int, count: int) -> None:
     """Let the slots of level 0 move, if `count` blocks do not fit where they lie."""
 
 
-@question("opening", "is_closed")
-def is_closed(state: State, front: int, cls: int) -> bool:
-    """Return whether the front keeps no block yet: a free goes to the store."""
+@question("opening", "has_room")
+def has_room(state: State, heap: int, front: int, cls: int, held: int) -> int:
+    """Make room for a free in a level 0 that is full where it lies; return how many blocks went to the store for it."""
+    return 0
+
+
+@question("opening", "gives_back")
+def gives_back(state: State, front: int, cls: int) -> bool:
+    """Count a free into a front that does not serve it; return whether it keeps no block, so that the store gets it."""
     return False
 
 

@@ -36,7 +36,7 @@ from heapsmith.model.parts.front_questions import (
     stays,
     stays_closed,
 )
-from heapsmith.model.parts.lines import alloc_lines, free_lines
+from heapsmith.model.parts.lines import CLOSED, alloc_lines, free_lines
 from heapsmith.model.parts.moments import (
     flush_ended,
     free_ended,
@@ -197,18 +197,18 @@ def free_to_front(state: State, heap: int, block: int) -> int:
     """Free a block into the heap's front; return the number of blocks that a flush gave away."""
     cls = block & layout.CLASS_MASK
     front = heap * state.class_count + cls
-    closed = free_lines(state, heap, front, cls, block)
-    if closed:
+    left = free_lines(state, heap, front, cls, block)
+    if left == CLOSED:
         if state.classes[cls]["by_row"] == 0:
             branch(state.listener, FREE_SERVED, 0)
         return give_alone(state, heap, cls, block)
     flushed = front_push(state, front, cls, block)
     if state.classes[cls]["by_row"] == 0:
-        branch(state.listener, FREE_SERVED, int(flushed == 0))
+        branch(state.listener, FREE_SERVED, int(flushed == 0 and left == 0))
     if flushed == 0 or state.classes[cls]["flush_batch"] > 0:
         counted_push_lines(state, heap, cls)
     if flushed == 0:
-        return 0
+        return left
     takes(state.listener, FLUSH)
     if state.classes[cls]["flush_batch"] == 0:
         touch(state.listener, count_at(state, heap, cls) + layout.COUNT_DIRECT, 1)

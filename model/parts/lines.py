@@ -21,8 +21,8 @@ from heapsmith.model.parts.front_questions import (
     front_overflow_lines,
     front_pop_lines,
     front_push_lines,
-    is_closed,
-    make_room,
+    gives_back,
+    has_room,
     room_of,
     size_lines,
 )
@@ -30,6 +30,9 @@ from heapsmith.model.parts.stacks import open_lines, own_slots_lines, row_pop_li
 
 LINE = 64
 """Bytes of a cache line."""
+
+CLOSED = -1
+"""A front that keeps no block yet."""
 
 
 @hit_path
@@ -66,21 +69,22 @@ def alloc_lines(state: State, heap: int, front: int, cls: int, size: int, is_new
 
 
 @hit_path
-def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> bool:
+def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> int:
     """Touch what a free into a front touches, and an overflow before the store takes its blocks.
 
-    Follow its branches too. Return whether the front keeps no block yet.
+    Follow its branches too. Return how many blocks left the front so that it has room; CLOSED if it keeps no block yet.
     """
     capacity = room_of(state, front, cls) if state.classes[cls]["stack"] > 0 else 0
     held = int(state.fronts[front]["held"]) if capacity > 0 else 0
     serves = held < capacity and state.fronts[front]["closed_at"] == 0
-    closed = capacity > 0 and not serves and is_closed(state, front, cls)
+    closed = capacity > 0 and not serves and gives_back(state, front, cls)
     if state.by_row == 1:
         last_lines(state, front, held)
         stack_push_lines(state, front, held, held if closed else capacity)
         branch(state.listener, FREE_BY_ROW, int(serves))
         if serves:
-            return False
+            return 0
+    left = 0
     if state.by_table == 1:
         branch(state.listener, CLASS_OF_FREE, cls)
         touch(state.listener, layout.FREE_OF + layout.WORD * (1 - state.by_row + cls), 0)
@@ -90,14 +94,14 @@ def free_lines(state: State, heap: int, front: int, cls: int, block: int) -> boo
         if closed:
             if state.by_row == 0:
                 stack_push_lines(state, front, held, held)
-            return True
+            return CLOSED
         open_lines(state, front, cls)
         if held == capacity and held < capacity_of(state, front, cls):
-            make_room(state, front, cls, held + 1)
+            left = has_room(state, heap, front, cls, held)
     front_push_lines(state, front, cls, block)
     if state.fronts[front]["held"] == capacity_of(state, front, cls):
         front_overflow_lines(state, heap, front, cls)
-    return False
+    return left
 
 
 @kernel

@@ -39,9 +39,11 @@ def test_the_figures_of_the_readme_are_those_of_the_page() -> None:
     for text, size in (("of 16 MiB and more", "16 MiB and more"), ("below 4 MiB", "0 to 4 MiB")):
         means = dict(zip(names[1:], of(PAGE, f"programs, replay | {size}"), strict=True))
         assert of(README, f"programs and replays {text}") == [means[name] for name in PEERS]
-    columns = ["default", "tuned", "rpmalloc", "snmalloc", "jemalloc", "tcmalloc", "mimalloc2"]
-    time = dict(zip(columns, (cell.split(" / ")[0] for cell in of(PAGE, "`programs` | ")), strict=False))
-    assert of(README, "21 real programs: CPU time") == [time[name] for name in PEERS]
+    names = cells(next(line for line in PAGE.splitlines() if line.startswith("| suite | rows | ")))
+    count, *ratios = of(PAGE, "`programs` | ")
+    of_name = dict(zip(names[2:], (cell.replace(" 0.", " .").split(" / ") for cell in ratios), strict=True))
+    assert of(README, f"{count} real programs: CPU time") == [of_name[name][0] for name in PEERS]
+    assert of(README, "the same: peak memory") == [of_name[name][1] for name in PEERS]
     head = cells(next(line for line in PAGE.splitlines() if line.startswith("|  | glibc | jemalloc")))
     loops = dict(zip(head[1:], of(PAGE.partition("## Means")[2].partition("\n## ")[0], "CPU time"), strict=True))
     assert of(README, "62 benchmarks of malloc: CPU time") == [loops.get(name, "-") for name in PEERS]

@@ -13,7 +13,7 @@ def test_the_page_of_results_counts_rows_and_lists_those_that_miss() -> None:
     every = report_of(FIGURES, slow, FIGURES)
     whole = results.joined([msgspec.structs.replace(every, rows=[row]) for row in every.rows])
     assert [column.rows for column in whole.columns] == [3] * (len(ACROSS) - 1)
-    text = " ".join(results.made(whole).split())
+    text = " ".join(results.made(whole)[0].split())
     assert "Geometric means over the 3 rows that ran under every malloc" in text
     assert "`default` takes at most 1.02 of the best peer's CPU time in 2 of 3 rows" in text
     assert "It takes at most 1.00 of the leanest peer's peak in 2 of 3 rows (67%; the goal is three in four)" in text

@@ -16,13 +16,16 @@ from heapsmith.bench.studies import (
     newer_glibc,
     pinned,
     public_suite,
+    real_programs,
     recording_bytes,
     recording_floor,
+    results,
     sampling,
     sampling_cost,
     services,
     sized_free,
 )
+from heapsmith.bench.suite.results import BenchReport
 from heapsmith.model.errors import CheckFailed
 from heapsmith.model.policy.sampling import common
 from heapsmith.tools.peers.peers import AS_SET, PEERS
@@ -36,8 +39,10 @@ KINDS = {
     pinned: pinned.Report,
     from_profile: from_profile.Report,
     public_suite: public_suite.Data,
+    real_programs: BenchReport,
     recording_bytes: recording_bytes.Report,
     recording_floor: recording_floor.Report,
+    results: BenchReport,
     services: services.Report,
     sized_free: sized_free.Report,
 }

@@ -12,9 +12,10 @@ import numpy as np
 
 from heapsmith.model.compile.kernel import Ints, hit_path, kernel
 from heapsmith.model.memory import layout
+from heapsmith.model.memory.cold_paths import FLUSH
 from heapsmith.model.memory.layout import TOTAL_COMMITTED, class_at, count_at, heap_at
 from heapsmith.model.memory.state import State
-from heapsmith.model.memory.touches import touch, touch_bytes
+from heapsmith.model.memory.touches import takes, touch, touch_bytes
 from heapsmith.model.parts.block_questions import parked_lines
 from heapsmith.model.parts.charge import any_class
 from heapsmith.model.parts.front_questions import capacity_lines, capacity_of, front_drain, front_drain_lines
@@ -27,15 +28,18 @@ from heapsmith.model.policy.emitted import Field
 NAME = "later"
 STATE = {"heaps": {"idle_mark": 0}}
 """The committed bytes from which on a heap looks at its stacks."""
-NUMBERS = ("first_blocks", "idle_percent", "compact_blocks")
+NUMBERS = ("first_blocks", "idle_percent", "compact_blocks", "opens_by_frees")
 CLASS_NUMBERS = ("opens_after",)
-SLOTS = 3
-"""Of a front, in `slots`: its misses while it was closed, its refills that grew, and what it held at the last look."""
-REFILLS, HELD = 1, 2
+SLOTS = 4
+"""Of a front, in `slots`: its misses while it was closed, its refills that grew, what it held at the last look, and the
+frees while it was closed.
+"""
+REFILLS, HELD, FREES = 1, 2, 3
 MOST_MISSES = 255
 MOST_FIRST_BLOCKS = 1 << 16
 MOST_PERCENT = 1000
 MOST_COMPACT = 64
+MOST_FREES = 255
 COSTS = {"opening.stack": 20.0, "opening.move": 85.0, "opening.compact": 5.0}
 """By hand: callgrind, `opening_look` of replays of blocks of 8 to 32,768 and of 8 to 1,024 bytes: 20.7 and 16.9. Of a
 move, and of a refill of a compact stack: what the first of these replays takes more with them."""
@@ -49,13 +53,15 @@ class Params(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag=NAME, 
     first_blocks: blocks of a class's first refill; each later one brings twice as many, up to the front's refill (0:
     all are whole). idle_percent: when the heap has grown by this share, a stack with as many blocks as at the growth
     before gives them to the store (0: never). compact_blocks: a stack that never held more lies beside the others
-    that did not, on few pages (0: each has slots for its capacity).
+    that did not, on few pages (0: each has slots for its capacity). frees: with this free into a closed stack it opens
+    too, for threads that free what others allocate; while it is compact, it then gives all as it is full (0: never).
     """
 
     misses: int = 2
     first_blocks: int = 0
     idle_percent: int = 0
     compact_blocks: int = 0
+    frees: int = 0
 
 
 def why_not_valid(params: Params) -> str | None:
@@ -68,15 +74,18 @@ def why_not_valid(params: Params) -> str | None:
         return f"idle_percent: {params.idle_percent}; expected 0 to {MOST_PERCENT}"
     if not 0 <= params.compact_blocks <= MOST_COMPACT:
         return f"compact_blocks: {params.compact_blocks}; expected 0 to {MOST_COMPACT} blocks"
+    if not 0 <= params.frees <= MOST_FREES:
+        return f"frees: {params.frees}; expected 0 to {MOST_FREES}"
     return None
 
 
 def numbers(design: Any) -> dict[str, int]:
-    """Return the blocks of a class's first refill, the growth from look to look, and the blocks of a compact stack."""
+    """Return blocks of a first refill, growth between looks, blocks of a compact stack, and the free that opens."""
     return {
         "first_blocks": design.opening.first_blocks,
         "idle_percent": design.opening.idle_percent,
         "compact_blocks": design.opening.compact_blocks if design.heaps is None else 0,
+        "opens_by_frees": design.opening.frees,
     }
 
 
@@ -117,7 +126,7 @@ def heap_fields(design: Any) -> list[Field]:
     return [
         Field("uint64_t idle_mark", 1, "committed bytes from which on it looks at its stacks"),
         Field(
-            "struct opened { uint32_t held; uint8_t missed, refills; } opened[CLASS_COUNT]",
+            "struct opened { uint32_t held; uint8_t missed, refills, freed; } opened[CLASS_COUNT]",
             len(design.classes()),
             "what it knows of a stack",
         ),
@@ -144,8 +153,7 @@ def opened_line(state: State, heap: int, cls: int, write: int) -> None:
 
 
 @kernel
-def is_closed(state: State, front: int, cls: int) -> bool:
-    """Return whether the front keeps no block yet."""
+def _is_closed(state: State, front: int, cls: int) -> bool:
     if state.fronts[front]["closed_at"] == 0 or state.classes[cls]["opens_after"] == 0:
         return False
     heap = (front - cls) // state.class_count
@@ -163,11 +171,28 @@ def stays_closed(state: State, front: int, cls: int) -> bool:
         missed(state, heap)
     touch(state.listener, int(state.fronts[front]["top_at"]), 0)
     own_slots_lines(state, front, cls)
-    if not is_closed(state, front, cls):
+    if not _is_closed(state, front, cls):
         return False
     opened_line(state, heap, cls, 1)
     state.slots[slots_of(state, heap, cls)] += 1
     return bool(state.slots[slots_of(state, heap, cls)] < state.classes[cls]["opens_after"])
+
+
+@kernel
+def gives_back(state: State, front: int, cls: int) -> bool:
+    """Count a free into a front that does not serve it; return whether it is closed and stays so."""
+    if not _is_closed(state, front, cls):
+        return False
+    if state.opens_by_frees == 0:
+        return True
+    heap = (front - cls) // state.class_count
+    at = slots_of(state, heap, cls)
+    opened_line(state, heap, cls, 1)
+    state.slots[at + FREES] += 1
+    if state.slots[at + FREES] < state.opens_by_frees:
+        return True
+    state.slots[at] = state.classes[cls]["opens_after"]
+    return False
 
 
 @kernel
@@ -184,6 +209,20 @@ def refill_of(state: State, front: int, cls: int) -> int:
         return refill
     state.slots[at] += 1
     return wanted
+
+
+@kernel
+def has_room(state: State, heap: int, front: int, cls: int, held: int) -> int:
+    """Let a full compact stack move for a free, or give all if frees opened it; return how many blocks it gave."""
+    if state.opens_by_frees > 0:
+        opened_line(state, heap, cls, 0)
+    if state.opens_by_frees == 0 or state.slots[slots_of(state, heap, cls) + FREES] < state.opens_by_frees:
+        make_room(state, front, cls, held + 1)
+        return 0
+    takes(state.listener, FLUSH)
+    capacity_lines(state, front, cls)
+    give_idle(state, heap, cls, held)
+    return held
 
 
 @hit_path
@@ -245,7 +284,7 @@ def look(state: State, heap: int, cls: int) -> None:
 
 @kernel
 def give_idle(state: State, heap: int, cls: int, held: int) -> None:
-    """Give all blocks of a stack to the store, counted as flushed."""
+    """Give all blocks of a stack to the store, counted in `flushed`."""
     front = heap * state.class_count + cls
     touch(state.listener, count_at(state, heap, cls) + layout.COUNT_FLUSH + layout.WORD, 1)
     any_class(state)

@@ -22,7 +22,7 @@ STATE = {"scalars": dict.fromkeys(SCALARS, 0)}
 """share_peak: the most committed bytes in use that were seen; share_waited: bytes freed since the heap has shrunk;
 share_seen: what waited in both queues at the last miss that counted; share_gave: whether the heap gave back by its
 share since it rose last; share_learned: the patience that it learned from that; peak_left: the most committed bytes
-while nothing waited, with what was needed again."""
+while nothing waited, with four times what was needed again."""
 DEFAULT = True
 AGES = True
 BUDGETED = True
@@ -112,7 +112,7 @@ def numbers(design: Any) -> dict[str, int]:
 def grown(state: State, budget_bytes: int, needed_again_bytes: int) -> int:
     """Return the budget after released pages were needed again."""
     if state.peak_percent > 0:
-        state.peak_left += needed_again_bytes
+        state.peak_left += BUDGET_GROWTH * needed_again_bytes
     return max(budget_bytes, min(budget_bytes + BUDGET_GROWTH * needed_again_bytes, state.most_budget_bytes))
 
 

@@ -6,7 +6,8 @@
 static size_t slab_budget = SLAB_BUDGET_BYTES; /* under the pool lock */
 static size_t run_budget = RUN_BUDGET_BYTES;   /* under the large lock */
 
-/* The most committed bytes while nothing waited, with what was needed again; of two changes at once one may be lost. */
+/* The most committed bytes while nothing waited, with four times what was needed again. Of two changes at once one may be
+ * lost. */
 static uint64_t peak_left;
 static uint64_t peak_mark; /* from here on the heap nears its peak */
 
@@ -19,7 +20,7 @@ static void set_peak(uint64_t bytes)
 static void grow(size_t *budget, size_t needed_again)
 {
     if (PEAK_PERCENT > 0)
-        set_peak(__atomic_load_n(&peak_left, __ATOMIC_RELAXED) + needed_again);
+        set_peak(__atomic_load_n(&peak_left, __ATOMIC_RELAXED) + BUDGET_GROWTH * (uint64_t)needed_again);
     size_t room = *budget < MOST_BUDGET_BYTES ? MOST_BUDGET_BYTES - *budget : 0;
     *budget += needed_again <= room / BUDGET_GROWTH ? needed_again * BUDGET_GROWTH : room;
 }

@@ -21,12 +21,21 @@ static void *take_alone(struct heap *heap, unsigned class)
     return block;
 }
 
-/* A compact stack that is full, though its class may have more blocks, moves and has room. */
-static bool stack_moves(struct heap *heap, unsigned class, void *block)
+/* A compact stack that is full, though its class may have more blocks, moves or gives all: then it has room. */
+static bool stack_has_room(struct heap *heap, unsigned class, void *block)
 {
     const uint32_t held = stack_held(heap, class);
     if (held == hs_capacity(heap, class))
         return false;
+    if (opening_gathers(heap, class)) {
+        count_own(&heap->count[class].flushed, held);
+        hs_drain_front(heap, class);
+        *stack_slots(heap, class) = block;
+        stack_hold(heap, class, 1);
+        count_checked(&heap->count[class].push);
+        on_flush_ended(heap);
+        return true;
+    }
     void **from = stack_slots(heap, class), **to = stack_slots_for(heap, class, held + 1);
     memcpy(to, from, held * sizeof *to);
     to[held] = block;
@@ -61,11 +70,11 @@ void array_stack_flush(struct heap *heap, unsigned class, void *block)
         hs_free_without_heap(class, block);
         return;
     }
-    if (opening_is_closed(heap, class)) {
+    if (opening_gives_back(heap, class)) {
         give_alone(heap, class, block);
         return;
     }
-    if (stack_begins(heap, class, block) || stack_moves(heap, class, block))
+    if (stack_begins(heap, class, block) || stack_has_room(heap, class, block))
         return;
     const struct class_plan *plan = &hs_class[class];
     struct class_count *count = &heap->count[class];

@@ -12,6 +12,24 @@ static inline bool opening_is_closed(struct heap *heap, unsigned class)
     return !stack_is_open(heap, class) && heap->rooms.opened[class].missed < hs_opens_after[class];
 }
 
+/* Counts a free. While the stack stays closed it keeps no block. */
+static inline bool opening_gives_back(struct heap *heap, unsigned class)
+{
+    if (!opening_is_closed(heap, class))
+        return false;
+    struct opened *opened = &heap->rooms.opened[class];
+    if (OPENS_BY_FREES == 0 || ++opened->freed < OPENS_BY_FREES)
+        return true;
+    opened->missed = (uint8_t)hs_opens_after[class];
+    return false;
+}
+
+/* Of a compact stack that is full: did frees open it? */
+static inline bool opening_gathers(struct heap *heap, unsigned class)
+{
+    return OPENS_BY_FREES > 0 && heap->rooms.opened[class].freed >= OPENS_BY_FREES;
+}
+
 /* Counts a miss. While it stays closed a miss brings one block. */
 static inline bool opening_stays_closed(struct heap *heap, unsigned class)
 {

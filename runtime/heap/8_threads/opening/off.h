@@ -3,7 +3,13 @@
 
 #include "3_records/heap.h"
 
-static inline bool opening_is_closed(struct heap *heap, unsigned class)
+static inline bool opening_gives_back(struct heap *heap, unsigned class)
+{
+    (void)heap, (void)class;
+    return false;
+}
+
+static inline bool opening_gathers(struct heap *heap, unsigned class)
 {
     (void)heap, (void)class;
     return false;
