@@ -31,6 +31,7 @@ BACK: dict[str, dict[str, Any]] = {
     "whole refills from the first on": {"opening": {"first_blocks": 0}},
     "idle stacks keep their blocks": {"opening": {"idle_percent": 0}},
     "slots of each class apart": {"opening": {"compact_blocks": 0}},
+    "no stack that frees open": {"opening": {"frees": 0}},
     "no run cache": {"run_cache_bytes": 0},
     "the patience of a large heap for all": {"release": {"share_wait_percent": 0}},
     "no look at the peak": {"release": {"peak_percent": 0}},
