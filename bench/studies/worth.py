@@ -25,7 +25,7 @@ MIB = 1 << 20
 BACK: dict[str, dict[str, Any]] = {
     "four classes per doubling": {"sizes": FOUR_STEPS},
     "huge pages from 16 and 64 MiB on": {"thp_slabs_from_bytes": 16 * MIB, "thp_runs_from_bytes": 64 * MIB},
-    "fronts of up to 256 KiB a class": {"front": {"max_bytes": MIB // 4}},
+    "fronts of up to 128 KiB a class": {"front": {"max_bytes": MIB // 8}},
     "budgets of 4 and 1 MiB at first": {"release": {"slab_budget_bytes": 4 * MIB, "run_budget_bytes": MIB}},
     "stacks that open at once": {"opening": None},
     "whole refills from the first on": {"opening": {"first_blocks": 0}},

@@ -1,6 +1,6 @@
 /* The hit paths of this heap: malloc and free for array stacks.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 81e2a5e258ee.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash e72def72db02.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 /* What heap.c defines is in this library: it is reached without a load of its address. */

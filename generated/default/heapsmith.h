@@ -1,6 +1,6 @@
 /* malloc and free for sizes that the compiler knows, inlined into the program: docs/api.md.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 81e2a5e258ee.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash e72def72db02.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #ifndef HEAPSMITH_H
@@ -22,7 +22,7 @@ struct hs_rows {
     uintptr_t span; /* the start of the bytes in which all small blocks lie */
     size_t span_bytes;
 };
-extern __thread struct hs_rows *hs_heap_81e2a5e258ee_0fee27 __attribute__((tls_model("initial-exec")));
+extern __thread struct hs_rows *hs_heap_e72def72db02_2cca75 __attribute__((tls_model("initial-exec")));
 
 /* Compilers hold that malloc and free touch no memory that a program sees, and would read a stack before a call that
  * changes it. */
@@ -47,7 +47,7 @@ static inline void *hs_stack_popped(void ***top, void *block)
 
 static inline __attribute__((always_inline)) void *hs_pop(size_t row, size_t bytes)
 {
-    struct hs_rows *heap = hs_heap_81e2a5e258ee_0fee27;
+    struct hs_rows *heap = hs_heap_e72def72db02_2cca75;
     void *block = heap->top[row][-1];
     if (block == NULL) /* empty, or no heap */
         return malloc(bytes);
@@ -67,7 +67,7 @@ static inline void hs_stack_pushed(void ***top)
 /* What is no small block begins where a page begins, NULL too, and is free()'s: a run may serve a small request. */
 static inline __attribute__((always_inline)) void hs_push(size_t row, void *block)
 {
-    struct hs_rows *heap = hs_heap_81e2a5e258ee_0fee27;
+    struct hs_rows *heap = hs_heap_e72def72db02_2cca75;
     uintptr_t place = (uintptr_t)block;
     if (__builtin_expect(place % 4096 == 0, 0) && place - heap->span >= heap->span_bytes) {
         free(block);

@@ -1,6 +1,6 @@
 /* The tables of this heap: size classes, size to class, and the heap of a thread that has none.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 81e2a5e258ee.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash e72def72db02.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #include "8_threads/front/array_stack.h"
@@ -9,7 +9,7 @@
 
 /* What the hit paths and the tables count on. */
 _Static_assert(CLASS_32768 + 1 == CLASS_COUNT, "classes are numbered from 0 without a gap");
-_Static_assert(SLOT_32768 + 4 + 0 == SLOT_COUNT, "a heap has slots for every class");
+_Static_assert(SLOT_32768 + 8 + 0 == SLOT_COUNT, "a heap has slots for every class");
 _Static_assert((SMALL_LIMIT + SIZE_BIAS + GRAIN - 1) / GRAIN + 1 == SIZE_CLASS_COUNT, "every small size has a class");
 _Static_assert((uint64_t)SPAN_SLABS << SLAB_SHIFT == SLAB_SPAN_BYTES, "a slab's number is its offset's upper bits");
 _Static_assert((uint64_t)REGIONS * REGION_BYTES == SLAB_SPAN_BYTES, "the regions are the span");
@@ -57,7 +57,7 @@ _Static_assert(offsetof(struct heap, end) == (1 + CLASS_COUNT) * sizeof(void **)
 _Static_assert(offsetof(struct heap, span) == 2 * (1 + CLASS_COUNT) * sizeof(void **), "... the span's start ...");
 _Static_assert(offsetof(struct heap, span_bytes) == offsetof(struct heap, span) + sizeof(void *), "... and bytes");
 
-const char hs_design[] = "default 81e2a5e258ee";
+const char hs_design[] = "default e72def72db02";
 
 const struct class_plan hs_class[CLASS_COUNT] = {
     /* 16: requests of 0 to 16 bytes; 4096 blocks a slab, 0 bytes over */
@@ -225,122 +225,122 @@ const struct class_plan hs_class[CLASS_COUNT] = {
     /* 1040: requests of 897 to 1040 bytes; 63 blocks a slab, 16 bytes over */
     [CLASS_1040] = {
         .usable = 1040, .stride = 1040, .first = 0, .blocks = 63, .reciprocal = 4228890877,
-        .capacity = 126, .list_capacity = 0, .refill = 3, .flush = 63, .spill = 0, .promote = 0,
-        .slot = SLOT_1040, .stack = 126, .transfer = 8, .transfer_slot = 13824, .drain = 1,
+        .capacity = 128, .list_capacity = 0, .refill = 3, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1040, .stack = 128, .transfer = 8, .transfer_slot = 13824, .drain = 1,
     },
     /* 1152: requests of 1041 to 1152 bytes; 56 blocks a slab, 1024 bytes over */
     [CLASS_1152] = {
         .usable = 1152, .stride = 1152, .first = 0, .blocks = 56, .reciprocal = 3817748708,
-        .capacity = 113, .list_capacity = 0, .refill = 3, .flush = 56, .spill = 0, .promote = 0,
-        .slot = SLOT_1152, .stack = 113, .transfer = 8, .transfer_slot = 14328, .drain = 1,
+        .capacity = 128, .list_capacity = 0, .refill = 3, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1152, .stack = 128, .transfer = 8, .transfer_slot = 14336, .drain = 1,
     },
     /* 1344: requests of 1153 to 1344 bytes; 48 blocks a slab, 1024 bytes over */
     [CLASS_1344] = {
         .usable = 1344, .stride = 1344, .first = 0, .blocks = 48, .reciprocal = 3272356036,
-        .capacity = 97, .list_capacity = 0, .refill = 3, .flush = 48, .spill = 0, .promote = 0,
-        .slot = SLOT_1344, .stack = 97, .transfer = 8, .transfer_slot = 14776, .drain = 1,
+        .capacity = 128, .list_capacity = 0, .refill = 3, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1344, .stack = 128, .transfer = 8, .transfer_slot = 14848, .drain = 1,
     },
     /* 1600: requests of 1345 to 1600 bytes; 40 blocks a slab, 1536 bytes over */
     [CLASS_1600] = {
         .usable = 1600, .stride = 1600, .first = 0, .blocks = 40, .reciprocal = 2748779070,
-        .capacity = 81, .list_capacity = 0, .refill = 2, .flush = 40, .spill = 0, .promote = 0,
-        .slot = SLOT_1600, .stack = 81, .transfer = 8, .transfer_slot = 15160, .drain = 1,
+        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_1600, .stack = 128, .transfer = 8, .transfer_slot = 15360, .drain = 1,
     },
     /* 2048: requests of 1601 to 2048 bytes; 32 blocks a slab, 0 bytes over */
     [CLASS_2048] = {
         .usable = 2048, .stride = 2048, .first = 0, .blocks = 32, .reciprocal = 2147483649,
-        .capacity = 64, .list_capacity = 0, .refill = 2, .flush = 32, .spill = 0, .promote = 0,
-        .slot = SLOT_2048, .stack = 64, .transfer = 8, .transfer_slot = 15480, .drain = 1,
+        .capacity = 128, .list_capacity = 0, .refill = 2, .flush = 64, .spill = 0, .promote = 0,
+        .slot = SLOT_2048, .stack = 128, .transfer = 8, .transfer_slot = 15872, .drain = 1,
     },
     /* 2304: requests of 2049 to 2304 bytes; 28 blocks a slab, 1024 bytes over */
     [CLASS_2304] = {
         .usable = 2304, .stride = 2304, .first = 0, .blocks = 28, .reciprocal = 1908874354,
-        .capacity = 56, .list_capacity = 0, .refill = 1, .flush = 28, .spill = 0, .promote = 0,
-        .slot = SLOT_2304, .stack = 56, .transfer = 8, .transfer_slot = 15736, .drain = 1,
+        .capacity = 113, .list_capacity = 0, .refill = 1, .flush = 56, .spill = 0, .promote = 0,
+        .slot = SLOT_2304, .stack = 113, .transfer = 8, .transfer_slot = 16384, .drain = 1,
     },
     /* 2688: requests of 2305 to 2688 bytes; 24 blocks a slab, 1024 bytes over */
     [CLASS_2688] = {
         .usable = 2688, .stride = 2688, .first = 0, .blocks = 24, .reciprocal = 1636178018,
-        .capacity = 48, .list_capacity = 0, .refill = 1, .flush = 24, .spill = 0, .promote = 0,
-        .slot = SLOT_2688, .stack = 48, .transfer = 8, .transfer_slot = 15960, .drain = 1,
+        .capacity = 97, .list_capacity = 0, .refill = 1, .flush = 48, .spill = 0, .promote = 0,
+        .slot = SLOT_2688, .stack = 97, .transfer = 8, .transfer_slot = 16832, .drain = 1,
     },
     /* 3264: requests of 2689 to 3264 bytes; 20 blocks a slab, 256 bytes over */
     [CLASS_3264] = {
         .usable = 3264, .stride = 3264, .first = 0, .blocks = 20, .reciprocal = 1347440721,
-        .capacity = 40, .list_capacity = 0, .refill = 1, .flush = 20, .spill = 0, .promote = 0,
-        .slot = SLOT_3264, .stack = 40, .transfer = 8, .transfer_slot = 16152, .drain = 1,
+        .capacity = 80, .list_capacity = 0, .refill = 1, .flush = 40, .spill = 0, .promote = 0,
+        .slot = SLOT_3264, .stack = 80, .transfer = 8, .transfer_slot = 17216, .drain = 1,
     },
     /* 4096: requests of 3265 to 4096 bytes; 16 blocks a slab, 0 bytes over */
     [CLASS_4096] = {
         .usable = 4096, .stride = 4096, .first = 0, .blocks = 16, .reciprocal = 1073741825,
-        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
-        .slot = SLOT_4096, .stack = 32, .transfer = 8, .transfer_slot = 16312, .drain = 1,
+        .capacity = 64, .list_capacity = 0, .refill = 1, .flush = 32, .spill = 0, .promote = 0,
+        .slot = SLOT_4096, .stack = 64, .transfer = 8, .transfer_slot = 17536, .drain = 1,
     },
     /* 4368: requests of 4097 to 4368 bytes; 15 blocks a slab, 16 bytes over */
     [CLASS_4368] = {
         .usable = 4368, .stride = 4368, .first = 0, .blocks = 15, .reciprocal = 1006878781,
-        .capacity = 30, .list_capacity = 0, .refill = 1, .flush = 15, .spill = 0, .promote = 0,
-        .slot = SLOT_4368, .stack = 30, .transfer = 8, .transfer_slot = 16440, .drain = 1,
+        .capacity = 60, .list_capacity = 0, .refill = 1, .flush = 30, .spill = 0, .promote = 0,
+        .slot = SLOT_4368, .stack = 60, .transfer = 8, .transfer_slot = 17792, .drain = 1,
     },
     /* 4992: requests of 4369 to 4992 bytes; 13 blocks a slab, 640 bytes over */
     [CLASS_4992] = {
         .usable = 4992, .stride = 4992, .first = 0, .blocks = 13, .reciprocal = 881018933,
-        .capacity = 26, .list_capacity = 0, .refill = 1, .flush = 13, .spill = 0, .promote = 0,
-        .slot = SLOT_4992, .stack = 26, .transfer = 8, .transfer_slot = 16560, .drain = 1,
+        .capacity = 52, .list_capacity = 0, .refill = 1, .flush = 26, .spill = 0, .promote = 0,
+        .slot = SLOT_4992, .stack = 52, .transfer = 8, .transfer_slot = 18032, .drain = 1,
     },
     /* 5952: requests of 4993 to 5952 bytes; 11 blocks a slab, 64 bytes over */
     [CLASS_5952] = {
         .usable = 5952, .stride = 5952, .first = 0, .blocks = 11, .reciprocal = 738919105,
-        .capacity = 22, .list_capacity = 0, .refill = 1, .flush = 11, .spill = 0, .promote = 0,
-        .slot = SLOT_5952, .stack = 22, .transfer = 8, .transfer_slot = 16664, .drain = 1,
+        .capacity = 44, .list_capacity = 0, .refill = 1, .flush = 22, .spill = 0, .promote = 0,
+        .slot = SLOT_5952, .stack = 44, .transfer = 8, .transfer_slot = 18240, .drain = 1,
     },
     /* 7232: requests of 5953 to 7232 bytes; 9 blocks a slab, 448 bytes over */
     [CLASS_7232] = {
         .usable = 7232, .stride = 7232, .first = 0, .blocks = 9, .reciprocal = 608136963,
-        .capacity = 18, .list_capacity = 0, .refill = 1, .flush = 9, .spill = 0, .promote = 0,
-        .slot = SLOT_7232, .stack = 18, .transfer = 8, .transfer_slot = 16752, .drain = 1,
+        .capacity = 36, .list_capacity = 0, .refill = 1, .flush = 18, .spill = 0, .promote = 0,
+        .slot = SLOT_7232, .stack = 36, .transfer = 8, .transfer_slot = 18416, .drain = 1,
     },
     /* 8192: requests of 7233 to 8192 bytes; 8 blocks a slab, 0 bytes over */
     [CLASS_8192] = {
         .usable = 8192, .stride = 8192, .first = 0, .blocks = 8, .reciprocal = 536870913,
-        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
-        .slot = SLOT_8192, .stack = 16, .transfer = 8, .transfer_slot = 16824, .drain = 1,
+        .capacity = 32, .list_capacity = 0, .refill = 1, .flush = 16, .spill = 0, .promote = 0,
+        .slot = SLOT_8192, .stack = 32, .transfer = 8, .transfer_slot = 18560, .drain = 1,
     },
     /* 10240: requests of 8193 to 10240 bytes; 6 blocks a slab, 4096 bytes over */
     [CLASS_10240] = {
         .usable = 10240, .stride = 10240, .first = 0, .blocks = 6, .reciprocal = 429496730,
-        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
-        .slot = SLOT_10240, .stack = 12, .transfer = 8, .transfer_slot = 16888, .drain = 1,
+        .capacity = 25, .list_capacity = 0, .refill = 1, .flush = 12, .spill = 0, .promote = 0,
+        .slot = SLOT_10240, .stack = 25, .transfer = 8, .transfer_slot = 18688, .drain = 1,
     },
     /* 12288: requests of 10241 to 12288 bytes; 5 blocks a slab, 4096 bytes over */
     [CLASS_12288] = {
         .usable = 12288, .stride = 12288, .first = 0, .blocks = 5, .reciprocal = 357913942,
-        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
-        .slot = SLOT_12288, .stack = 10, .transfer = 8, .transfer_slot = 16936, .drain = 1,
+        .capacity = 21, .list_capacity = 0, .refill = 1, .flush = 10, .spill = 0, .promote = 0,
+        .slot = SLOT_12288, .stack = 21, .transfer = 8, .transfer_slot = 18784, .drain = 1,
     },
     /* 16384: requests of 12289 to 16384 bytes; 4 blocks a slab, 0 bytes over */
     [CLASS_16384] = {
         .usable = 16384, .stride = 16384, .first = 0, .blocks = 4, .reciprocal = 268435457,
-        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
-        .slot = SLOT_16384, .stack = 8, .transfer = 8, .transfer_slot = 16976, .drain = 1,
+        .capacity = 16, .list_capacity = 0, .refill = 1, .flush = 8, .spill = 0, .promote = 0,
+        .slot = SLOT_16384, .stack = 16, .transfer = 8, .transfer_slot = 18864, .drain = 1,
     },
     /* 20480: requests of 16385 to 20480 bytes; 3 blocks a slab, 4096 bytes over */
     [CLASS_20480] = {
         .usable = 20480, .stride = 20480, .first = 0, .blocks = 3, .reciprocal = 214748365,
-        .capacity = 6, .list_capacity = 0, .refill = 1, .flush = 3, .spill = 0, .promote = 0,
-        .slot = SLOT_20480, .stack = 6, .transfer = 8, .transfer_slot = 17008, .drain = 1,
+        .capacity = 12, .list_capacity = 0, .refill = 1, .flush = 6, .spill = 0, .promote = 0,
+        .slot = SLOT_20480, .stack = 12, .transfer = 8, .transfer_slot = 18928, .drain = 1,
     },
     /* 24576: requests of 20481 to 24576 bytes; 2 blocks a slab, 16384 bytes over */
     [CLASS_24576] = {
         .usable = 24576, .stride = 24576, .first = 0, .blocks = 2, .reciprocal = 178956971,
-        .capacity = 5, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_24576, .stack = 5, .transfer = 8, .transfer_slot = 17032, .drain = 1,
+        .capacity = 10, .list_capacity = 0, .refill = 1, .flush = 5, .spill = 0, .promote = 0,
+        .slot = SLOT_24576, .stack = 10, .transfer = 8, .transfer_slot = 18976, .drain = 1,
     },
     /* 32768: requests of 24577 to 32768 bytes; 2 blocks a slab, 0 bytes over */
     [CLASS_32768] = {
         .usable = 32768, .stride = 32768, .first = 0, .blocks = 2, .reciprocal = 134217729,
-        .capacity = 4, .list_capacity = 0, .refill = 1, .flush = 2, .spill = 0, .promote = 0,
-        .slot = SLOT_32768, .stack = 4, .transfer = 8, .transfer_slot = 17048, .drain = 1,
+        .capacity = 8, .list_capacity = 0, .refill = 1, .flush = 4, .spill = 0, .promote = 0,
+        .slot = SLOT_32768, .stack = 8, .transfer = 8, .transfer_slot = 19016, .drain = 1,
     },
 };
 
@@ -579,7 +579,7 @@ __thread struct heap *hs_self = &hs_no_heap;
 /* hs_self for what heapsmith.h inlines, under a name that no library of another header has. In the checked build always
  * the heap of no thread: so each call comes here, is counted and is checked. */
 static __thread struct heap *inlined = &hs_no_heap;
-extern __thread struct heap *hs_heap_81e2a5e258ee_0fee27 __attribute__((alias("inlined"), visibility("default")));
+extern __thread struct heap *hs_heap_e72def72db02_2cca75 __attribute__((alias("inlined"), visibility("default")));
 
 void hs_become(struct heap *heap)
 {

@@ -1,6 +1,6 @@
 /* The numbers of this heap, as enumerators for the emitted C and the runtime.
  *
- * Emitted by heapsmith 0.1.0 from design "default", content hash 81e2a5e258ee.
+ * Emitted by heapsmith 0.1.0 from design "default", content hash e72def72db02.
  * Do not edit: change the design, then run: heapsmith generate default -o DIR
  */
 #pragma once
@@ -91,7 +91,7 @@ enum {
 };
 
 /* Slots of level 0, all classes, per heap; before those of each class one that is never filled. */
-enum { SLOT_COUNT = 4693 };
+enum { SLOT_COUNT = 5189 };
 
 /* Locks by number: whose begin where, and how many there are. */
 enum {
@@ -118,7 +118,7 @@ enum {
     RUN_CACHE_LEAST_BYTES = 65536,
     RUN_CACHE_AFTER = 512,
     RUN_CACHE_ALONE = 256,
-    TRANSFER_SLOTS = 17064,
+    TRANSFER_SLOTS = 19048,
     TRANSFER_IDLE = 16,
     TRANSFER_FROM_HEAPS = 2,
     THP_SLABS_FROM_BYTES = 134217728,
@@ -248,23 +248,23 @@ enum {
     SLOT_768 = 3602,
     SLOT_896 = 3731,
     SLOT_1040 = 3860,
-    SLOT_1152 = 3987,
-    SLOT_1344 = 4101,
-    SLOT_1600 = 4199,
-    SLOT_2048 = 4281,
-    SLOT_2304 = 4346,
-    SLOT_2688 = 4403,
-    SLOT_3264 = 4452,
-    SLOT_4096 = 4493,
-    SLOT_4368 = 4526,
-    SLOT_4992 = 4557,
-    SLOT_5952 = 4584,
-    SLOT_7232 = 4607,
-    SLOT_8192 = 4626,
-    SLOT_10240 = 4643,
-    SLOT_12288 = 4656,
-    SLOT_16384 = 4667,
-    SLOT_20480 = 4676,
-    SLOT_24576 = 4683,
-    SLOT_32768 = 4689,
+    SLOT_1152 = 3989,
+    SLOT_1344 = 4118,
+    SLOT_1600 = 4247,
+    SLOT_2048 = 4376,
+    SLOT_2304 = 4505,
+    SLOT_2688 = 4619,
+    SLOT_3264 = 4717,
+    SLOT_4096 = 4798,
+    SLOT_4368 = 4863,
+    SLOT_4992 = 4924,
+    SLOT_5952 = 4977,
+    SLOT_7232 = 5022,
+    SLOT_8192 = 5059,
+    SLOT_10240 = 5092,
+    SLOT_12288 = 5118,
+    SLOT_16384 = 5140,
+    SLOT_20480 = 5157,
+    SLOT_24576 = 5170,
+    SLOT_32768 = 5181,
 };
