@@ -17,7 +17,7 @@ from heapsmith.tools.common.tables import Words
 
 PART = Part(Path(__file__), LAB / "results.md")
 SUITES = {
-    "micro, threads, servers": "\n## Peak RSS, to glibc",
+    "micro, threads": "\n## Peak RSS, to glibc",
     "programs, replay": "\n### Peak RSS, to glibc",
 }
 """The headings of the tables of peaks."""
