@@ -21,7 +21,7 @@ DATA = Path(__file__).with_suffix(".json")
 
 
 class Report(msgspec.Struct, frozen=True):
-    """The ratios of `default` to glibc, of so many rounds."""
+    """The ratios of `default` to glibc, and the number of rounds."""
 
     date: str
     commit: str
