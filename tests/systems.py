@@ -8,11 +8,12 @@ from typing import NamedTuple
 import msgspec
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from traces import random_chunk
 
 from heapsmith.codegen.build import build
 from heapsmith.codegen.difference import by_address, byte_row, counted, counter_row
-from heapsmith.codegen.driver import Driver
+from heapsmith.codegen.driver import Driver, DriverFailed
 from heapsmith.codegen.target import Toolchain, pages_vary, toolchain
 from heapsmith.codegen.verify import Library
 from heapsmith.model.constants import PAGE
@@ -90,16 +91,30 @@ def hold_to_model(system: System, library: Library, plan: Plan, chunk: Chunk) ->
     simulator = Simulator(plan, compiled=plan.page_bytes == PAGE)
     expected = np.empty(len(chunk.op), np.int64)
     simulator.feed(chunk, expected)
+    try:
+        addresses, counters, sums = performed(system, library, plan, chunk, simulator)
+    except DriverFailed as failure:
+        if not (system.under and "with forks" in failure.what):
+            raise
+        # Seen once: an emulator has locks of its own, which another thread may hold at a fork. What hangs again fails
+        addresses, counters, sums = performed(system, library, plan, chunk, simulator)
+    assert np.count_nonzero(addresses >= 0) > 500
+    assert by_address(plan, 0, chunk, expected, addresses) is None
+    assert counters.tolist() == counter_row(simulator.counters()).tolist()
+    assert sums.tolist() == byte_row(simulator).tolist()
+
+
+def performed(
+    system: System, library: Library, plan: Plan, chunk: Chunk, simulator: Simulator
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """The library's addresses, counters and sums of bytes; the driver's own checks hold."""
     with Driver(
         library.path, plan.grain, len(library.compared), check_every=500, under=system.under, compiler=system.compiler
     ) as driver:
         driver.send(chunk, simulator.groups(chunk), simulator.processors(chunk))
         addresses, counters = driver.receive(len(chunk.op))
         driver.close()
-    assert np.count_nonzero(addresses >= 0) > 500
-    assert by_address(plan, 0, chunk, expected, addresses) is None
-    assert counters.tolist() == counter_row(simulator.counters()).tolist()
-    assert driver.bytes.tolist() == byte_row(simulator).tolist()
+    return addresses, counters, driver.bytes
 
 
 def run_anywhere(system: System, folder: Path, *words: str | Path) -> Path:
