@@ -7,14 +7,11 @@ and writes the part; without reports it writes the part of what is kept.
 from collections.abc import Sequence
 from pathlib import Path
 from statistics import geometric_mean
-from typing import Annotated
-
-import typer
 
 from heapsmith.bench.common.command import exit_with
 from heapsmith.bench.common.pages import untitled
 from heapsmith.bench.common.study import LAB, Check, Part
-from heapsmith.bench.studies.results import keep, sections
+from heapsmith.bench.studies.results import Reports, renew, sections
 from heapsmith.bench.suite.benchmark import PAGE
 from heapsmith.bench.suite.results import BenchReport, BenchRow
 from heapsmith.tools.common.ratios import Ratio
@@ -84,14 +81,9 @@ def made(report: BenchReport) -> list[str]:
     return [fold(head, PAGE), untitled(summary(report)), fold(gains(report), PAGE), "\n".join(lines).strip()]
 
 
-def main(
-    reports: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT.json...]")] = None, check: Check = False
-) -> int:
+def main(reports: Reports = None, check: Check = False) -> int:
     """Keep reports, if any are given, and write the part."""
-    if reports:
-        keep(reports, PART.data)
-    PART.put(made(PART.read(BenchReport)), check)
-    return 0
+    return renew(PART, made, reports, check)
 
 
 if __name__ == "__main__":

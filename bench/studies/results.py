@@ -4,7 +4,7 @@ python -m heapsmith.bench.studies.results [REPORT.json...] keeps the reports bes
 without reports it writes the part of what is kept.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -21,6 +21,7 @@ from heapsmith.tools.common.ratios import Ratio
 from heapsmith.tools.common.tables import Words, fold, section
 
 PART = Part(Path(__file__), LAB / "results.md")
+Reports = Annotated[list[Path] | None, typer.Argument(metavar="[REPORT.json...]")]
 GOAL_TIME, GOAL_MEMORY = 1.02, 1.0
 GOALS = (
     f"The goals are at most {GOAL_TIME:.2f} of the best peer's time in every row, and at most the memory of the "
@@ -155,14 +156,17 @@ def _listed(found: Of, *, peers: bool) -> str:
     return ", ".join(f"`{row}` {ratio.median:.2f}{f' ({peer})' if peers else ''}" for row, (peer, ratio) in ordered)
 
 
-def main(
-    reports: Annotated[list[Path] | None, typer.Argument(metavar="[REPORT.json...]")] = None, check: Check = False
-) -> int:
-    """Keep reports, if any are given, and write the part of the page."""
+def renew(part: Part, made: Callable[[BenchReport], list[str]], reports: Sequence[Path] | None, check: bool) -> int:
+    """Keep reports, if any are given, and write what is made of those that are kept into the page. Return 0."""
     if reports:
-        keep(reports, PART.data)
-    PART.put(made(PART.read(BenchReport)), check)
+        keep(reports, part.data)
+    part.put(made(part.read(BenchReport)), check)
     return 0
+
+
+def main(reports: Reports = None, check: Check = False) -> int:
+    """Keep reports, if any are given, and write the part of the page."""
+    return renew(PART, made, reports, check)
 
 
 if __name__ == "__main__":
